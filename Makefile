@@ -1,0 +1,52 @@
+# The two commands to know: make demo, make test. `make` lists the rest.
+BIN := .venv/bin
+STAMP := .venv/.stamp
+SOURCES := $(wildcard src tests benchmarks examples)
+
+export PYTHON
+
+.PHONY: help setup demo test check format bench lock clean
+
+help:  ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile
+
+setup: $(STAMP)  ## make .venv, and install the GL libraries where allowed
+
+$(STAMP): pyproject.toml requirements.lock scripts/setup.sh
+	@sh scripts/setup.sh
+
+# The stamp says where it was made: a moved or copied tree is set up anew.
+ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
+.PHONY: $(STAMP)
+endif
+
+demo: setup  ## run the expert on every control task and film it, into runs/demo
+	@video="--video 1"; $(BIN)/robodx doctor --require gl || video=; \
+	$(BIN)/robodx run control primitive --policy expert --seeds 2 --workers 2 $$video --out runs/demo
+	@$(BIN)/robodx summary runs/demo
+	@echo "Look at runs/demo/videos/*.mp4; the records are runs/demo/episodes/*.parquet."
+	@echo "Next: $(BIN)/robodx list tasks"
+
+test: setup  ## run the tests
+	@$(BIN)/robodx doctor --require gl
+	@$(BIN)/python -m pytest
+
+check: setup  ## lint, formatting, types
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy $(SOURCES)
+
+format: setup  ## sort imports, format
+	@$(BIN)/ruff check --fix-only --quiet
+	@$(BIN)/ruff format
+
+bench: setup  ## measure speed against a bare loop and robosuite
+	@$(BIN)/python benchmarks/speed.py
+
+lock: setup  ## bring requirements.lock up to date with pyproject.toml
+	@$(BIN)/uv pip compile pyproject.toml --extra dev --universal --generate-hashes --quiet \
+		--no-header --no-annotate --no-emit-index-url -o requirements.lock
+
+clean:  ## remove .venv and caches; runs/ stays
+	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,196 @@
+"""Reusable skills in closed loop: each takes where things are as functions of now, and yields one waypoint a step.
+
+A skill never sees a world: an expert passes poses from the simulator, another policy may pass what it sees.
+All poses are in the world frame. The tool's z axis points out of the fingers, its y axis is the one they close along.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from robodx.sim.geometry import Pose, difference, interpolate
+
+# How fast the tool is moved: quick enough for four pick-and-places in 20 s, slow enough to track within a millimetre.
+SPEED_M_S = 0.5
+TURN_RAD_S = 1.8
+ACCELERATION_M_S2 = 2.5
+CAREFUL_SPEED_M_S = 0.12
+# A motion is over when the measured tool is this near its goal, or has had this long to get there.
+ARRIVED_M = 0.002
+ARRIVED_RAD = 0.02
+SETTLE_STEPS = 10
+APPROACH_M = 0.08
+GRIP_STEPS = 14
+OPEN_STEPS = 6
+
+
+class Waypoint(NamedTuple):
+    """What the hand is told for one control step."""
+
+    tool: Pose
+    opening: float
+
+
+PoseNow = Callable[[], Pose]
+Steps = Generator[Waypoint, None, None]
+
+
+@dataclass
+class Hand:
+    """What a skill knows of the hand: measured each step by its owner, and last commanded by itself."""
+
+    tool: Pose
+    opening: float
+    period_s: float
+    commanded: Pose
+    grip: float = 1.0
+    _speed: float = 0.0
+
+    def towards(self, goal: Pose, max_speed_m_s: float) -> Waypoint:
+        """One step along the straight line to the goal, speeding up and slowing down evenly."""
+        left = difference(self.commanded, goal)
+        gain = ACCELERATION_M_S2 * self.period_s
+        braking = math.sqrt(2 * ACCELERATION_M_S2 * left.distance_m)
+        self._speed = min(max_speed_m_s, self._speed + gain, max(braking, 0.25 * gain))
+        steps = max(
+            left.distance_m / (self._speed * self.period_s), left.angle_rad / (TURN_RAD_S * self.period_s), 1.0
+        )
+        self.commanded = goal if steps <= 1.0 else interpolate(self.commanded, goal, 1.0 / steps)
+        return Waypoint(self.commanded, self.grip)
+
+    def stay(self) -> Waypoint:
+        self._speed = 0.0
+        return Waypoint(self.commanded, self.grip)
+
+
+def reach(hand: Hand, goal: PoseNow, *, speed_m_s: float = SPEED_M_S) -> Steps:
+    """Move the tool to a pose that may itself move."""
+    waited = 0
+    while waited < SETTLE_STEPS:
+        yield hand.towards(goal(), speed_m_s)
+        left = difference(hand.tool, goal())
+        if left.distance_m < ARRIVED_M and left.angle_rad < ARRIVED_RAD:
+            return
+        # Still on the way: only a hand that was told everything is waited for.
+        waited += difference(hand.commanded, goal()).distance_m < 1e-6
+
+
+def grip(hand: Hand) -> Steps:
+    """Close until the fingers stop."""
+    hand.grip = 0.0
+    before = hand.opening
+    for step in range(GRIP_STEPS):
+        yield hand.stay()
+        if step >= 3 and abs(hand.opening - before) < 0.002:
+            return
+        before = hand.opening
+
+
+def release(hand: Hand, opening: float = 1.0) -> Steps:
+    hand.grip = opening
+    for _ in range(OPEN_STEPS):
+        yield hand.stay()
+
+
+def pick(hand: Hand, grasp: PoseNow, *, lift_to_m: float) -> Steps:
+    """From above: over the grasp, down to it, close, and up to a height."""
+    hand.grip = 1.0
+    yield from clear(hand, grasp().position[2] + APPROACH_M)
+    yield from reach(hand, lambda: back_off(grasp(), APPROACH_M))
+    yield from reach(hand, grasp)
+    yield from grip(hand)
+    yield from rise(hand, lift_to_m)
+
+
+def clear(hand: Hand, height_m: float) -> Steps:
+    """Leave the table if the hand is lower than this."""
+    if hand.tool.position[2] < height_m - 0.01:
+        yield from rise(hand, height_m)
+
+
+def rise(hand: Hand, height_m: float) -> Steps:
+    """Straight up (or down) to a height, in the orientation the hand has."""
+    x, y, _ = hand.commanded.position
+    goal = Pose((x, y, height_m), hand.commanded.quaternion)
+    yield from reach(hand, lambda: goal)
+
+
+def retreat(hand: Hand, distance_m: float = APPROACH_M) -> Steps:
+    """Back out along the tool's own axis."""
+    goal = back_off(hand.commanded, distance_m)
+    yield from reach(hand, lambda: goal)
+
+
+def carry(hand: Hand, held: PoseNow, goal: PoseNow, *, over_m: float, speed_m_s: float = SPEED_M_S) -> Steps:
+    """Bring a held thing to a pose from above: across at a height of `over_m` more, then down.
+
+    Where the tool must go follows from how the thing really sits in the hand, measured at each step.
+    """
+    yield from reach(hand, lambda: tool_for(hand, held(), goal().shifted(dz=over_m)))
+    yield from reach(hand, lambda: tool_for(hand, held(), goal()), speed_m_s=speed_m_s)
+
+
+def place(hand: Hand, held: PoseNow, goal: PoseNow, *, over_m: float, opening: float = 1.0) -> Steps:
+    """Carry a held thing to a pose, let go, and back out."""
+    yield from carry(hand, held, goal, over_m=over_m, speed_m_s=2 * CAREFUL_SPEED_M_S)
+    yield from release(hand, opening)
+    yield from retreat(hand)
+
+
+def insert(hand: Hand, held: PoseNow, entry: PoseNow, goal: PoseNow, *, over_m: float) -> Steps:
+    """Line a held thing up before a hole, then move it in along a straight line, let go and back out."""
+    yield from carry(hand, held, entry, over_m=over_m, speed_m_s=2 * CAREFUL_SPEED_M_S)
+    yield from reach(hand, lambda: tool_for(hand, held(), entry()), speed_m_s=CAREFUL_SPEED_M_S)
+    yield from reach(hand, lambda: tool_for(hand, held(), goal()), speed_m_s=CAREFUL_SPEED_M_S)
+    yield from release(hand)
+    yield from retreat(hand)
+
+
+def push(hand: Hand, behind: PoseNow, pushed: PoseNow, goal: PoseNow, *, near_m: float) -> Steps:
+    """With closed fingers from behind a thing, along the table, until it is near its goal."""
+    hand.grip = 0.0
+    yield from clear(hand, behind().position[2] + APPROACH_M)
+    yield from reach(hand, lambda: back_off(behind(), APPROACH_M))
+    yield from reach(hand, behind)
+    while math.dist(pushed().position[:2], goal().position[:2]) > near_m:
+        # Steer: always from the far side of the thing, straight at the goal.
+        (px, py, _), (gx, gy, _) = pushed().position, goal().position
+        length = math.hypot(gx - px, gy - py)
+        x, y, z = hand.commanded.position
+        ahead = Pose((x + (gx - px) / length * 0.1, y + (gy - py) / length * 0.1, z), hand.commanded.quaternion)
+        yield hand.towards(ahead, 1.5 * CAREFUL_SPEED_M_S)
+    yield from back_away(hand, pushed, 0.04)
+    yield from retreat(hand)
+
+
+def back_away(hand: Hand, thing: PoseNow, distance_m: float) -> Steps:
+    """Along the table, away from a thing."""
+    (tx, ty, _), (x, y, z) = thing().position, hand.commanded.position
+    length = math.hypot(x - tx, y - ty) or 1.0
+    goal = Pose(
+        (x + (x - tx) / length * distance_m, y + (y - ty) / length * distance_m, z), hand.commanded.quaternion
+    )
+    yield from reach(hand, lambda: goal)
+
+
+def press(hand: Hand, button: PoseNow, *, depth_m: float) -> Steps:
+    """With closed fingers, straight down on a button by `depth_m`, and up again."""
+    hand.grip = 0.0
+    top = button()
+    yield from clear(hand, top.position[2] + APPROACH_M)
+    yield from reach(hand, lambda: back_off(top, APPROACH_M))
+    yield from reach(hand, lambda: top.shifted(dz=-depth_m), speed_m_s=CAREFUL_SPEED_M_S)
+    yield from retreat(hand)
+
+
+def back_off(tool: Pose, distance_m: float) -> Pose:
+    """A pose further back along the tool's own axis."""
+    return tool @ Pose((0.0, 0.0, -distance_m))
+
+
+def tool_for(hand: Hand, held: Pose, goal: Pose) -> Pose:
+    """Where the tool must be for the held thing to be at its goal."""
+    return goal @ held.inverse() @ hand.tool

@@ -1,0 +1,139 @@
+"""The contract between RoboDx and a policy: what it declares, what it is given, what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.language.meaning import Meaning
+from robodx.registry import Registry, UnknownName, unknown
+
+if TYPE_CHECKING:
+    from robodx.sim.world import World
+
+ActionChunk = NDArray[np.float32]  # (chunk, action_dim)
+
+
+@dataclass(frozen=True)
+class CameraRequest:
+    """A picture that a policy wants at every query."""
+
+    name: str
+    height: int = 128
+    width: int = 128
+    depth: bool = False
+    segmentation: bool = False
+
+
+@dataclass(frozen=True)
+class PolicySpec:
+    """What a policy needs and gives; checked against task and robot before the first step."""
+
+    action_space: Literal["ee_delta", "ee_pose", "joint", "joint_velocity"] = "ee_delta"
+    cameras: tuple[CameraRequest, ...] = ()
+    hz: float = 20.0
+    uses_language: bool = True
+    # Sees the simulator's state and the instruction's meaning: for experts and oracles, never for what is diagnosed.
+    is_privileged: bool = False
+    # How many actions of a chunk are executed before the next query; None executes all of them.
+    replan: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 5 <= self.hz <= 60:
+            raise ValueError(f"a policy's rate must be 5 to 60 Hz, not {self.hz:g}")
+
+
+@dataclass(frozen=True)
+class Privileged:
+    """What only a privileged policy is shown."""
+
+    world: World
+    meaning: Meaning
+
+
+@dataclass(frozen=True)
+class EpisodeStart:
+    """Given to `reset` before an episode's first observation."""
+
+    episode_id: str
+    # For the policy's own randomness: the same for the same trial.
+    policy_seed: int
+    task: str
+    robot: str
+    situation_seed: int
+    repeat: int
+    instruction: str
+    privileged: Privileged | None = None
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a policy sees at one step. Arrays are float32 or uint8, as they would be over a wire."""
+
+    episode_id: str
+    step: int
+    time_s: float
+    instruction: str
+    state: Mapping[str, NDArray[np.float32]]
+    images: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict)
+    depth: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
+    segmentation: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+    segmentation_names: tuple[str, ...] = ()
+    privileged: Privileged | None = None
+
+
+class Policy(Protocol):
+    """Identity is the episode id, never the position in a batch: only episodes that need a chunk are asked."""
+
+    @property
+    def spec(self) -> PolicySpec: ...
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> None: ...
+
+    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]: ...
+
+    def finish(self, ids: Sequence[str]) -> None: ...
+
+
+@dataclass(frozen=True)
+class PolicyEntry:
+    """A policy by name; `make(argument)` gets what follows the colon in `name:argument`, else None."""
+
+    name: str
+    make: Callable[[str | None], Policy]
+    summary: str
+    takes: str | None = None
+
+
+POLICIES: Registry[PolicyEntry] = Registry("policy")
+
+
+def policy(name: str, *, takes: str | None = None) -> Callable[[Callable[..., Policy]], Callable[..., Policy]]:
+    """Register a class or factory; with `takes` it is named `name:ARGUMENT` and called with that argument."""
+
+    def register(factory: Callable[..., Policy]) -> Callable[..., Policy]:
+        def make(argument: str | None) -> Policy:
+            if takes is None:
+                if argument is not None:
+                    raise ValueError(f'policy "{name}" takes no argument, but got "{argument}"')
+                return factory()
+            if not argument:
+                raise ValueError(f'policy "{name}" is named {name}:{takes}; {takes} is missing')
+            return factory(argument)
+
+        POLICIES.add(name, PolicyEntry(name, make, (factory.__doc__ or "").strip().splitlines()[0], takes))
+        return factory
+
+    return register
+
+
+def make_policy(name: str) -> Policy:
+    """Build the policy called `name` or `name:argument`."""
+    head, _, argument = name.partition(":")
+    if head not in POLICIES:
+        raise UnknownName(unknown("policy", head, POLICIES))
+    return POLICIES[head].make(argument or None)

@@ -1,0 +1,79 @@
+"""The expert as a policy: privileged state in, ordinary actions out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodx.experts import expert
+from robodx.experts.skills import Hand, Waypoint
+from robodx.language.meaning import Meaning, Reference
+from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
+from robodx.sim.geometry import Pose
+from robodx.sim.world import World
+
+# Which thing each reference is taken to mean.
+Resolve = Callable[[Meaning, World], Mapping[Reference, str]]
+
+
+@dataclass
+class _Course:
+    """The expert's way through one episode, for the meaning it was last given."""
+
+    hand: Hand
+    resolve: Resolve
+    meaning: Meaning | None = None
+    waypoints: Iterator[Waypoint] = iter(())
+
+
+@policy("expert")
+class ExpertPolicy:
+    """Privileged state; solves every task: the proof that it can be solved, and the reference path."""
+
+    spec = PolicySpec(action_space="ee_pose", is_privileged=True)
+
+    def __init__(self) -> None:
+        self._courses: dict[str, _Course] = {}
+
+    def resolver(self, start: EpisodeStart) -> Resolve:
+        return expert.resolve_all
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> None:
+        for start in starts:
+            world = _world(start)
+            hand = Hand(world.tool(), world.openings()[0], 1.0 / self.spec.hz, world.tool())
+            self._courses[start.episode_id] = _Course(hand, self.resolver(start))
+
+    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
+        return [self._act(observation) for observation in observations]
+
+    def finish(self, ids: Sequence[str]) -> None:
+        for episode_id in ids:
+            self._courses.pop(episode_id, None)
+
+    def _act(self, observation: Observation) -> ActionChunk:
+        course, privileged = self._courses[observation.episode_id], observation.privileged
+        if privileged is None:
+            raise RuntimeError("the expert needs privileged observations")
+        world, hand = privileged.world, course.hand
+        hand.tool, hand.opening = world.tool(), world.openings()[0]
+        if course.meaning != privileged.meaning:
+            course.meaning = privileged.meaning
+            names = course.resolve(privileged.meaning, world)
+            course.waypoints = expert.solve(privileged.meaning, world, hand, names)
+        waypoint = next(course.waypoints)
+        return to_action(world.base, waypoint)[None]
+
+
+def to_action(base_in_world: Pose, waypoint: Waypoint) -> ActionChunk:
+    """A waypoint as one `ee_pose` action."""
+    tool = base_in_world.inverse() @ waypoint.tool
+    return np.array([*tool.position, *tool.quaternion, waypoint.opening], dtype=np.float32)
+
+
+def _world(start: EpisodeStart) -> World:
+    if start.privileged is None:
+        raise RuntimeError("the expert needs privileged observations")
+    return start.privileged.world

@@ -1,0 +1,27 @@
+"""The policy that does nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
+
+
+@policy("still")
+class StillPolicy:
+    """Stands still with an open hand: what it achieves was there before."""
+
+    spec = PolicySpec(action_space="ee_delta", uses_language=False)
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> None:
+        pass
+
+    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
+        hold = np.zeros((1, 7), dtype=np.float32)
+        hold[0, -1] = 1.0
+        return [hold for _ in observations]
+
+    def finish(self, ids: Sequence[str]) -> None:
+        pass

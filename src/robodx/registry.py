@@ -1,0 +1,67 @@
+"""One small registry for everything that can be named: tasks, policies, robots, perturbations, metrics, suites."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.metadata
+import pkgutil
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class UnknownName(LookupError):
+    """A name that nothing is registered under; the message suggests the nearest ones."""
+
+
+class Registry(Generic[T]):
+    """Named entries of one kind, in the order of their names."""
+
+    def __init__(self, noun: str) -> None:
+        self.noun = noun
+        self._entries: dict[str, T] = {}
+
+    def add(self, name: str, entry: T) -> T:
+        if name in self._entries:
+            raise ValueError(f'a {self.noun} named "{name}" is registered already')
+        self._entries[name] = entry
+        return entry
+
+    def __getitem__(self, name: str) -> T:
+        try:
+            return self._entries[name]
+        except KeyError:
+            raise UnknownName(unknown(self.noun, name, self._entries)) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._entries))
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def entries(self) -> list[T]:
+        return [self._entries[name] for name in self]
+
+
+def unknown(noun: str, name: str, valid: Iterable[str]) -> str:
+    """The message for a wrong name: the nearest right ones, or all of them where none is near."""
+    choices = sorted(valid)
+    near = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)
+    near += [choice for choice in choices if choice.split("/")[-1] == name and choice not in near]
+    if near:
+        return f'No {noun} "{name}". Did you mean {" or ".join(f"{choice!r}" for choice in near)}?'.replace("'", '"')
+    return f'No {noun} "{name}". There are: {", ".join(choices) or "none"}.'
+
+
+def discover(folder: str) -> None:
+    """Import every module of a robodx folder, and what other packages offer under the `robodx` entry point."""
+    package = importlib.import_module(f"robodx.{folder}")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+    for entry_point in importlib.metadata.entry_points(group="robodx"):
+        entry_point.load()

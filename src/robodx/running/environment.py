@@ -1,0 +1,269 @@
+"""One trial being executed: scene, robot, stages, events and perturbations, stepped by a policy's actions."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.language.meaning import Instruction
+from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation
+from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, Privileged
+from robodx.robots.control import Controller, InvalidAction, action_width, validate
+from robodx.running.episode import Recorder, Told, Trajectory
+from robodx.running.trial import Trial
+from robodx.scoring.events import Script
+from robodx.scoring.stages import Score, Stage
+from robodx.sim.build import PHYSICS_STEP_S
+from robodx.sim.geometry import Array
+from robodx.sim.log import LogEntry
+from robodx.sim.placement import needs_layout, place
+from robodx.sim.render import Renderer
+from robodx.sim.robot import ROBOTS, Robot
+from robodx.sim.scene import Scene
+from robodx.sim.simulation import Simulation
+from robodx.sim.world import World
+from robodx.streams import Streams
+from robodx.tasks.base import TASKS
+
+
+class Unfit(ValueError):
+    """A policy's declared needs do not fit the scene or the robot; the message names both sides."""
+
+
+class FirstReplyInvalid(RuntimeError):
+    """The first reply of an episode cannot be executed: a wrong convention, not a behaviour to be scored."""
+
+
+class Environment:
+    """Built for one trial and one policy spec; `step` executes one action at the policy's own rate."""
+
+    def __init__(self, trial: Trial, spec: PolicySpec, *, preset: str = "fast") -> None:
+        self.trial, self.spec, self._preset = trial, spec, preset
+        self.task, self.robot = TASKS[trial.task], ROBOTS[trial.robot]
+        streams = Streams.of(trial.seed, self.task.varies)
+        situation = self.task.situation(trial.seed)
+        self._perturbations = _start_perturbations(trial)
+        scene = place(situation.scene, streams.rng("layout")) if needs_layout(situation.scene) else situation.scene
+        for perturbation in self._perturbations:
+            scene = perturbation.scene(scene)
+        check_fit(spec, self.robot, scene)
+        start = _start_joints(self.robot, streams if "robot" in self.task.varies else None)
+        self.simulation = Simulation(scene, self.robot, start)
+        self.world = World(self.simulation)
+        self.score = Score(tuple(Stage.of(stage) for stage in situation.stages), situation.never)
+        self.events = (*situation.events, *(event for p in self._perturbations for event in p.events()))
+        self._script = Script(self.events)
+        self.told: list[Told] = []
+        self._instruct(situation.instruction)
+        self._controller = Controller(self.robot, spec.action_space)
+        self._renderer: Renderer | None = None
+        self.max_steps = round(self.task.time_limit_s * spec.hz)
+        self._pending: deque[NDArray[np.float32]] = deque()
+        self._has_replied = False
+        self._limits: tuple[str, ...] = ()
+        self.limit_steps = 0
+        self.invalid_action: str | None = None
+        self.inference_s: list[float] = []
+        command = self.simulation.command
+        self._recorder = Recorder(
+            self.max_steps,
+            self.simulation.model.nq,
+            action_width(spec.action_space, self.robot),
+            len(command.joints) + len(command.openings),
+        )
+        base = self.robot.base_in_world
+        self._world_in_base = base.inverse()
+        self._base_pose = np.array([*base.position, *base.quaternion], dtype=np.float32)
+        self._note_state()
+
+    # What the policy is told.
+
+    def start(self) -> EpisodeStart:
+        return EpisodeStart(
+            episode_id=self.trial.id,
+            policy_seed=self.trial.policy_seed,
+            task=self.trial.task,
+            robot=self.trial.robot,
+            situation_seed=self.trial.seed,
+            repeat=self.trial.repeat,
+            instruction=self.told[-1].text,
+            privileged=self._privileged(),
+        )
+
+    def observe(self) -> Observation:
+        simulation = self.simulation
+        tools = [self._world_in_base @ tool for tool in self._tools]
+        observation = Observation(
+            episode_id=self.trial.id,
+            step=simulation.step_count,
+            time_s=simulation.time_s,
+            instruction=self.told[-1].text,
+            state={
+                "joint_positions": simulation.joint_positions().astype(np.float32),
+                "joint_velocities": simulation.joint_velocities().astype(np.float32),
+                "gripper_opening": simulation.gripper_openings().astype(np.float32),
+                "ee_pose": np.array([v for p in tools for v in (*p.position, *p.quaternion)], dtype=np.float32),
+                "base_pose": self._base_pose,
+            },
+            privileged=self._privileged(),
+        )
+        if self.spec.cameras:
+            observation = self._with_pictures(observation)
+        for perturbation in self._perturbations:
+            observation = perturbation.observation(observation)
+        return observation
+
+    def _privileged(self) -> Privileged | None:
+        return Privileged(self.world, self._instruction.meaning) if self.spec.is_privileged else None
+
+    def _with_pictures(self, observation: Observation) -> Observation:
+        renderer, cameras = self.renderer, self.spec.cameras
+        return replace(
+            observation,
+            images={c.name: renderer.rgb(c.name, c.height, c.width) for c in cameras},
+            depth={c.name: renderer.depth(c.name, c.height, c.width) for c in cameras if c.depth},
+            segmentation={
+                c.name: renderer.segmentation(c.name, c.height, c.width) for c in cameras if c.segmentation
+            },
+            segmentation_names=tuple(renderer.names) if any(c.segmentation for c in cameras) else (),
+        )
+
+    @property
+    def renderer(self) -> Renderer:
+        if self._renderer is None:
+            sizes = [(c.height, c.width) for c in self.spec.cameras]
+            self._renderer = Renderer(
+                self.simulation, largest=(max(h for h, _ in sizes), max(w for _, w in sizes)), preset=self._preset
+            )
+        return self._renderer
+
+    # What the policy does.
+
+    @property
+    def needs_chunk(self) -> bool:
+        return not self._pending and not self.is_done
+
+    def accept(self, chunk: ActionChunk, inference_s: float) -> None:
+        """Take a policy's reply. One that cannot be executed ends the episode, or raises if it is the first."""
+        self.inference_s.append(inference_s)
+        try:
+            actions = _read_chunk(chunk)
+            for action in actions:
+                validate(action, self.spec.action_space, self.robot)
+        except InvalidAction as error:
+            if not self._has_replied:
+                raise FirstReplyInvalid(f"the policy's first reply is {error}") from error
+            self.invalid_action = f"at step {self.simulation.step_count} the policy sent {error}"
+            return
+        self._has_replied = True
+        self._pending.extend(actions[: self.spec.replan])
+
+    def step(self) -> None:
+        """Execute the next pending action."""
+        simulation = self.simulation
+        action = self._pending.popleft()
+        step = simulation.step_count
+        substeps = _substeps(step, self.spec.hz)
+        try:
+            resolved = self._controller.resolve(action, simulation.command, substeps * PHYSICS_STEP_S)
+        except InvalidAction as error:
+            self.invalid_action = f"at step {step} the policy sent {error}"
+            return
+        self._note_limits(resolved.limits)
+        command = resolved.command
+        for perturbation in self._perturbations:
+            command = perturbation.action(command, simulation.command, step)
+        simulation.step(command, substeps)
+        self._script.update(self.world, simulation, self._instruct)
+        self.score.update(self.world)
+        self._recorder.note_step(action, command.joints, command.openings)
+        self._note_state()
+
+    @property
+    def is_done(self) -> bool:
+        return (
+            self.score.is_complete
+            or self.score.broken is not None
+            or self.invalid_action is not None
+            or self.simulation.step_count >= self.max_steps
+        )
+
+    def trajectory(self) -> Trajectory:
+        return self._recorder.trajectory()
+
+    def close(self) -> None:
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
+    def _instruct(self, instruction: Instruction) -> None:
+        for perturbation in self._perturbations:
+            instruction = perturbation.instruction(instruction)
+        self._instruction = instruction
+        step = self.simulation.step_count
+        self.told.append(Told(step, instruction.text))
+        if step:
+            # What was planned for the old words is not what the policy would do now.
+            self._pending.clear()
+            self.world.log.add(LogEntry(step, self.simulation.time_s, "instruction", instruction.text))
+
+    def _note_limits(self, limits: tuple[str, ...]) -> None:
+        if limits:
+            self.limit_steps += 1
+            step, time_s = self.simulation.step_count, self.simulation.time_s
+            for name in limits:
+                if name not in self._limits:
+                    self.world.log.add(LogEntry(step, time_s, "limit", name))
+        self._limits = limits
+
+    def _note_state(self) -> None:
+        simulation = self.simulation
+        self._tools = [simulation.tool_in_world(arm) for arm in range(len(self.robot.arms))]
+        tool = self._tools[0]
+        self._recorder.note_state(
+            simulation.time_s, simulation.data.qpos, (*tool.position, *tool.quaternion), self.score.reached
+        )
+
+
+def check_fit(spec: PolicySpec, robot: Robot, scene: Scene) -> None:
+    """Refuse before the first step what could only go wrong later."""
+    cameras = [*(camera.name for camera in scene.cameras), *robot.cameras]
+    missing = [request.name for request in spec.cameras if request.name not in cameras]
+    if missing:
+        raise Unfit(
+            f"the policy asks for the camera{'s' if len(missing) > 1 else ''} {', '.join(missing)}, "
+            f"but {robot.name} in this scene has: {', '.join(cameras)}"
+        )
+
+
+def _start_perturbations(trial: Trial) -> list[Perturbation]:
+    return [
+        PERTURBATIONS[name].start(severity, Draws(trial.streams, name))
+        for name, severity in trial.perturbations
+        if severity != 0
+    ]
+
+
+def _start_joints(robot: Robot, noise: Streams | None) -> Array:
+    home = np.concatenate([np.array(arm.home_rad) for arm in robot.arms])
+    if noise is None:
+        return home
+    return home + noise.rng("robot").normal(0.0, robot.start_noise_rad, home.shape)
+
+
+def _substeps(step: int, hz: float) -> int:
+    """Physics steps of one control step: for rates that do not divide 500 Hz the remainder is carried along."""
+    per_step = 1.0 / (hz * PHYSICS_STEP_S)
+    return round((step + 1) * per_step) - round(step * per_step)
+
+
+def _read_chunk(chunk: ActionChunk) -> list[NDArray[np.float32]]:
+    array = np.asarray(chunk)
+    if array.dtype.kind not in "fiu":
+        raise InvalidAction(f"an action of type {array.dtype}, not numbers")
+    if array.ndim != 2 or len(array) == 0:
+        raise InvalidAction(f"a chunk of shape {array.shape}, not (actions, width) with at least one action")
+    return list(array.astype(np.float32))

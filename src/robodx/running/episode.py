@@ -1,0 +1,157 @@
+"""The record of one executed trial: a flat row for tables, and arrays for the trajectory."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.running.trial import Applied
+from robodx.sim.geometry import Array
+
+Outcome = Literal["success", "failure", "timeout", "error"]
+
+
+@dataclass(frozen=True)
+class Happening:
+    """An entry of the world's log, as stored."""
+
+    step: int
+    time_s: float
+    kind: str
+    object: str
+    other: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Told:
+    """The text that reached the policy from this step on."""
+
+    step: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One row of a run. Numbers that were not measured are None, never zero."""
+
+    trial_id: str
+    pair_id: str
+    suite: str
+    task: str
+    task_version: int
+    family: str
+    tier: str | None
+    tags: tuple[str, ...]
+    robot: str
+    policy: str
+    seed: int
+    repeat: int
+    perturbations: tuple[Applied, ...]
+    clock: str
+    outcome: Outcome
+    success: bool
+    progress: float | None
+    stages: int | None
+    stages_reached: int | None
+    stage_steps: tuple[int, ...]
+    steps: int
+    instructions: tuple[Told, ...]
+    events: tuple[Happening, ...]
+    first_touched: str | None
+    failure_kind: str | None
+    error: str | None
+    trajectory_hash: str | None
+    attempt: int
+    wall_s: float
+    duration_s: float | None = None
+    path_length_m: float | None = None
+    mean_squared_jerk: float | None = None
+    stability: float | None = None
+    drops: int | None = None
+    collisions: int | None = None
+    peak_collision_n: float | None = None
+    limit_steps: int | None = None
+    inference_ms_p50: float | None = None
+    inference_ms_p95: float | None = None
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Arrays of one episode: n control steps, n + 1 states."""
+
+    time_s: Array  # (n + 1,)
+    qpos: Array  # (n + 1, nq)
+    tool_in_world: Array  # (n + 1, 7)
+    stage: NDArray[np.int32]  # (n + 1,)
+    actions: NDArray[np.float32]  # (n, action_dim): as the policy sent them
+    commands: NDArray[np.float32]  # (n, joints + grippers): as they were executed
+
+    def digest(self) -> str:
+        """The same for two episodes only if they moved alike, bit for bit."""
+        digest = hashlib.blake2b(digest_size=16)
+        for array in (self.qpos, self.commands, self.stage):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def save(self, path: Path) -> None:
+        """Whole or not at all: written beside its place, then moved there."""
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **vars(self))
+        part = path.with_suffix(".part")
+        part.write_bytes(buffer.getvalue())
+        part.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> Trajectory:
+        with np.load(path, allow_pickle=False) as arrays:
+            return cls(**{name: arrays[name] for name in cls.__dataclass_fields__})
+
+
+@dataclass
+class Recorder:
+    """Collects a trajectory into arrays allocated once."""
+
+    max_steps: int
+    nq: int
+    action_width: int
+    command_width: int
+    n: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        rows = self.max_steps + 1
+        self._time = np.zeros(rows)
+        self._qpos = np.zeros((rows, self.nq))
+        self._tool = np.zeros((rows, 7))
+        self._stage = np.zeros(rows, dtype=np.int32)
+        self._actions = np.zeros((self.max_steps, self.action_width), dtype=np.float32)
+        self._commands = np.zeros((self.max_steps, self.command_width), dtype=np.float32)
+
+    def note_state(self, time_s: float, qpos: Array, tool: tuple[float, ...], stage: int) -> None:
+        self._time[self.n] = time_s
+        self._qpos[self.n] = qpos
+        self._tool[self.n] = tool
+        self._stage[self.n] = stage
+
+    def note_step(self, action: NDArray[np.float32], joints: NDArray[np.float32], openings: NDArray[np.float32]) -> None:
+        self._actions[self.n] = action
+        self._commands[self.n, : len(joints)] = joints
+        self._commands[self.n, len(joints) :] = openings
+        self.n += 1
+
+    def trajectory(self) -> Trajectory:
+        n = self.n
+        return Trajectory(
+            self._time[: n + 1].copy(),
+            self._qpos[: n + 1].copy(),
+            self._tool[: n + 1].copy(),
+            self._stage[: n + 1].copy(),
+            self._actions[:n].copy(),
+            self._commands[:n].copy(),
+        )

@@ -1,0 +1,191 @@
+"""The one loop that executes trials: a batch of environments in lockstep, one policy, an episode out for each trial."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from robodx.policies.base import Policy
+from robodx.running.environment import Environment
+from robodx.running.episode import Episode, Happening, Outcome, Trajectory
+from robodx.running.trial import Trial
+from robodx.tasks.base import TASKS
+
+
+class Finished(NamedTuple):
+    """An executed trial; the trajectory is None where the episode did not get that far."""
+
+    episode: Episode
+    trajectory: Trajectory | None
+
+
+@dataclass
+class _Live:
+    """An episode under way."""
+
+    environment: Environment
+    started_s: float
+
+
+def rollout(
+    trials: Iterable[Trial], policy: Policy, *, batch: int = 1, preset: str = "fast", attempt: int = 1
+) -> Iterator[Finished]:
+    """Execute the trials, at most `batch` at a time, and yield each as it ends.
+
+    An exception inside a trial ends that trial as an `error` with its traceback, and no other.
+    """
+    waiting = deque(trials)
+    live: list[_Live] = []
+    while waiting or live:
+        while waiting and len(live) < batch:
+            trial, started_s = waiting.popleft(), time.perf_counter()
+            try:
+                environment = Environment(trial, policy.spec, preset=preset)
+                policy.reset([environment.start()])
+            except Exception:
+                yield Finished(_failed(trial, traceback.format_exc(), attempt, time.perf_counter() - started_s), None)
+            else:
+                live.append(_Live(environment, started_s))
+        yield from _tick(live, policy, attempt)
+
+
+def _tick(live: list[_Live], policy: Policy, attempt: int) -> Iterator[Finished]:
+    """One control step of every live episode; those that ended leave the list."""
+    errors: dict[str, str] = {}
+    asking = [one for one in live if one.environment.needs_chunk]
+    if asking:
+        try:
+            observations = [one.environment.observe() for one in asking]
+            asked_s = time.perf_counter()
+            chunks = policy.act(observations)
+            inference_s = time.perf_counter() - asked_s
+            if len(chunks) != len(asking):
+                raise RuntimeError(f"asked for {len(asking)} chunks, the policy returned {len(chunks)}")
+        except Exception:
+            errors = {one.environment.trial.id: traceback.format_exc() for one in asking}
+        else:
+            for one, chunk in zip(asking, chunks, strict=True):
+                try:
+                    one.environment.accept(chunk, inference_s)
+                except Exception:
+                    errors[one.environment.trial.id] = traceback.format_exc()
+    for one in list(live):
+        environment = one.environment
+        error = errors.get(environment.trial.id)
+        if error is None and not environment.is_done:
+            try:
+                environment.step()
+            except Exception:
+                error = traceback.format_exc()
+        if error is not None or environment.is_done:
+            live.remove(one)
+            policy.finish([environment.trial.id])
+            environment.close()
+            wall_s = time.perf_counter() - one.started_s
+            if error is None:
+                yield _finished(environment, attempt, wall_s)
+            else:
+                yield Finished(_failed(environment.trial, error, attempt, wall_s), None)
+
+
+def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished:
+    score, log, trajectory = environment.score, environment.world.log, environment.trajectory()
+    outcome: Outcome = "timeout"
+    failure_kind = None
+    if score.is_success:
+        outcome = "success"
+    elif environment.invalid_action is not None:
+        outcome, failure_kind = "failure", "invalid_action"
+    elif score.broken is not None:
+        outcome, failure_kind = "failure", "constraint"
+    forces = [entry.value for entry in log.entries if entry.kind == "collision"]
+    inference_ms = 1000 * np.array(environment.inference_s or [0.0])
+    period_s = 1.0 / environment.spec.hz
+    tool, joints = trajectory.tool_in_world[:, :3], trajectory.commands[:, :-1]
+    episode = Episode(
+        **_identity(environment.trial),
+        outcome=outcome,
+        success=outcome == "success",
+        progress=score.progress,
+        stages=len(score.stages),
+        stages_reached=score.reached,
+        stage_steps=tuple(score.stage_steps),
+        steps=environment.simulation.step_count,
+        instructions=tuple(environment.told),
+        events=tuple(Happening(e.step, e.time_s, e.kind, e.object, e.other, e.value) for e in log.entries),
+        first_touched=log.first_touched,
+        failure_kind=failure_kind,
+        error=environment.invalid_action,
+        trajectory_hash=trajectory.digest(),
+        attempt=attempt,
+        wall_s=wall_s,
+        duration_s=environment.simulation.time_s,
+        path_length_m=float(np.linalg.norm(np.diff(tool, axis=0), axis=1).sum()),
+        mean_squared_jerk=_mean_squared_jerk(tool, period_s),
+        stability=float(np.exp(-np.linalg.norm(np.diff(joints, axis=0), axis=1).mean())) if len(joints) > 1 else None,
+        drops=log.count("drop"),
+        collisions=len(forces),
+        peak_collision_n=max(forces, default=None),
+        limit_steps=environment.limit_steps,
+        inference_ms_p50=float(np.percentile(inference_ms, 50)),
+        inference_ms_p95=float(np.percentile(inference_ms, 95)),
+    )
+    return Finished(episode, trajectory)
+
+
+def _mean_squared_jerk(positions: np.ndarray[tuple[int, ...], np.dtype[np.float64]], period_s: float) -> float | None:
+    """Of the tool, (m/s³)²; None for episodes too short to have one."""
+    if len(positions) < 4:
+        return None
+    return float(np.square(np.diff(positions, n=3, axis=0) / period_s**3).sum(axis=1).mean())
+
+
+def _failed(trial: Trial, error: str, attempt: int, wall_s: float) -> Episode:
+    """The record of an infrastructure error: counted and shown, but no behaviour of the policy."""
+    return Episode(
+        **_identity(trial),
+        outcome="error",
+        success=False,
+        progress=None,
+        stages=None,
+        stages_reached=None,
+        stage_steps=(),
+        steps=0,
+        instructions=(),
+        events=(),
+        first_touched=None,
+        failure_kind=None,
+        error=error,
+        trajectory_hash=None,
+        attempt=attempt,
+        wall_s=wall_s,
+    )
+
+
+lost = _failed
+
+
+def _identity(trial: Trial) -> dict[str, object]:
+    task = TASKS[trial.task]
+    return {
+        "trial_id": trial.id,
+        "pair_id": trial.pair_id,
+        "suite": trial.suite,
+        "task": trial.task,
+        "task_version": trial.task_version,
+        "family": task.family,
+        "tier": task.tier,
+        "tags": task.tags,
+        "robot": trial.robot,
+        "policy": trial.policy,
+        "seed": trial.seed,
+        "repeat": trial.repeat,
+        "perturbations": trial.perturbations,
+        "clock": trial.clock,
+    }

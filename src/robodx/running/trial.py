@@ -1,0 +1,60 @@
+"""A trial: everything that decides an episode, by name, so that it can be stored, hashed and run anywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from robodx.streams import Streams
+
+# How a perturbation is applied: its name and its severity.
+Applied = tuple[str, float]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """`seed` is the situation, `repeat` the policy's own randomness in it."""
+
+    task: str
+    task_version: int
+    policy: str
+    seed: int
+    robot: str = "panda"
+    repeat: int = 0
+    perturbations: tuple[Applied, ...] = ()
+    suite: str = "tasks"
+    clock: str = "lockstep"
+
+    @cached_property
+    def id(self) -> str:
+        return _digest(asdict(self))
+
+    @cached_property
+    def pair_id(self) -> str:
+        """Shared by all trials that start from the same situation."""
+        return _digest([self.task, self.task_version, self.robot, self.seed])
+
+    @property
+    def streams(self) -> Streams:
+        return Streams(self.seed)
+
+    @property
+    def policy_seed(self) -> int:
+        return int(self.streams.rng("policy", self.repeat).integers(2**31))
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Trial:
+        applied = tuple((name, float(severity)) for name, severity in values["perturbations"])
+        return cls(**{**values, "perturbations": applied})
+
+
+def _digest(content: object) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

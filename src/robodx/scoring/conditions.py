@@ -1,0 +1,195 @@
+"""What a condition is, how conditions compose, and how they remember: held for a time, latched, in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from robodx.sim.world import World
+
+# Over this many metres from its goal a thing's closeness falls from 1 to 0: the reach of a table-top task.
+PROGRESS_SCALE_M = 0.3
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A frozen predicate over a world. `progress` is how near it is to holding, 1 when it holds."""
+
+    def holds(self, world: World) -> bool:
+        raise TypeError(f"{type(self).__name__} does not say when it holds")
+
+    def progress(self, world: World) -> float:
+        return float(self.holds(world))
+
+    def __and__(self, other: Condition) -> All:
+        return All((*_flat(self, All), *_flat(other, All)))
+
+    def __or__(self, other: Condition) -> Any:
+        return Any((*_flat(self, Any), *_flat(other, Any)))
+
+    def __invert__(self) -> Not:
+        return Not(self)
+
+    def held_for(self, seconds: float) -> HeldFor:
+        return HeldFor(self, seconds)
+
+    def latched(self) -> Latched:
+        return Latched(self)
+
+
+def closeness(distance_m: float, tolerance_m: float) -> float:
+    """1 within the tolerance, then falling in a straight line to 0."""
+    return min(1.0, max(0.0, 1.0 - (distance_m - tolerance_m) / PROGRESS_SCALE_M))
+
+
+def _flat(condition: Condition, kind: type[All] | type[Any]) -> tuple[Condition, ...]:
+    return condition.parts if isinstance(condition, kind) else (condition,)
+
+
+@dataclass(frozen=True)
+class All(Condition):
+    """Every part holds at once."""
+
+    parts: tuple[Condition, ...]
+
+    def holds(self, world: World) -> bool:
+        # No short cut: a part that remembers must see every step.
+        return all([part.holds(world) for part in self.parts])
+
+    def progress(self, world: World) -> float:
+        return sum(part.progress(world) for part in self.parts) / len(self.parts)
+
+    def __str__(self) -> str:
+        return " and ".join(str(part) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Any(Condition):
+    """At least one part holds."""
+
+    parts: tuple[Condition, ...]
+
+    def holds(self, world: World) -> bool:
+        return any([part.holds(world) for part in self.parts])
+
+    def progress(self, world: World) -> float:
+        return max(part.progress(world) for part in self.parts)
+
+    def __str__(self) -> str:
+        return "(" + " or ".join(str(part) for part in self.parts) + ")"
+
+
+@dataclass(frozen=True)
+class Not(Condition):
+    part: Condition
+
+    def holds(self, world: World) -> bool:
+        return not self.part.holds(world)
+
+    def __str__(self) -> str:
+        return f"not {self.part}"
+
+
+@dataclass(frozen=True)
+class HeldFor(Condition):
+    """The part has held at every control step for this long."""
+
+    part: Condition
+    seconds: float
+
+    def holds(self, world: World) -> bool:
+        if not self.part.holds(world):
+            world.memory.pop(self, None)
+            return False
+        since = world.memory.setdefault(self, world.time_s)
+        # Half a physics step of slack: a control step's end is a sum of floating-point steps.
+        return bool(world.time_s - since >= self.seconds - 1e-3)
+
+    def progress(self, world: World) -> float:
+        return self.part.progress(world)
+
+    def __str__(self) -> str:
+        return f"{self.part} for {self.seconds:g} s"
+
+
+@dataclass(frozen=True)
+class Latched(Condition):
+    """The part has held at some step."""
+
+    part: Condition
+
+    def holds(self, world: World) -> bool:
+        if self.part.holds(world):
+            world.memory[self] = True
+        return self in world.memory
+
+    def progress(self, world: World) -> float:
+        return 1.0 if self in world.memory else self.part.progress(world)
+
+    def __str__(self) -> str:
+        return f"once {self.part}"
+
+
+@dataclass(frozen=True)
+class InOrder(Condition):
+    """The parts came to hold one after the other, none before its turn."""
+
+    parts: tuple[Condition, ...]
+
+    def holds(self, world: World) -> bool:
+        done, is_broken = world.memory.get(self, (0, False))
+        holding = [part.holds(world) for part in self.parts]
+        while done < len(holding) and holding[done]:
+            done += 1
+        is_broken = is_broken or any(holding[done + 1 :])
+        world.memory[self] = (done, is_broken)
+        return bool(done == len(self.parts) and not is_broken)
+
+    def progress(self, world: World) -> float:
+        done, is_broken = world.memory.get(self, (0, False))
+        return 0.0 if is_broken else float(done / len(self.parts))
+
+    def __str__(self) -> str:
+        return ", then ".join(str(part) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Count(Condition):
+    """Between `at_least` and `at_most` of the parts hold."""
+
+    parts: tuple[Condition, ...]
+    at_least: int
+    at_most: int | None = None
+
+    def holds(self, world: World) -> bool:
+        count = sum([part.holds(world) for part in self.parts])
+        return count >= self.at_least and (self.at_most is None or count <= self.at_most)
+
+    def progress(self, world: World) -> float:
+        if self.holds(world):
+            return 1.0
+        count = sum(part.holds(world) for part in self.parts)
+        return min(count, self.at_least) / (self.at_least + 1)
+
+    def __str__(self) -> str:
+        if self.at_most is None:
+            bounds = f"at least {self.at_least}"
+        elif self.at_most == self.at_least:
+            bounds = f"exactly {self.at_least}"
+        else:
+            bounds = f"{self.at_least} to {self.at_most}"
+        return f"{bounds} of: " + "; ".join(str(part) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class After(Condition):
+    """This much time of the episode has passed."""
+
+    seconds: float
+
+    def holds(self, world: World) -> bool:
+        return world.time_s >= self.seconds
+
+    def __str__(self) -> str:
+        return f"{self.seconds:g} s have passed"

@@ -1,0 +1,216 @@
+"""Turns a placed scene and a robot into a compiled MuJoCo model in which every element is named."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+
+from robodx.sim.robot import Robot
+from robodx.sim.colours import rgb
+from robodx.sim.geometry import Pose
+from robodx.sim.scene import Arena, Camera, Light, Part, Scene, Shape, Thing
+
+PHYSICS_STEP_S = 0.002
+IMPEDANCE_RATIO = 20.0
+FLOOR_Z = -0.75
+# Parked things wait here: behind every camera, without contact and without weight.
+PARKING = Pose((0.0, 0.0, -3.0))
+
+_GEOMS = {
+    "box": mujoco.mjtGeom.mjGEOM_BOX,
+    "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
+    "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
+    "capsule": mujoco.mjtGeom.mjGEOM_CAPSULE,
+    "prism": mujoco.mjtGeom.mjGEOM_MESH,
+}
+_JOINTS = {"slide": mujoco.mjtJoint.mjJNT_SLIDE, "hinge": mujoco.mjtJoint.mjJNT_HINGE}
+_TEXTURES = {
+    "plain": mujoco.mjtBuiltin.mjBUILTIN_FLAT,
+    "checker": mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
+    "speckle": mujoco.mjtBuiltin.mjBUILTIN_FLAT,
+}
+
+
+def empty_spec() -> mujoco.MjSpec:
+    """A spec with the physics settings of every RoboDx model, robot-only models included."""
+    spec = mujoco.MjSpec()
+    # MjSpec defaults to degrees, which would silently turn joint ranges of 2.9 rad into 2.9 degrees.
+    spec.compiler.degree = False
+    spec.option.timestep = PHYSICS_STEP_S
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.option.impratio = IMPEDANCE_RATIO
+    return spec
+
+
+def build(scene: Scene, robot: Robot) -> mujoco.MjModel:
+    spec = empty_spec()
+    # Coarse cylinders and spheres: a third off the cost of a small software-rendered image.
+    spec.visual.quality.numslices = 16
+    spec.visual.quality.numstacks = 8
+    spec.visual.map.znear = 0.01
+    spec.visual.map.zfar = 10.0
+    spec.stat.extent = 1.0
+    spec.stat.center = [0.0, 0.0, 0.2]
+    _add_arena(spec, scene.arena)
+    for light in scene.lights:
+        _add_light(spec, light)
+    for camera in scene.cameras:
+        _add_camera(spec, camera)
+    robot.build(spec, robot.base_in_world)
+    for thing in scene:
+        _add_thing(spec, thing)
+    return spec.compile()
+
+
+def _add_arena(spec: mujoco.MjSpec, arena: Arena) -> None:
+    spec.visual.headlight.ambient = [arena.ambient] * 3
+    spec.visual.headlight.diffuse = [0.25] * 3
+    spec.visual.headlight.specular = [0.05] * 3
+    top, bottom = arena.sky_colours
+    spec.add_texture(
+        name="arena/sky",
+        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
+        rgb1=top,
+        rgb2=bottom,
+        width=64,
+        height=384,
+    )
+    spec.worldbody.add_geom(
+        name="arena/floor",
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        size=[4, 4, 1],
+        pos=[0, 0, FLOOR_Z],
+        rgba=[*arena.floor_colour, 1],
+    )
+    half_x, half_y = arena.table_half_size
+    table = spec.worldbody.add_geom(
+        name="arena/table",
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        size=[half_x, half_y, 0.02],
+        pos=[0, 0, -0.02],
+        rgba=[*arena.table_colour, 1],
+        # Low, so that a ball's own rolling friction decides: the pair's friction is the element-wise maximum.
+        friction=[1.0, 0.005, 1e-6],
+    )
+    if arena.table_texture != "plain":
+        speckle = mujoco.mjtMark.mjMARK_RANDOM if arena.table_texture == "speckle" else mujoco.mjtMark.mjMARK_NONE
+        spec.add_texture(
+            name="arena/table",
+            type=mujoco.mjtTexture.mjTEXTURE_2D,
+            builtin=_TEXTURES[arena.table_texture],
+            mark=speckle,
+            markrgb=arena.table_second_colour,
+            random=0.05,
+            rgb1=arena.table_colour,
+            rgb2=arena.table_second_colour,
+            width=128,
+            height=128,
+        )
+        material = spec.add_material(name="arena/table", texrepeat=[6, 6], texuniform=False)
+        material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "arena/table"
+        table.material = "arena/table"
+        table.rgba = [1, 1, 1, 1]
+    for index, (x, y) in enumerate(((1, 1), (1, -1), (-1, 1), (-1, -1))):
+        spec.worldbody.add_geom(
+            name=f"arena/leg{index}",
+            type=mujoco.mjtGeom.mjGEOM_BOX,
+            size=[0.03, 0.03, -(FLOOR_Z + 0.04) / 2],
+            pos=[x * (half_x - 0.06), y * (half_y - 0.06), (FLOOR_Z - 0.04) / 2],
+            rgba=[*(0.6 * channel for channel in arena.table_colour), 1],
+            contype=0,
+            conaffinity=0,
+        )
+
+
+def _add_light(spec: mujoco.MjSpec, light: Light) -> None:
+    kind = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL if light.is_directional else mujoco.mjtLightType.mjLIGHT_SPOT
+    spec.worldbody.add_light(
+        name=light.name,
+        type=kind,
+        pos=light.position,
+        dir=light.direction,
+        diffuse=[light.brightness * channel for channel in light.colour],
+        specular=[0.3 * light.brightness * channel for channel in light.colour],
+        castshadow=light.casts_shadow,
+    )
+
+
+def camera_quaternion(camera: Camera) -> tuple[float, float, float, float]:
+    """A camera looks along its own -z, with +y up in the picture."""
+    back = np.subtract(camera.position, camera.target)
+    back /= np.linalg.norm(back)
+    right = np.cross([0.0, 0.0, 1.0], back)
+    if np.linalg.norm(right) < 1e-6:
+        raise ValueError(f'camera "{camera.name}" looks straight up or down; move its target a little')
+    right /= np.linalg.norm(right)
+    return Pose.from_matrix((0, 0, 0), np.column_stack([right, np.cross(back, right), back])).quaternion
+
+
+def _add_camera(spec: mujoco.MjSpec, camera: Camera) -> None:
+    spec.worldbody.add_camera(
+        name=camera.name, pos=camera.position, quat=camera_quaternion(camera), fovy=camera.fovy_deg
+    )
+
+
+def _add_thing(spec: mujoco.MjSpec, thing: Thing) -> None:
+    pose = PARKING if thing.is_parked else thing.pose
+    body = spec.worldbody.add_body(name=thing.name, pos=pose.position, quat=pose.quaternion)
+    if not thing.is_fixed:
+        body.add_freejoint(name=thing.name)
+        body.gravcomp = 1.0 if thing.is_parked else 0.0
+    _add_shapes(spec, body, thing, thing.shapes, thing.name, thing.mass_kg)
+    for part in thing.parts:
+        _add_part(spec, body, thing, part)
+
+
+def _add_part(spec: mujoco.MjSpec, parent: mujoco.MjsBody, thing: Thing, part: Part) -> None:
+    name = f"{thing.name}/{part.name}"
+    # Weightless: a spring strong enough to carry the part would also have to be pressed through.
+    body = parent.add_body(name=name, pos=part.pose.position, quat=part.pose.quaternion, gravcomp=1.0)
+    body.add_joint(
+        name=name,
+        type=_JOINTS[part.joint],
+        axis=part.axis,
+        range=part.range,
+        limited=mujoco.mjtLimited.mjLIMITED_TRUE,
+        stiffness=[part.stiffness, 0, 0],
+        damping=[part.damping, 0, 0],
+        frictionloss=part.friction_loss,
+        armature=0.001,
+    )
+    _add_shapes(spec, body, thing, part.shapes, name, part.mass_kg)
+
+
+def _add_shapes(
+    spec: mujoco.MjSpec, body: mujoco.MjsBody, thing: Thing, shapes: tuple[Shape, ...], name: str, mass_kg: float
+) -> None:
+    volume = sum(shape.volume_m3 for shape in shapes if shape.collides) or math.inf
+    for index, shape in enumerate(shapes):
+        touches = shape.collides and not thing.is_parked
+        geom = body.add_geom(
+            name=f"{name}/{shape.name or index}",
+            type=_GEOMS[shape.kind],
+            pos=shape.pose.position,
+            quat=shape.pose.quaternion,
+            rgba=[*rgb(shape.colour or thing.colour), 1.0],
+            mass=mass_kg * shape.volume_m3 / volume if shape.collides else 0.0,
+            friction=[thing.friction, 0.005, 2e-5 if shape.kind == "sphere" else 1e-4],
+            condim=6 if shape.kind == "sphere" else 3,
+            contype=int(touches),
+            conaffinity=int(touches),
+        )
+        if shape.kind == "prism":
+            geom.meshname = _add_prism(spec, f"{name}/{index}", shape)
+        else:
+            geom.size[: len(shape.size)] = shape.size
+
+
+def _add_prism(spec: mujoco.MjSpec, name: str, shape: Shape) -> str:
+    half = shape.size[0]
+    vertices = [(x, y, z) for z in (-half, half) for x, y in shape.outline]
+    spec.add_mesh(name=name, uservert=np.array(vertices, dtype=np.float32).ravel())
+    return name

@@ -1,0 +1,30 @@
+"""The named colours of objects: the words instructions use and the RGB they are painted with."""
+
+from __future__ import annotations
+
+from robodx.registry import UnknownName, unknown
+
+RGB = tuple[float, float, float]
+
+PALETTE: dict[str, RGB] = {
+    "red": (0.80, 0.12, 0.12),
+    "green": (0.13, 0.58, 0.20),
+    "blue": (0.12, 0.30, 0.80),
+    "yellow": (0.95, 0.80, 0.10),
+    "orange": (0.95, 0.48, 0.08),
+    "purple": (0.50, 0.18, 0.62),
+    "pink": (0.95, 0.50, 0.66),
+    "cyan": (0.10, 0.72, 0.78),
+    "brown": (0.45, 0.28, 0.15),
+    "white": (0.95, 0.95, 0.95),
+    "grey": (0.55, 0.56, 0.58),
+    "dark grey": (0.22, 0.23, 0.25),
+    "black": (0.07, 0.07, 0.08),
+}
+
+
+def rgb(name: str) -> RGB:
+    try:
+        return PALETTE[name]
+    except KeyError:
+        raise UnknownName(unknown("colour", name, PALETTE)) from None

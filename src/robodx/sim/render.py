@@ -1,0 +1,103 @@
+"""Draws what the cameras see: colour, depth in metres, and which thing each pixel shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.registry import UnknownName, unknown
+from robodx.sim import gl
+from robodx.sim.contacts import ARENA, ROBOT
+from robodx.sim.simulation import Simulation
+
+
+@dataclass(frozen=True)
+class Preset:
+    """How much the renderer takes trouble: shadow map size and multisampling."""
+
+    shadow_size: int
+    samples: int
+
+
+PRESETS = {"fast": Preset(0, 0), "standard": Preset(1024, 4), "high": Preset(4096, 8)}
+MAX_GEOMS = 1000
+BACKGROUND = "background"
+
+
+class Renderer:
+    """Draws one simulation. All renderers of a process share one GL context, which costs more than an episode."""
+
+    def __init__(self, simulation: Simulation, *, largest: tuple[int, int], preset: str = "fast") -> None:
+        if preset not in PRESETS:
+            raise UnknownName(unknown("rendering preset", preset, PRESETS))
+        self._simulation, model = simulation, simulation.model
+        quality = PRESETS[preset]
+        model.vis.global_.offheight, model.vis.global_.offwidth = largest
+        model.vis.quality.shadowsize, model.vis.quality.offsamples = quality.shadow_size, quality.samples
+        gl.context()
+        self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
+        self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
+        self._scene = mujoco.MjvScene(model, maxgeom=MAX_GEOMS)
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = quality.shadow_size > 0
+        self._options = mujoco.MjvOption()
+        self._perturb = mujoco.MjvPerturb()
+        self._camera = mujoco.MjvCamera()
+        self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
+        self.names = [BACKGROUND, ROBOT, ARENA, *(thing.name for thing in simulation.scene)]
+        self._cameras = {model.camera(index).name: index for index in range(model.ncam)}
+        owners = simulation.contacts.owner_names()
+        self._ids = np.array([self.names.index(owner) for owner in owners], dtype=np.int32)
+
+    def rgb(self, camera: str, height: int, width: int) -> NDArray[np.uint8]:
+        """(height, width, 3)"""
+        rect = self._draw(camera, height, width)
+        image = np.empty((height, width, 3), dtype=np.uint8)
+        mujoco.mjr_readPixels(image, None, rect, self._context)
+        # OpenGL's first row is the picture's lowest.
+        return np.ascontiguousarray(image[::-1])
+
+    def depth(self, camera: str, height: int, width: int) -> NDArray[np.float32]:
+        """(height, width): metres along the viewing axis."""
+        rect = self._draw(camera, height, width, ids=True)
+        raw = np.empty((height, width), dtype=np.float32)
+        mujoco.mjr_readPixels(None, raw, rect, self._context)
+        model = self._simulation.model
+        near = float(model.vis.map.znear * model.stat.extent)
+        far = float(model.vis.map.zfar * model.stat.extent)
+        # The depth buffer is reversed: 1 at the near plane, 0 at the far one, linear in 1 / distance.
+        share = raw[::-1].astype(np.float64)
+        return (near * far / (near + share * (far - near))).astype(np.float32)
+
+    def segmentation(self, camera: str, height: int, width: int) -> NDArray[np.int32]:
+        """(height, width): for each pixel the index into `names` of what it shows."""
+        rect = self._draw(camera, height, width, ids=True)
+        image = np.empty((height, width, 3), dtype=np.uint8)
+        mujoco.mjr_readPixels(image, None, rect, self._context)
+        codes = image[::-1].astype(np.int32) @ np.array([1, 1 << 8, 1 << 16], dtype=np.int32)
+        drawn = self._scene.geoms[: self._scene.ngeom]
+        table = np.zeros(self._scene.ngeom + 1, dtype=np.int32)
+        for geom in drawn:
+            if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
+                table[geom.segid + 1] = self._ids[geom.objid]
+        return np.asarray(table[codes])
+
+    def close(self) -> None:
+        self._context.free()
+
+    def _draw(self, camera: str, height: int, width: int, *, ids: bool = False) -> mujoco.MjrRect:
+        model, data = self._simulation.model, self._simulation.data
+        if camera not in self._cameras:
+            raise UnknownName(unknown("camera", camera, self._cameras))
+        self._camera.fixedcamid = self._cameras[camera]
+        mujoco.mjv_updateScene(
+            model, data, self._options, self._perturb, self._camera, mujoco.mjtCatBit.mjCAT_ALL, self._scene
+        )
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = ids
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = ids
+        rect = mujoco.MjrRect(0, 0, width, height)
+        mujoco.mjr_render(rect, self._scene, self._context)
+        return rect

@@ -1,0 +1,219 @@
+"""Frozen declarations of what stands where: shapes, things, arena, lights and cameras. Nothing here simulates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from robodx.registry import UnknownName, unknown
+from robodx.sim.colours import RGB, rgb
+from robodx.sim.geometry import Pose, Vector, about
+
+ShapeKind = Literal["box", "sphere", "cylinder", "capsule", "prism"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One geometric primitive of a thing, in the thing's frame.
+
+    `size` holds half extents: box (x, y, z), sphere (r,), cylinder and capsule (r, half length), prism (half height,),
+    a convex `outline` in the xy plane extruded along z. A shape with a `name` is a lamp that can be lit as `thing/name`.
+    """
+
+    kind: ShapeKind
+    size: tuple[float, ...]
+    pose: Pose = Pose()
+    colour: str | None = None
+    outline: tuple[tuple[float, float], ...] = ()
+    collides: bool = True
+    name: str | None = None
+
+    @property
+    def volume_m3(self) -> float:
+        match self.kind:
+            case "box":
+                return 8 * math.prod(self.size)
+            case "sphere":
+                return 4 / 3 * math.pi * self.size[0] ** 3
+            case "cylinder":
+                return 2 * math.pi * self.size[0] ** 2 * self.size[1]
+            case "capsule":
+                return math.pi * self.size[0] ** 2 * (2 * self.size[1] + 4 / 3 * self.size[0])
+            case "prism":
+                turned = self.outline[1:] + self.outline[:1]
+                area = sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(self.outline, turned, strict=True)) / 2
+                return abs(area) * 2 * self.size[0]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A moving part of a thing: its shapes hang on one joint. Addressed as `thing/part`."""
+
+    name: str
+    shapes: tuple[Shape, ...]
+    joint: Literal["slide", "hinge"]
+    axis: Vector
+    range: tuple[float, float]
+    pose: Pose = Pose()
+    stiffness: float = 0.0
+    damping: float = 0.0
+    friction_loss: float = 0.0
+    mass_kg: float = 0.02
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where a thing may be put on the table: a rectangle, a range of turns about z, and room around it."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    yaw_rad: tuple[float, float] = (0.0, 0.0)
+    gap_m: float = 0.02
+
+
+@dataclass(frozen=True)
+class Thing:
+    """An object: what it is called, what it looks like, what it weighs, and where it is to be put.
+
+    The thing's frame is the centre of its bounding box, whose half extents are `half_extents`. `frames` are named
+    places on it that a skill or a condition needs, such as a hole's mouth.
+    """
+
+    name: str
+    kind: str
+    colour: str
+    shapes: tuple[Shape, ...]
+    half_extents: Vector
+    placement: Pose | Region
+    mass_kg: float = 0.05
+    friction: float = 1.0
+    is_fixed: bool = False
+    is_parked: bool = False
+    parts: tuple[Part, ...] = ()
+    frames: tuple[tuple[str, Pose], ...] = ()
+    size: str | None = None
+
+    def at(self, x: float, y: float, *, z: float | None = None, yaw_rad: float = 0.0) -> Thing:
+        """Put at a fixed place; without `z` it rests on the table."""
+        height = self.half_extents[2] if z is None else z
+        return replace(self, placement=Pose((x, y, height), about("z", yaw_rad)))
+
+    def posed(self, pose: Pose) -> Thing:
+        return replace(self, placement=pose)
+
+    def within(self, region: Region) -> Thing:
+        return replace(self, placement=region)
+
+    def parked(self) -> Thing:
+        """Compiled, but out of the world until an event makes it appear."""
+        return replace(self, is_parked=True)
+
+    def named(self, name: str) -> Thing:
+        return replace(self, name=name)
+
+    @property
+    def pose(self) -> Pose:
+        if isinstance(self.placement, Region):
+            raise ValueError(f'"{self.name}" is not placed yet: its placement is a region')
+        return self.placement
+
+    def frame(self, name: str) -> Pose:
+        frames = dict(self.frames)
+        if name not in frames:
+            raise UnknownName(unknown(f'frame of "{self.name}"', name, frames))
+        return frames[name]
+
+    @property
+    def radius_m(self) -> float:
+        """Of the circle around it on the table, for keeping things apart."""
+        return math.hypot(self.half_extents[0], self.half_extents[1])
+
+
+@dataclass(frozen=True)
+class Light:
+    """A directional or point light; `brightness` scales its diffuse and specular colour."""
+
+    name: str
+    position: Vector
+    direction: Vector = (0.0, 0.0, -1.0)
+    brightness: float = 1.0
+    colour: RGB = (1.0, 1.0, 1.0)
+    is_directional: bool = True
+    casts_shadow: bool = True
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A pinhole camera that stands still and looks at a point."""
+
+    name: str
+    position: Vector
+    target: Vector
+    fovy_deg: float = 45.0
+
+
+Texture = Literal["plain", "checker", "speckle"]
+
+
+@dataclass(frozen=True)
+class Arena:
+    """The room: table, floor and sky. The table's top is z = 0."""
+
+    table_colour: RGB = (0.72, 0.60, 0.46)
+    table_texture: Texture = "plain"
+    table_second_colour: RGB = (0.62, 0.50, 0.37)
+    table_half_size: tuple[float, float] = (0.85, 0.70)
+    floor_colour: RGB = (0.42, 0.45, 0.49)
+    sky_colours: tuple[RGB, RGB] = ((0.80, 0.86, 0.92), (0.55, 0.63, 0.72))
+    ambient: float = 0.42
+
+
+LOOK_AT: Vector = (-0.12, 0.0, 0.16)
+
+CAMERAS: tuple[Camera, ...] = (
+    # From across the table, looking back at the robot: its left is the picture's right.
+    Camera("front", (0.95, 0.0, 0.72), (-0.16, 0.0, 0.16), 48.0),
+    Camera("left", (-0.05, 1.10, 0.62), LOOK_AT, 48.0),
+    Camera("right", (-0.05, -1.10, 0.62), LOOK_AT, 48.0),
+    Camera("back_left", (-1.05, 0.75, 0.95), LOOK_AT, 45.0),
+    Camera("back_right", (-1.05, -0.75, 0.95), LOOK_AT, 45.0),
+)
+
+LIGHTS: tuple[Light, ...] = (Light("key", (0.6, 0.8, 2.0), (-0.35, -0.4, -1.0), brightness=0.6),)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything that is there before the robot: a placed scene is one whose placements are all poses."""
+
+    things: tuple[Thing, ...]
+    arena: Arena = field(default_factory=Arena)
+    cameras: tuple[Camera, ...] = CAMERAS
+    lights: tuple[Light, ...] = LIGHTS
+
+    def __post_init__(self) -> None:
+        names = [thing.name for thing in self.things]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"two things share a name: {', '.join(twice)}; give one another with .named(...)")
+        for thing in self.things:
+            rgb(thing.colour)
+
+    def __iter__(self) -> Iterator[Thing]:
+        return iter(self.things)
+
+    def thing(self, name: str) -> Thing:
+        for thing in self.things:
+            if thing.name == name:
+                return thing
+        raise UnknownName(unknown("object", name, [thing.name for thing in self.things]))
+
+    def with_things(self, *more: Thing) -> Scene:
+        return replace(self, things=self.things + more)
+
+
+def tabletop(*things: Thing, arena: Arena | None = None) -> Scene:
+    """The table-top scene: these things, the usual arena, light and five standing cameras."""
+    return Scene(things, arena or Arena())

@@ -1,0 +1,182 @@
+"""One compiled scene with its state: stepped by joint commands, changed by effects, read through its world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.registry import UnknownName, unknown
+from robodx.sim.build import PARKING, PHYSICS_STEP_S, build
+from robodx.sim.colours import rgb
+from robodx.sim.contacts import Contacts
+from robodx.sim.geometry import Array, Pose, Vector
+from robodx.sim.log import Log
+from robodx.sim.robot import Robot
+from robodx.sim.scene import Scene, Thing
+
+# Soft contacts settle by micrometres; this long they do so before the episode's clock starts.
+SETTLE_S = 0.1
+
+
+@dataclass(frozen=True)
+class Command:
+    """What every action space resolves to: joint targets of all arms, in order, and each gripper's opening 0 … 1.
+
+    Both are float32 values: recorded and replayed in `joint` space they are the same command, bit for bit.
+    """
+
+    joints: NDArray[np.float32]
+    openings: NDArray[np.float32]
+
+
+class Simulation:
+    """A model belongs to one episode: effects may change it."""
+
+    def __init__(self, scene: Scene, robot: Robot, start_joints: Array) -> None:
+        self.scene, self.robot = scene, robot
+        self.model = build(scene, robot)
+        self.data = mujoco.MjData(self.model)
+        self.log = Log()
+        joints = [joint for arm in robot.arms for joint in arm.joints]
+        self._joint_qpos = np.array([self.model.joint(name).qposadr[0] for name in joints])
+        self._joint_dofs = np.array([self.model.joint(name).dofadr[0] for name in joints])
+        actuators = [self.model.actuator(name) for name in joints]
+        self._joint_ctrl = np.array([actuator.id for actuator in actuators])
+        self._joint_act = np.array([actuator.actadr[0] for actuator in actuators])
+        self._lead_s = np.concatenate([np.full(len(arm.joints), arm.lead_s) for arm in robot.arms])
+        self._gripper_ctrl = np.array([self.model.actuator(arm.gripper.actuator).id for arm in robot.arms])
+        self._travel_m = np.array([arm.gripper.finger_travel_m for arm in robot.arms])
+        self._finger_qpos = np.array(
+            [[self.model.joint(name).qposadr[0] for name in arm.gripper.finger_joints] for arm in robot.arms]
+        )
+        self._tools = [self.data.site(arm.tool_site) for arm in robot.arms]
+        self.parked = {thing.name for thing in scene if thing.is_parked}
+        self.colours = {thing.name: thing.colour for thing in scene}
+        self.lamps = {
+            f"{thing.name}/{shape.name}": False for thing in scene for shape in thing.shapes if shape.name is not None
+        }
+        self._start(start_joints)
+        # Contacts of the settling time are nobody's doing.
+        self.contacts = Contacts(self.model, self.data, scene, robot, self.log)
+
+    def _start(self, start_joints: Array) -> None:
+        self.command = Command(
+            np.asarray(start_joints, dtype=np.float32), np.ones(len(self.robot.arms), dtype=np.float32)
+        )
+        self.data.qpos[self._joint_qpos] = self.command.joints
+        self.data.qpos[self._finger_qpos.ravel()] = np.repeat(self._travel_m, 2)
+        self.data.act[self._joint_act] = self.command.joints
+        self.data.ctrl[self._gripper_ctrl] = self._travel_m
+        mujoco.mj_step(self.model, self.data, nstep=round(SETTLE_S / PHYSICS_STEP_S))
+        self.data.time = 0.0
+        self.step_count = 0
+        self.refresh()
+
+    @property
+    def time_s(self) -> float:
+        return float(self.data.time)
+
+    def step(self, command: Command, substeps: int) -> None:
+        """Move the joint targets linearly to the command over this many physics steps."""
+        model, data, contacts = self.model, self.data, self.contacts
+        before = self.command.joints
+        velocity = (command.joints - before) / (substeps * PHYSICS_STEP_S)
+        data.ctrl[self._joint_ctrl] = velocity
+        data.act[self._joint_act] = before + self._lead_s * velocity
+        data.ctrl[self._gripper_ctrl] = command.openings * self._travel_m
+        closing = tuple(bool(now <= was) for now, was in zip(command.openings, self.command.openings, strict=True))
+        self.command = command
+        contacts.start_step()
+        for _ in range(substeps):
+            mujoco.mj_step(model, data)
+            contacts.after_substep()
+        self.step_count += 1
+        self.refresh()
+        contacts.end_step(self.step_count, data.time, closing)
+
+    def refresh(self) -> None:
+        """Bring body, site, camera and light poses up to the state: mj_step leaves them one substep behind."""
+        mujoco.mj_kinematics(self.model, self.data)
+        mujoco.mj_camlight(self.model, self.data)
+
+    # What the robot feels.
+
+    def joint_positions(self) -> Array:
+        return self.data.qpos[self._joint_qpos]
+
+    def joint_velocities(self) -> Array:
+        return self.data.qvel[self._joint_dofs]
+
+    def gripper_openings(self) -> Array:
+        """Measured, 0 (closed) … 1 (open), one per arm."""
+        return self.data.qpos[self._finger_qpos].mean(axis=1) / self._travel_m
+
+    def tool_in_world(self, arm: int = 0) -> Pose:
+        site = self._tools[arm]
+        return Pose.from_matrix(site.xpos, site.xmat.reshape(3, 3))
+
+    # What an effect may do. Each leaves the poses fresh.
+
+    def set_pose(self, name: str, pose: Pose) -> None:
+        """Put a free thing somewhere, at rest."""
+        joint = self._free_joint(name)
+        joint.qpos[:] = [*pose.position, *pose.quaternion]
+        joint.qvel[:] = 0.0
+        self.refresh()
+
+    def set_velocity(self, name: str, linear: Vector, angular: Vector = (0.0, 0.0, 0.0)) -> None:
+        """Give a free thing a velocity in the world frame."""
+        joint = self._free_joint(name)
+        back = np.zeros(4)
+        mujoco.mju_negQuat(back, joint.qpos[3:7])
+        local = np.zeros(3)
+        mujoco.mju_rotVecQuat(local, np.array(angular), back)
+        joint.qvel[:3], joint.qvel[3:] = linear, local
+
+    def set_colour(self, name: str, colour: str) -> None:
+        """Repaint the shapes of a thing that wear its own colour."""
+        thing = self.scene.thing(name)
+        for index, shape in enumerate(thing.shapes):
+            if shape.colour is None:
+                self.model.geom(f"{name}/{shape.name or index}").rgba[:3] = rgb(colour)
+        self.colours[name] = colour
+
+    def set_lamp(self, lamp: str, is_on: bool, colour: str = "green") -> None:
+        if lamp not in self.lamps:
+            raise UnknownName(unknown("lamp", lamp, self.lamps))
+        self.model.geom(lamp).rgba[:3] = rgb(colour if is_on else "dark grey")
+        self.lamps[lamp] = is_on
+
+    def set_brightness(self, light: str, brightness: float) -> None:
+        declared = next((entry for entry in self.scene.lights if entry.name == light), None)
+        if declared is None:
+            raise UnknownName(unknown("light", light, [entry.name for entry in self.scene.lights]))
+        compiled = self.model.light(light)
+        compiled.diffuse[:] = brightness * np.array(declared.colour)
+        compiled.specular[:] = 0.3 * brightness * np.array(declared.colour)
+
+    def unpark(self, name: str, pose: Pose) -> None:
+        """Let a parked thing into the world: it touches and weighs from now on."""
+        self._set_parked(name, False)
+        self.set_pose(name, pose)
+
+    def park(self, name: str) -> None:
+        self._set_parked(name, True)
+        self.set_pose(name, PARKING)
+
+    def _set_parked(self, name: str, is_parked: bool) -> None:
+        thing = self.scene.thing(name)
+        for index, shape in enumerate(thing.shapes):
+            geom = self.model.geom(f"{name}/{shape.name or index}")
+            geom.contype[:] = geom.conaffinity[:] = int(shape.collides and not is_parked)
+        self.model.body(name).gravcomp[:] = float(is_parked)
+        (self.parked.add if is_parked else self.parked.discard)(name)
+
+    def _free_joint(self, name: str) -> mujoco._structs._MjDataJointViews:
+        thing: Thing = self.scene.thing(name)
+        if thing.is_fixed:
+            raise ValueError(f'"{name}" is fixed to the table: an effect cannot move it')
+        return self.data.joint(name)

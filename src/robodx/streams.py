@@ -1,0 +1,37 @@
+"""Named random streams: each is derived from a seed and its own name only, so that no draw can disturb another."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+Variation = Literal["robot", "layout", "attributes", "instruction", "timing", "arena"]
+VARIATIONS: tuple[Variation, ...] = get_args(Variation)
+
+
+class UndeclaredStream(ValueError):
+    """A task drew from a stream that its `varies` does not name: its isolation would be broken."""
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The random streams of one seed. With `declared` set, the six words of `varies` are open only if declared."""
+
+    seed: int
+    declared: frozenset[str] | None = None
+
+    @classmethod
+    def of(cls, seed: int, declared: Iterable[str]) -> Streams:
+        return cls(seed, frozenset(declared))
+
+    def rng(self, name: str, *keys: str | int) -> np.random.Generator:
+        if self.declared is not None and name in VARIATIONS and name not in self.declared:
+            declared = ", ".join(sorted(self.declared)) or "nothing"
+            raise UndeclaredStream(f'drew from the stream "{name}", but the task varies only: {declared}')
+        text = "\x1f".join(str(part) for part in (self.seed, name, *keys))
+        digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
+        return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))

@@ -1,0 +1,82 @@
+"""What a task is: static facts in its decorator, and a function that lays out the situation of one seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from robodx.language.meaning import Instruction
+from robodx.registry import Registry, UnknownName, unknown
+from robodx.scoring.conditions import Condition
+from robodx.scoring.events import Event
+from robodx.scoring.stages import Stage
+from robodx.sim.scene import Scene
+from robodx.streams import VARIATIONS, Streams, Variation
+
+Tier = Literal["easy", "medium", "hard"]
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What one seed of a task looks like: scene, words, what counts, and what will happen."""
+
+    scene: Scene
+    instruction: Instruction
+    stages: tuple[Stage | Condition, ...]
+    never: tuple[Condition, ...] = ()
+    events: tuple[Event, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.stages:
+            raise ValueError("a situation needs at least one stage")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A registered task. `varies` names the random streams that its situations may draw from."""
+
+    id: str
+    situate: Callable[[Streams], Situation]
+    family: str
+    tier: Tier | None
+    varies: tuple[Variation, ...]
+    tags: tuple[str, ...]
+    time_limit_s: float
+    chance: float
+    version: int
+    primitive: str | None
+    summary: str
+
+    def situation(self, seed: int) -> Situation:
+        """What this seed looks like, with only the declared streams open."""
+        return self.situate(Streams.of(seed, self.varies))
+
+
+TASKS: Registry[Task] = Registry("task")
+
+
+def task(
+    *,
+    family: str,
+    varies: tuple[Variation, ...],
+    tier: Tier | None = None,
+    tags: tuple[str, ...] = (),
+    time_limit_s: float = 20.0,
+    chance: float = 0.0,
+    version: int = 1,
+    primitive: str | None = None,
+) -> Callable[[Callable[[Streams], Situation]], Task]:
+    """Register the decorated function as the task `family/function_name`; its docstring is the summary."""
+    for word in varies:
+        if word not in VARIATIONS:
+            raise UnknownName(unknown("variation", word, VARIATIONS))
+
+    def register(situate: Callable[[Streams], Situation]) -> Task:
+        entry = Task(
+            f"{family}/{situate.__name__}", situate, family, tier, varies, tags, time_limit_s, chance, version, primitive,
+            (situate.__doc__ or "").strip(),
+        )  # fmt: skip
+        return TASKS.add(entry.id, entry)
+
+    return register
