@@ -5,11 +5,16 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.metadata
+import importlib.util
 import pkgutil
+import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+
+EXTENSION_FOLDERS = ("robots", "tasks", "experts", "perturbations", "policies", "suites")
 
 
 class UnknownName(LookupError):
@@ -65,3 +70,26 @@ def discover(folder: str) -> None:
         importlib.import_module(f"{package.__name__}.{module.name}")
     for entry_point in importlib.metadata.entry_points(group="robodx"):
         entry_point.load()
+
+
+def discover_all() -> None:
+    """Import every extension folder."""
+    for folder in EXTENSION_FOLDERS:
+        discover(folder)
+
+
+def load_plugin(plugin: str) -> None:
+    """Import a user's own file or module, whose decorators register what it holds."""
+    if not plugin.endswith(".py"):
+        importlib.import_module(plugin)
+        return
+    path = Path(plugin).resolve()
+    name = f"robodx_plugin_{path.stem}"
+    if name in sys.modules:
+        return
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise FileNotFoundError(f"no plugin file {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)

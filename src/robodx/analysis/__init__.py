@@ -1,0 +1,1 @@
+"""From episodes to numbers with intervals. Needs the records alone, never the simulator."""

@@ -1,0 +1,1 @@
+"""Skills, and the expert that solves every task from privileged state."""

@@ -1,0 +1,1 @@
+"""Instructions: what they mean and how they are said."""

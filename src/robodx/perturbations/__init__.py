@@ -1,0 +1,1 @@
+"""Seeded, levelled changes to scene, instruction, observation or action: one file each."""

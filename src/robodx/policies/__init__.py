@@ -1,0 +1,1 @@
+"""The policy contract, and the policies that ship: one file each."""

@@ -55,6 +55,17 @@ def _quote(action: NDArray[np.float32]) -> str:
     return np.array2string(np.asarray(action), precision=4, threshold=16, max_line_width=200)
 
 
+def as_joint_action(command: Command, robot: Robot) -> NDArray[np.float32]:
+    """The `joint` action that resolves to this command."""
+    if len(robot.arms) == 1:
+        return np.concatenate([command.joints, command.openings])
+    parts, at = [], 0
+    for index, arm in enumerate(robot.arms):
+        parts += [command.joints[at : at + len(arm.joints)], command.openings[index : index + 1]]
+        at += len(arm.joints)
+    return np.concatenate(parts)
+
+
 @dataclass
 class Controller:
     """Resolves the actions of one episode. Its state is the last command, which the next one starts from."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from robodx.language.meaning import Instruction
 from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, Privileged
-from robodx.robots.control import Controller, InvalidAction, action_width, validate
+from robodx.robots.control import Controller, InvalidAction, action_width, as_joint_action, validate
 from robodx.running.episode import Recorder, Told, Trajectory
 from robodx.running.trial import Trial
 from robodx.scoring.events import Script
@@ -67,12 +67,11 @@ class Environment:
         self.limit_steps = 0
         self.invalid_action: str | None = None
         self.inference_s: list[float] = []
-        command = self.simulation.command
         self._recorder = Recorder(
             self.max_steps,
             self.simulation.model.nq,
             action_width(spec.action_space, self.robot),
-            len(command.joints) + len(command.openings),
+            action_width("joint", self.robot),
         )
         base = self.robot.base_in_world
         self._world_in_base = base.inverse()
@@ -179,7 +178,7 @@ class Environment:
         simulation.step(command, substeps)
         self._script.update(self.world, simulation, self._instruct)
         self.score.update(self.world)
-        self._recorder.note_step(action, command.joints, command.openings)
+        self._recorder.note_step(action, as_joint_action(command, self.robot))
         self._note_state()
 
     @property

@@ -91,7 +91,7 @@ class Trajectory:
     tool_in_world: Array  # (n + 1, 7)
     stage: NDArray[np.int32]  # (n + 1,)
     actions: NDArray[np.float32]  # (n, action_dim): as the policy sent them
-    commands: NDArray[np.float32]  # (n, joints + grippers): as they were executed
+    commands: NDArray[np.float32]  # (n, joint action): what was executed, as `joint` actions
 
     def digest(self) -> str:
         """The same for two episodes only if they moved alike, bit for bit."""
@@ -139,10 +139,9 @@ class Recorder:
         self._tool[self.n] = tool
         self._stage[self.n] = stage
 
-    def note_step(self, action: NDArray[np.float32], joints: NDArray[np.float32], openings: NDArray[np.float32]) -> None:
+    def note_step(self, action: NDArray[np.float32], command: NDArray[np.float32]) -> None:
         self._actions[self.n] = action
-        self._commands[self.n, : len(joints)] = joints
-        self._commands[self.n, len(joints) :] = openings
+        self._commands[self.n] = command
         self.n += 1
 
     def trajectory(self) -> Trajectory:

@@ -49,7 +49,7 @@ def rollout(
                 environment = Environment(trial, policy.spec, preset=preset)
                 policy.reset([environment.start()])
             except Exception:
-                yield Finished(_failed(trial, traceback.format_exc(), attempt, time.perf_counter() - started_s), None)
+                yield Finished(lost(trial, traceback.format_exc(), attempt, time.perf_counter() - started_s), None)
             else:
                 live.append(_Live(environment, started_s))
         yield from _tick(live, policy, attempt)
@@ -91,7 +91,7 @@ def _tick(live: list[_Live], policy: Policy, attempt: int) -> Iterator[Finished]
             if error is None:
                 yield _finished(environment, attempt, wall_s)
             else:
-                yield Finished(_failed(environment.trial, error, attempt, wall_s), None)
+                yield Finished(lost(environment.trial, error, attempt, wall_s), None)
 
 
 def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished:
@@ -146,8 +146,8 @@ def _mean_squared_jerk(positions: np.ndarray[tuple[int, ...], np.dtype[np.float6
     return float(np.square(np.diff(positions, n=3, axis=0) / period_s**3).sum(axis=1).mean())
 
 
-def _failed(trial: Trial, error: str, attempt: int, wall_s: float) -> Episode:
-    """The record of an infrastructure error: counted and shown, but no behaviour of the policy."""
+def lost(trial: Trial, error: str, attempt: int, wall_s: float) -> Episode:
+    """The record of a trial lost to an infrastructure error: counted and shown, but no behaviour of the policy."""
     return Episode(
         **_identity(trial),
         outcome="error",
@@ -166,9 +166,6 @@ def _failed(trial: Trial, error: str, attempt: int, wall_s: float) -> Episode:
         attempt=attempt,
         wall_s=wall_s,
     )
-
-
-lost = _failed
 
 
 def _identity(trial: Trial) -> dict[str, object]:

@@ -1,0 +1,1 @@
+"""Conditions over a world, the stages made of them, and events."""

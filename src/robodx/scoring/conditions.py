@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 # Over this many metres from its goal a thing's closeness falls from 1 to 0: the reach of a table-top task.
 PROGRESS_SCALE_M = 0.3
+# Half a physics step: the simulator's clock is a sum of floating-point steps and may stand just short of a step's end.
+CLOCK_SLACK_S = 1e-3
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,7 @@ class HeldFor(Condition):
             world.memory.pop(self, None)
             return False
         since = world.memory.setdefault(self, world.time_s)
-        # Half a physics step of slack: a control step's end is a sum of floating-point steps.
-        return bool(world.time_s - since >= self.seconds - 1e-3)
+        return bool(world.time_s - since >= self.seconds - CLOCK_SLACK_S)
 
     def progress(self, world: World) -> float:
         return self.part.progress(world)
@@ -189,7 +190,7 @@ class After(Condition):
     seconds: float
 
     def holds(self, world: World) -> bool:
-        return world.time_s >= self.seconds
+        return world.time_s >= self.seconds - CLOCK_SLACK_S
 
     def __str__(self) -> str:
         return f"{self.seconds:g} s have passed"

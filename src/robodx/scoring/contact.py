@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robodx.scoring.conditions import Condition
+from robodx.scoring.conditions import Condition, closeness
 
 if TYPE_CHECKING:
     from robodx.sim.world import World
@@ -19,6 +20,9 @@ class Grasped(Condition):
 
     def holds(self, world: World) -> bool:
         return world.is_grasped(self.thing)
+
+    def progress(self, world: World) -> float:
+        return 1.0 if self.holds(world) else _approach(world, self.thing)
 
     def __str__(self) -> str:
         return f"{self.thing} grasped"
@@ -59,6 +63,9 @@ class Touched(Condition):
 
     def holds(self, world: World) -> bool:
         return world.touches_robot(self.thing)
+
+    def progress(self, world: World) -> float:
+        return 1.0 if self.holds(world) else _approach(world, self.thing)
 
     def __str__(self) -> str:
         return f"{self.thing} touched"
@@ -134,3 +141,8 @@ class Lit(Condition):
 
     def __str__(self) -> str:
         return f"{self.lamp} lit"
+
+
+def _approach(world: World, thing: str) -> float:
+    """Credit for bringing a hand near: at most half, for the other half is the touch itself."""
+    return 0.5 * closeness(math.dist(world.tool().position, world.position(thing)), 0.0)

@@ -29,7 +29,7 @@ class On(Condition):
 
     def progress(self, world: World) -> float:
         across, up = self._errors(world)
-        return closeness(math.hypot(max(0.0, across), up), self.height_tolerance_m)
+        return closeness(math.hypot(max(0.0, across), max(0.0, up - self.height_tolerance_m)), 0.0)
 
     def _errors(self, world: World) -> tuple[float, float]:
         """How much too far apart sideways (negative: overlapping), and how far off in height."""

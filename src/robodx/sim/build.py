@@ -181,8 +181,12 @@ def _add_part(spec: mujoco.MjSpec, parent: mujoco.MjsBody, thing: Thing, part: P
         damping=[part.damping, 0, 0],
         frictionloss=part.friction_loss,
         armature=0.001,
+        # A stop, not a second spring: with MuJoCo's default a light part is pressed through it.
+        solimp_limit=[0.99, 0.999, 0.001, 0.5, 2.0],
     )
     _add_shapes(spec, body, thing, part.shapes, name, part.mass_kg)
+    # MuJoCo spares a child the contact with its parent, but not where the parent is fixed to the world.
+    spec.add_exclude(name=name, bodyname1=thing.name, bodyname2=name)
 
 
 def _add_shapes(

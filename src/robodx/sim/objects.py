@@ -130,7 +130,8 @@ def charger(colour: str = "white", *, mass_kg: float = 0.06) -> Thing:
 
 def receptacle(colour: str = "grey", *, clearance_m: float = 0.0005, height_m: float = 0.075) -> Thing:
     """A fixed socket with two square holes facing -x. The frame `hole` lies in its face, x pointing in."""
-    depth, half_y = 0.03, 0.035
+    depth, back, half_y = 0.03, 0.004, 0.035
+    x = -back / 2
     hole = PRONG_HALF_WIDTH_M + clearance_m
     bottom, centre = -height_m / 2, 0.0
     below = (centre - hole) - bottom
@@ -138,18 +139,18 @@ def receptacle(colour: str = "grey", *, clearance_m: float = 0.0005, height_m: f
     inner, outer = PRONG_HALF_SPACING_M - hole, PRONG_HALF_SPACING_M + hole
     side_width = half_y - outer
     slabs = (
-        Shape("box", (depth / 2, half_y, below / 2), Pose((0, 0, bottom + below / 2))),
-        Shape("box", (depth / 2, half_y, above / 2), Pose((0, 0, height_m / 2 - above / 2))),
-        Shape("box", (depth / 2, inner, hole), Pose((0, 0, centre))),
+        Shape("box", (depth / 2, half_y, below / 2), Pose((x, 0, bottom + below / 2))),
+        Shape("box", (depth / 2, half_y, above / 2), Pose((x, 0, height_m / 2 - above / 2))),
+        Shape("box", (depth / 2, inner, hole), Pose((x, 0, centre))),
         *(
-            Shape("box", (depth / 2, side_width / 2, hole), Pose((0, side * (outer + side_width / 2), centre)))
+            Shape("box", (depth / 2, side_width / 2, hole), Pose((x, side * (outer + side_width / 2), centre)))
             for side in (-1, 1)
         ),
-        Shape("box", (0.002, half_y, height_m / 2), Pose((depth / 2 + 0.002, 0, 0)), colour="dark grey"),
+        Shape("box", (back / 2, half_y, height_m / 2), Pose((depth / 2, 0, 0)), colour="dark grey"),
     )
     return Thing(
-        "receptacle", "receptacle", colour, slabs, (depth / 2 + 0.004, half_y, height_m / 2), UNPLACED, is_fixed=True,
-        frames=(("hole", Pose((-depth / 2, 0, centre))),),
+        "receptacle", "receptacle", colour, slabs, ((depth + back) / 2, half_y, height_m / 2), UNPLACED, is_fixed=True,
+        frames=(("hole", Pose((x - depth / 2, 0, centre))),),
     )  # fmt: skip
 
 
@@ -167,21 +168,24 @@ SWITCH_TRAVEL_M = 0.008
 
 def switch(colour: str = "red") -> Thing:
     """A push button on a base, with a lamp. `switch/button` slides down by SWITCH_TRAVEL_M against a spring."""
-    base_half, cap_radius, cap_half, lamp_radius = (0.05, 0.035, 0.0125), 0.018, 0.010, 0.008
+    base_half, cap_radius, cap_half, cap_x, lamp_radius = (0.05, 0.035, 0.0125), 0.018, 0.010, -0.015, 0.008
+    # The cap sinks a little into the base; the box around the switch reaches from the table to the cap's top.
+    height = 2 * (base_half[2] + cap_half) - 0.0015
+    base_z, cap_z = base_half[2] - height / 2, height / 2 - cap_half
     cap = Part(
         "button",
         (Shape("cylinder", (cap_radius, cap_half), colour=colour),),
         "slide",
         (0.0, 0.0, -1.0),
         (0.0, SWITCH_TRAVEL_M),
-        Pose((-0.015, 0.0, base_half[2] + cap_half - 0.0015)),
+        Pose((cap_x, 0.0, cap_z)),
         stiffness=400.0,
         damping=2.0,
     )
-    lamp = Shape(
-        "sphere", (lamp_radius,), Pose((0.033, 0.0, base_half[2])), colour="dark grey", collides=False, name="lamp"
-    )
+    base = Shape("box", base_half, Pose((0.0, 0.0, base_z)), colour="grey")
+    lamp_pose = Pose((0.033, 0.0, base_z + base_half[2]))
+    lamp = Shape("sphere", (lamp_radius,), lamp_pose, colour="dark grey", collides=False, name="lamp")
     return Thing(
-        "switch", "switch", "dark grey", (Shape("box", base_half, colour="grey"), lamp), base_half, UNPLACED,
-        is_fixed=True, parts=(cap,), frames=(("button", Pose((-0.015, 0.0, base_half[2] + 2 * cap_half - 0.0015))),),
+        "switch", "switch", "dark grey", (base, lamp), (base_half[0], base_half[1], height / 2), UNPLACED,
+        is_fixed=True, parts=(cap,), frames=(("button", Pose((cap_x, 0.0, height / 2))),),
     )  # fmt: skip

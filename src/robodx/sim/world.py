@@ -85,9 +85,17 @@ class World:
 
     def reach(self, name: str) -> Vector:
         """Half extents of the thing's bounding box along the world's axes, as it lies now."""
-        x, y, z = self.thing(name).half_extents
-        m = self.pose(name).matrix.tolist()
-        rx, ry, rz = (abs(row[0]) * x + abs(row[1]) * y + abs(row[2]) * z for row in m)
+        thing = self.thing(name)
+        x, y, z = thing.half_extents
+        # What is round reaches no further for having rolled: the turned box around it would.
+        match [shape.kind for shape in thing.shapes]:
+            case ["sphere"]:
+                return thing.half_extents
+            case ["cylinder"]:
+                rx, ry, rz = (x * math.sqrt(max(0.0, 1 - a * a)) + z * abs(a) for a in self.pose(name).axis("z"))
+            case _:
+                m = self.pose(name).matrix.tolist()
+                rx, ry, rz = (abs(row[0]) * x + abs(row[1]) * y + abs(row[2]) * z for row in m)
         return (rx, ry, rz)
 
     def speed(self, name: str) -> Speed:

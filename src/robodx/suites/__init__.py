@@ -1,0 +1,1 @@
+"""Named generators of trials: one file each."""

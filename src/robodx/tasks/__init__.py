@@ -1,0 +1,1 @@
+"""Declarations only: one file per family."""

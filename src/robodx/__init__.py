@@ -1,0 +1,56 @@
+"""RoboDx tells what a robot manipulation policy can do, when it breaks, and why.
+
+The public names are listed in `__all__` and imported on first use, so that `import robodx` stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from robodx.analysis.episodes import load as load
+    from robodx.analysis.estimates import Estimate as Estimate
+    from robodx.perturbations.base import Perturbation as Perturbation
+    from robodx.perturbations.base import perturbation as perturbation
+    from robodx.policies.base import CameraRequest as CameraRequest
+    from robodx.policies.base import Observation as Observation
+    from robodx.policies.base import Policy as Policy
+    from robodx.policies.base import PolicySpec as PolicySpec
+    from robodx.policies.base import make_policy as make_policy
+    from robodx.policies.base import policy as policy
+    from robodx.running.environment import Environment as Environment
+    from robodx.running.rollout import rollout as rollout
+    from robodx.running.trial import Trial as Trial
+    from robodx.suites.base import suite as suite
+    from robodx.tasks.base import Situation as Situation
+    from robodx.tasks.base import task as task
+
+_HOMES = {
+    "CameraRequest": "policies.base",
+    "Environment": "running.environment",
+    "Estimate": "analysis.estimates",
+    "Observation": "policies.base",
+    "Perturbation": "perturbations.base",
+    "Policy": "policies.base",
+    "PolicySpec": "policies.base",
+    "Situation": "tasks.base",
+    "Trial": "running.trial",
+    "load": "analysis.episodes",
+    "make_policy": "policies.base",
+    "perturbation": "perturbations.base",
+    "policy": "policies.base",
+    "rollout": "running.rollout",
+    "suite": "suites.base",
+    "task": "tasks.base",
+}
+
+__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("robodx")
+    if name not in _HOMES:
+        raise AttributeError(f"robodx has no {name!r}; it has: {', '.join(__all__)}")
+    return getattr(importlib.import_module(f"robodx.{_HOMES[name]}"), name)

@@ -1,0 +1,78 @@
+"""Whether two runs are the same, episode by episode, bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from robodx.analysis.episodes import KEY, load, read_about
+
+
+class Incomparable(ValueError):
+    """Two runs whose pictures came from different renderers: bits cannot be expected to agree."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One trial that went otherwise in the two runs."""
+
+    task: str
+    seed: int
+    repeat: int
+    first: str
+    second: str
+
+
+@dataclass(frozen=True)
+class Diff:
+    same: int
+    different: tuple[Difference, ...]
+    only_first: int
+    only_second: int
+    versions: tuple[str, ...]
+
+    @property
+    def is_same(self) -> bool:
+        return not self.different and not self.only_first and not self.only_second
+
+
+def diff(first: Path, second: Path) -> Diff:
+    """Match the trials of two runs and compare trajectory hashes; an error equals nothing, not even an error."""
+    a, b = read_about(first), read_about(second)
+    renderers = [about["versions"].get("gl_renderer") for about in (a, b)]
+    if None not in renderers and renderers[0] != renderers[1]:
+        raise Incomparable(f"the runs were rendered by {renderers[0]} and by {renderers[1]}: their bits differ anyway")
+    versions = tuple(
+        f"{name}: {a['versions'].get(name)} / {b['versions'].get(name)}"
+        for name in sorted({*a["versions"], *b["versions"]})
+        if a["versions"].get(name) != b["versions"].get(name)
+    )
+    table = _keyed(first).join(_keyed(second), on="key", how="full", suffix="_second")
+    both = table.filter(pl.col("key").is_not_null() & pl.col("key_second").is_not_null())
+    agree = (pl.col("trajectory_hash") == pl.col("trajectory_hash_second")) & (
+        pl.col("outcome") == pl.col("outcome_second")
+    )
+    different = both.filter(~agree.fill_null(False)).sort("task", "seed", "repeat")
+    return Diff(
+        same=len(both) - len(different),
+        different=tuple(
+            Difference(
+                row["task"], row["seed"], row["repeat"],
+                f"{row['outcome']} after {row['steps']} steps",
+                f"{row['outcome_second']} after {row['steps_second']} steps",
+            )
+            for row in different.iter_rows(named=True)
+        ),
+        only_first=int(table["key_second"].is_null().sum()),
+        only_second=int(table["key"].is_null().sum()),
+        versions=versions,
+    )  # fmt: skip
+
+
+def _keyed(run: Path) -> pl.DataFrame:
+    return load(run).select(
+        pl.struct(KEY).struct.json_encode().alias("key"),
+        "task", "seed", "repeat", "outcome", "steps", "trajectory_hash",
+    )  # fmt: skip

@@ -1,0 +1,103 @@
+"""The table of episodes: its schema, and how it is read back from a run folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+SCHEMA_VERSION = 1
+
+# One row an episode. Written with every part: a part whose column is all null would otherwise break a scan over parts.
+SCHEMA: dict[str, pl.DataType] = {
+    "trial_id": pl.String(),
+    "pair_id": pl.String(),
+    "suite": pl.String(),
+    "task": pl.String(),
+    "task_version": pl.Int32(),
+    "family": pl.String(),
+    "tier": pl.String(),
+    "tags": pl.List(pl.String()),
+    "robot": pl.String(),
+    "policy": pl.String(),
+    "seed": pl.Int64(),
+    "repeat": pl.Int32(),
+    "perturbations": pl.List(pl.Struct({"name": pl.String(), "severity": pl.Float64()})),
+    "clock": pl.String(),
+    "outcome": pl.String(),
+    "success": pl.Boolean(),
+    "progress": pl.Float64(),
+    "stages": pl.Int32(),
+    "stages_reached": pl.Int32(),
+    "stage_steps": pl.List(pl.Int32()),
+    "steps": pl.Int32(),
+    "instructions": pl.List(pl.Struct({"step": pl.Int32(), "text": pl.String()})),
+    "events": pl.List(
+        pl.Struct(
+            {
+                "step": pl.Int32(),
+                "time_s": pl.Float64(),
+                "kind": pl.String(),
+                "object": pl.String(),
+                "other": pl.String(),
+                "value": pl.Float64(),
+            }
+        )
+    ),
+    "first_touched": pl.String(),
+    "failure_kind": pl.String(),
+    "error": pl.String(),
+    "trajectory_hash": pl.String(),
+    "attempt": pl.Int32(),
+    "wall_s": pl.Float64(),
+    "duration_s": pl.Float64(),
+    "path_length_m": pl.Float64(),
+    "mean_squared_jerk": pl.Float64(),
+    "stability": pl.Float64(),
+    "drops": pl.Int32(),
+    "collisions": pl.Int32(),
+    "peak_collision_n": pl.Float64(),
+    "limit_steps": pl.Int32(),
+    "inference_ms_p50": pl.Float64(),
+    "inference_ms_p95": pl.Float64(),
+}
+
+# What makes two episodes of different runs the same trial, whoever acted.
+KEY = ("task", "task_version", "robot", "seed", "repeat", "perturbations", "clock")
+ORDER = ("suite", "task", "seed", "repeat", "trial_id")
+
+
+class UnreadableRun(ValueError):
+    """A folder that is not a run, or a run that this version cannot read; the message names the file."""
+
+
+def read_about(run: Path) -> dict[str, Any]:
+    """The run's own description, run.json."""
+    path = run / "run.json"
+    try:
+        about: dict[str, Any] = json.loads(path.read_text())
+    except FileNotFoundError:
+        raise UnreadableRun(f"{run} is not a run folder: it has no run.json") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise UnreadableRun(f"{path} is damaged: {error}") from error
+    version = about.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise UnreadableRun(f"{path} has schema version {version}; this robodx reads {SCHEMA_VERSION}")
+    return about
+
+
+def load(run: Path) -> pl.DataFrame:
+    """The last attempt at each trial, in the order of suite, task and seed."""
+    read_about(run)
+    frames = [_read_part(path) for path in sorted((run / "episodes").glob("*.parquet"))]
+    table = pl.concat([pl.DataFrame(schema=SCHEMA), *frames])
+    return table.sort("attempt", maintain_order=True).unique("trial_id", keep="last", maintain_order=True).sort(ORDER)
+
+
+def _read_part(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path).select(SCHEMA)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise UnreadableRun(f"{path} is damaged: {error}. Move it away to read the rest.") from error

@@ -1,0 +1,367 @@
+"""The command line: parse, call, print."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from robodx.running.run import Progress
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Finds out what a robot manipulation policy can do, when it breaks, and why.\n\n"
+    "Begin with: robodx list tasks, robodx show control/stack_cube -o stack.mp4, "
+    "robodx run control --policy expert --seeds 5 --workers 2",
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program instead of text for a person.")]
+Plugins = Annotated[
+    list[str], typer.Option("--plugin", metavar="FILE|MODULE", help="Your own file or module with tasks, policies, …")
+]
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
+
+KINDS = ("tasks", "policies", "robots", "perturbations", "suites", "cameras")
+
+
+class Refusal(Exception):
+    """A mistake of the user's, told in a line and without a traceback."""
+
+
+@app.command("list")
+def list_(
+    kind: Annotated[str, typer.Argument(metavar="|".join(KINDS), help="What to list.")],
+    as_json: Json = False,
+    plugin: Plugins = [],  # noqa: B006  (typer reads the default)
+) -> None:
+    """List what there is, with a line on each."""
+    from robodx.registry import UnknownName, unknown
+
+    _load(plugin)
+    if kind not in KINDS:
+        raise UnknownName(unknown("list", kind, KINDS))
+    rows = _rows(kind)
+    if as_json:
+        _print_json(rows)
+    else:
+        _print_table(rows)
+
+
+def _rows(kind: str) -> list[dict[str, Any]]:
+    if kind == "tasks":
+        from robodx.tasks.base import TASKS
+
+        return [
+            {
+                "task": task.id, "tier": task.tier, "varies": ", ".join(task.varies), "chance": round(task.chance, 3),
+                "limit_s": task.time_limit_s, "summary": task.summary,
+            }
+            for task in TASKS.entries()
+        ]  # fmt: skip
+    if kind == "policies":
+        from robodx.policies.base import POLICIES
+
+        return [
+            {"policy": f"{p.name}:{p.takes}" if p.takes else p.name, "summary": p.summary} for p in POLICIES.entries()
+        ]
+    if kind == "robots":
+        from robodx.sim.robot import ROBOTS
+
+        return [
+            {
+                "robot": robot.name, "arms": len(robot.arms), "joints": sum(len(arm.joints) for arm in robot.arms),
+                "cameras": ", ".join(robot.cameras), "summary": robot.description,
+            }
+            for robot in ROBOTS.entries()
+        ]  # fmt: skip
+    if kind == "perturbations":
+        from robodx.perturbations.base import PERTURBATIONS
+
+        return [
+            {
+                "perturbation": p.name, "kind": p.kind,
+                "levels": ", ".join(f"{level}={value:g}" for level, value in p.levels.items()), "summary": p.summary,
+            }
+            for p in PERTURBATIONS.entries()
+        ]  # fmt: skip
+    if kind == "cameras":
+        from robodx.sim.robot import ROBOTS
+        from robodx.sim.scene import CAMERAS
+
+        standing = [{"camera": camera.name, "on": "table-top scene"} for camera in CAMERAS]
+        return standing + [{"camera": name, "on": robot.name} for robot in ROBOTS.entries() for name in robot.cameras]
+    from robodx.suites.base import SUITES
+
+    return [{"suite": name, "summary": (SUITES[name].__doc__ or "").strip()} for name in SUITES]
+
+
+@app.command()
+def show(
+    task: Annotated[str, typer.Argument(help="A task's id, as in control/stack_cube.")],
+    seed: Annotated[int, typer.Option(help="Which situation.", min=0)] = 0,
+    camera: Annotated[str, typer.Option(help="A camera's name, several with commas, or all.")] = "front,wrist",
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="x.png for the start, x.mp4 for the expert solving it.")
+    ] = None,
+    size: Annotated[int, typer.Option(help="Pixels of a picture's side.", min=32, max=2048)] = 480,
+    preset: Annotated[str, typer.Option(help="Rendering quality: fast, standard or high.")] = "standard",
+    as_json: Json = False,
+    plugin: Plugins = [],  # noqa: B006
+) -> None:
+    """Show a task: its words, its stages, and a picture or a video of it."""
+    _load(plugin)
+    from robodx.running.show import describe, draw
+
+    card = describe(task, seed)
+    if out is not None:
+        draw(task, seed, camera, out, size=size, preset=preset)
+        card["picture"] = str(out)
+    if as_json:
+        _print_json(card)
+        return
+    print(f"{card['task']}, seed {seed}: {card['summary']}")
+    print(f'  instruction  "{card["instruction"]}"')
+    for index, stage in enumerate(card["stages"], start=1):
+        print(f"  stage {index}      {stage}")
+    for name, (x, y, z) in card["things"].items():
+        print(f"  {name:24} x {x:+.3f}  y {y:+.3f}  z {z:+.3f}")
+    print(f"Wrote {out}" if out else "Add -o x.png for a picture, -o x.mp4 to see the expert solve it.")
+
+
+@app.command()
+def run(
+    selectors: Annotated[
+        list[str], typer.Argument(help="Tasks, families or suites: control/stack_cube, control/easy, capability …")
+    ],
+    policy: Annotated[str, typer.Option(help="Who acts; see: robodx list policies.")],
+    out: Annotated[Path | None, typer.Option(help="The run folder; the same command resumes it.")] = None,
+    seeds: Annotated[int, typer.Option(help="Situations a task: seeds 0 … N-1.", min=1)] = 25,
+    repeats: Annotated[int, typer.Option(help="Repeats a situation, with other randomness of the policy.", min=1)] = 1,
+    perturb: Annotated[
+        list[str], typer.Option(metavar="NAME=LEVEL", help="Apply a perturbation; may be given several times.")
+    ] = [],  # noqa: B006
+    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+    batch: Annotated[int, typer.Option(help="Episodes a worker steps together.", min=1)] = 1,
+    shuffle: Annotated[int | None, typer.Option(help="Execute in a random order, from this seed.")] = None,
+    video: Annotated[int, typer.Option(help="Film up to N successes and N failures a task.", min=0)] = 0,
+    preset: Annotated[str, typer.Option(help="Rendering quality of the policy's cameras.")] = "fast",
+    robot: Annotated[str, typer.Option(help="The embodiment.")] = "panda",
+    as_json: Json = False,
+    plugin: Plugins = [],  # noqa: B006
+) -> None:
+    """Run a policy on tasks and record every episode.
+
+    A run into an existing folder resumes it if the same is asked for, and is refused otherwise. Ctrl-C keeps what is
+    finished.
+    """
+    _load(plugin)
+    from robodx.running.run import Request, film
+    from robodx.running.run import run as execute_run
+
+    request = Request(
+        tuple(selectors), policy, seeds, repeats, robot, _perturbations(perturb), preset, batch,
+        tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in plugin),
+    )  # fmt: skip
+    folder = out or Path("runs") / _default_name(selectors, policy)
+    try:
+        with _progress_bar() as progress:
+            execute_run(request, folder, workers=workers, shuffle=shuffle, progress=progress)
+        if video:
+            for path in film(folder, video):
+                print(f"Filmed {path}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print(f"\nStopped. What was finished is in {folder}; the same command goes on from there.", file=sys.stderr)
+        raise typer.Exit(130) from None
+    _print_summary(folder, as_json=as_json)
+
+
+@app.command()
+def summary(run: Run, as_json: Json = False) -> None:
+    """Print success rates by task, with Wilson intervals and errors counted apart."""
+    _print_summary(run, as_json=as_json)
+
+
+@app.command()
+def diff(first: Run, second: Run, as_json: Json = False) -> None:
+    """Compare two runs trial by trial, bit for bit. Exits with 1 if they differ."""
+    from robodx.analysis.diff import diff as compare
+
+    found = compare(first, second)
+    if as_json:
+        _print_json({**asdict(found), "is_same": found.is_same})
+    else:
+        for line in found.versions:
+            print(f"versions differ: {line}")
+        for one in found.different:
+            print(f"{one.task} seed {one.seed} repeat {one.repeat}: {one.first} / {one.second}")
+        for count, where in ((found.only_first, first), (found.only_second, second)):
+            if count:
+                print(f"{count} trials only in {where}")
+        print(f"{found.same} trajectories are the same, {len(found.different)} differ.")
+    if not found.is_same:
+        raise typer.Exit(1)
+
+
+@app.command()
+def doctor(
+    require: Annotated[str | None, typer.Option(metavar="gl", help="Exit with 1 if this is missing.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what this machine has, and what to install if something is missing."""
+    if require not in (None, "gl"):
+        raise Refusal(f'Nothing is called "{require}"; the doctor can require: gl')
+    import platform
+
+    from robodx.running.records import versions
+    from robodx.sim import gl
+
+    status = gl.status()
+    facts = {**versions(gl_renderer=status.renderer), "gl_backend": status.backend, "cores": os.cpu_count()}
+    if as_json:
+        _print_json({**facts, "platform": platform.platform(), "gl": asdict(status)})
+    else:
+        for name, value in facts.items():
+            print(f"{name:12} {value}")
+        print("Pictures can be rendered." if status.is_available else f"\n{status.advice}")
+    if require == "gl" and not status.is_available:
+        raise typer.Exit(1)
+
+
+def _load(plugins: list[str]) -> None:
+    from robodx.registry import discover_all, load_plugin
+
+    discover_all()
+    for plugin in plugins:
+        load_plugin(plugin)
+
+
+def _perturbations(words: list[str]) -> tuple[tuple[str, float], ...]:
+    from robodx.perturbations.base import PERTURBATIONS
+
+    applied = []
+    for word in words:
+        name, separator, level = word.partition("=")
+        entry = PERTURBATIONS[name]
+        if not separator:
+            raise Refusal(f'"{word}" names no level: write {name}=LEVEL with one of {", ".join(entry.levels)}')
+        applied.append((name, entry.severity(level)))
+    return tuple(applied)
+
+
+def _default_name(selectors: list[str], policy: str) -> str:
+    words = "+".join([*selectors, policy])
+    return "".join(letter if letter.isalnum() or letter in "+-_." else "." for letter in words)[:120]
+
+
+@contextmanager
+def _progress_bar() -> Iterator[Progress]:
+    """A bar with an ETA on a terminal; a line now and then elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    from robodx.running.episode import Episode
+
+    console = Console(stderr=True)
+    counts = {"success": 0, "error": 0}
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
+        TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        job = bar.add_task("episodes", total=None)
+
+        def progress(episode: Episode | None, done: int, total: int) -> None:
+            if episode is None and done:
+                console.print(f"Resuming: {done} of {total} episodes are there already.")
+            if episode is not None:
+                counts[episode.outcome] = counts.get(episode.outcome, 0) + 1
+                if episode.outcome == "error" and counts["error"] <= 3:
+                    last = (episode.error or "").strip().splitlines()[-1:]
+                    console.print(f"error in {episode.task} seed {episode.seed}: {''.join(last)}", markup=False)
+            tally = f"{counts['success']} solved" + (f", {counts['error']} errors" if counts["error"] else "")
+            bar.update(job, completed=done, total=total, description=tally)
+            if not console.is_terminal and (done == total or done % 50 == 0):
+                console.print(f"{done}/{total} episodes, {tally}")
+
+        yield progress
+
+
+def _print_summary(run: Path, *, as_json: bool) -> None:
+    from robodx.analysis.episodes import load
+    from robodx.analysis.summary import error_bounds, success_rate, summarise
+
+    episodes = load(run)
+    rows = summarise(episodes)
+    if as_json:
+        _print_json({"run": str(run), "rows": [asdict(row) for row in rows], "all": asdict(success_rate(episodes))})
+        return
+    _print_table(
+        [
+            {
+                "policy": row.policy, "task": row.task, "tier": row.tier, "perturbed": row.perturbations or None,
+                "success": str(row.success), "n": row.success.n,
+                "progress": None if row.progress is None else f"{row.progress:.2f}",
+                "steps": None if row.median_steps is None else f"{row.median_steps:.0f}",
+                "errors": row.errors or None,
+            }
+            for row in rows
+        ]
+    )  # fmt: skip
+    overall = success_rate(episodes)
+    print(f"{len(episodes)} episodes; success over all of them {overall}, n = {overall.n}.")
+    if overall.value is None and (bounds := error_bounds(episodes)):
+        print(f"Too many errors for a rate: between {bounds[0]:.0%} and {bounds[1]:.0%}, however they would have ended.")
+    print("success: rate with its 95% Wilson interval; n: distinct situations.")
+
+
+def _print_table(rows: list[dict[str, Any]]) -> None:
+    """Columns that hold nothing are left out."""
+    names = [name for name in (rows[0] if rows else {}) if any(row[name] is not None for row in rows)]
+    texts = [{name: "" if row[name] is None else str(row[name]) for name in names} for row in rows]
+    widths = {name: max(len(name), *(len(text[name]) for text in texts)) for name in names}
+    for text in ({name: name for name in names}, *texts):
+        print("  ".join(text[name].ljust(widths[name]) for name in names).rstrip())
+
+
+def _print_json(content: object) -> None:
+    print(json.dumps(content, indent=2))
+
+
+def main() -> None:
+    """The `robodx` command: mistakes of the user's are told in a line, ours keep their traceback."""
+    from robodx.registry import UnknownName
+
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        # One thread a process, set before numpy is imported: workers share the cores, and sums keep their order.
+        os.environ.setdefault(name, "1")
+    try:
+        app()
+    except (UnknownName, Refusal) as error:
+        _refuse(str(error.args[0]))
+    except Exception as error:
+        if type(error).__name__ not in USER_ERRORS:
+            raise
+        _refuse(str(error))
+
+
+# By name, because importing them would load the simulator for every --help.
+USER_ERRORS = (
+    "RunConflict", "UnreadableRun", "Unfit", "GLUnavailable", "Incomparable", "UnknownSuffix", "FileNotFoundError",
+)  # fmt: skip
+
+
+def _refuse(message: str) -> None:
+    print(f"robodx: {message}", file=sys.stderr)
+    sys.exit(2)

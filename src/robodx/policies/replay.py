@@ -1,0 +1,56 @@
+"""Recorded commands, played back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from robodx.analysis.episodes import UnreadableRun, load
+from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
+from robodx.running.episode import Trajectory
+
+
+@policy("replay", takes="RUN")
+class ReplayPolicy:
+    """The joint commands that were executed in a recorded run, in the same situations.
+
+    In `joint` space, whatever space the recorded policy used: a replay without perturbations moves bit for bit alike.
+    When the record ends, the last command holds.
+    """
+
+    spec = PolicySpec(action_space="joint", uses_language=False)
+
+    def __init__(self, run: str) -> None:
+        self._run = Path(run)
+        recorded = load(self._run).filter(pl.col("outcome") != "error")
+        if recorded.is_empty():
+            raise UnreadableRun(f"{run} holds no episode that could be replayed")
+        keys = recorded.select("task", "seed", "repeat", "trial_id").iter_rows()
+        # The first of several arms on the same situation is the unperturbed one.
+        self._trials: dict[tuple[str, int, int], str] = {}
+        for task, seed, repeat, trial_id in keys:
+            self._trials.setdefault((task, seed, repeat), trial_id)
+        self._commands: dict[str, ActionChunk] = {}
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> None:
+        for start in starts:
+            key = (start.task, start.situation_seed, start.repeat)
+            if key not in self._trials:
+                seeds = sorted(seed for task, seed, _ in self._trials if task == start.task)
+                raise LookupError(f"{self._run} has no {start.task} at seed {key[1]}, repeat {key[2]}; seeds: {seeds}")
+            path = self._run / "trajectories" / f"{self._trials[key]}.npz"
+            self._commands[start.episode_id] = Trajectory.load(path).commands
+
+    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
+        return [self._act(observation) for observation in observations]
+
+    def finish(self, ids: Sequence[str]) -> None:
+        for episode_id in ids:
+            self._commands.pop(episode_id, None)
+
+    def _act(self, observation: Observation) -> ActionChunk:
+        commands = self._commands[observation.episode_id]
+        return np.asarray(commands[min(observation.step, len(commands) - 1)])[None]

@@ -1,0 +1,169 @@
+"""The run folder: what was asked, the episodes as they come, and a lock so that two runs never mix in one."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from robodx.analysis.episodes import ORDER, SCHEMA, SCHEMA_VERSION, load, read_about
+from robodx.running.episode import Episode
+
+# A part is written when this many episodes wait, or this long after the last one: what a kill can lose.
+PART_EPISODES = 50
+PART_SECONDS = 5.0
+
+
+class RunConflict(RuntimeError):
+    """The folder holds another run, or is being written by one; nothing was changed in it."""
+
+
+class RunFolder:
+    """One run on disk. Open it with `RunFolder.open`, which starts, resumes or refuses."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._waiting: list[Episode] = []
+        self._written_s = time.monotonic()
+        self._next_part = 1 + max((int(p.stem.split("-")[1]) for p in (path / "episodes").glob("part-*")), default=0)
+
+    @classmethod
+    @contextlib.contextmanager
+    def open(cls, path: Path, request: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[RunFolder]:
+        """`request` decides the episodes and must be the same to resume; `facts` are only told (but for versions)."""
+        if path.exists() and not path.is_dir():
+            raise RunConflict(f"{path} is a file, not a folder")
+        if path.is_dir() and any(path.iterdir()) and not (path / "run.json").exists() and not (path / ".lock").exists():
+            raise RunConflict(f"{path} is not empty and not a run: choose another folder with --out")
+        for folder in ("episodes", "trajectories"):
+            (path / folder).mkdir(parents=True, exist_ok=True)
+        with _locked(path):
+            if (path / "run.json").exists():
+                _check_same(path, request, facts)
+            else:
+                about = {"schema_version": SCHEMA_VERSION, "request": request, **facts}
+                write_atomically(path / "run.json", json.dumps(about, indent=2).encode())
+            folder = cls(path)
+            try:
+                yield folder
+            finally:
+                folder.flush()
+
+    def episodes(self) -> pl.DataFrame:
+        return load(self.path)
+
+    def append(self, episode: Episode) -> None:
+        self._waiting.append(episode)
+        if len(self._waiting) >= PART_EPISODES or time.monotonic() - self._written_s > PART_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._waiting:
+            _write_parquet(self.path / "episodes" / f"part-{self._next_part:05}.parquet", to_table(self._waiting))
+            self._next_part += 1
+            self._waiting.clear()
+        self._written_s = time.monotonic()
+
+    def compact(self) -> None:
+        """One file in a fixed order, whatever the order in which the episodes came."""
+        self.flush()
+        parts = sorted((self.path / "episodes").glob("part-*.parquet"))
+        if not parts:
+            return
+        _write_parquet(self.path / "episodes" / "all.parquet", self.episodes())
+        # Should this be cut off here, the rows are there twice and are read once.
+        for part in parts:
+            part.unlink()
+
+    def trajectory_path(self, trial_id: str) -> Path:
+        return self.path / "trajectories" / f"{trial_id}.npz"
+
+
+def to_table(episodes: Sequence[Episode]) -> pl.DataFrame:
+    rows = [
+        {
+            **{field.name: getattr(episode, field.name) for field in fields(episode)},
+            "tags": list(episode.tags),
+            "stage_steps": list(episode.stage_steps),
+            "perturbations": [{"name": name, "severity": severity} for name, severity in episode.perturbations],
+            "instructions": [asdict(told) for told in episode.instructions],
+            "events": [asdict(event) for event in episode.events],
+        }
+        for episode in episodes
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA).sort(ORDER)
+
+
+def versions(*, gl_renderer: str | None) -> dict[str, str | None]:
+    """What bits depend on. The renderer counts only where the policy saw pictures."""
+    return {
+        "robodx": version("robodx"),
+        "python": platform.python_version(),
+        "mujoco": version("mujoco"),
+        "numpy": version("numpy"),
+        "gl_renderer": gl_renderer,
+    }
+
+
+def machine() -> dict[str, Any]:
+    return {"platform": platform.platform(), "cores": os.cpu_count()}
+
+
+def digest(ids: Iterable[str]) -> str:
+    return hashlib.blake2b("\n".join(sorted(ids)).encode(), digest_size=16).hexdigest()
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_bytes(content)
+    part.replace(path)
+
+
+def _write_parquet(path: Path, table: pl.DataFrame) -> None:
+    part = path.with_name(f".{path.name}.part")
+    table.write_parquet(part)
+    part.replace(path)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Held by the process: a killed run leaves no lock behind."""
+    with (path / ".lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise RunConflict(f"{path} is being written by another run ({lock.read().strip() or 'unknown'})") from None
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()} on {platform.node()}")
+        lock.flush()
+        yield
+
+
+def _check_same(path: Path, request: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    about = read_about(path)
+    there, here = about["request"], json.loads(json.dumps(request))
+    # The rest of a conflict follows from these; "trials" alone would tell a reader nothing.
+    names = sorted({*there, *here} - {"trials"}) + ["trials"]
+    changed = [name for name in names if there.get(name) != here.get(name)]
+    if changed:
+        told = [name for name in changed if name != "trials"] or ["trials"]
+        lines = "\n".join(f"  {name}: {there.get(name)} there, {here.get(name)} asked" for name in told)
+        raise RunConflict(f"{path} holds another run:\n{lines}\nChoose another folder with --out, or ask for the same.")
+    before, now = about["versions"], facts["versions"]
+    differing = [f"  {name}: {before.get(name)} there, {now[name]} here" for name in now if before.get(name) != now[name]]
+    if differing:
+        lines = "\n".join(differing)
+        raise RunConflict(f"{path} was begun with other versions, and bits may differ:\n{lines}\nChoose another folder.")

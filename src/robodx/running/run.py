@@ -1,0 +1,149 @@
+"""A run from start to end: what was asked becomes trials, the missing ones are executed, and videos are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from robodx.analysis.episodes import SCHEMA, load, read_about
+from robodx.perturbations.base import PERTURBATIONS
+from robodx.policies.base import PolicySpec, make_policy
+from robodx.registry import UnknownName, unknown
+from robodx.running.environment import check_fit
+from robodx.running.episode import Episode, Trajectory
+from robodx.running.records import RunFolder, digest, machine, versions
+from robodx.running.trial import Applied, Trial
+from robodx.running.video import frames, write_mp4
+from robodx.running.workers import Job, execute
+from robodx.sim import gl
+from robodx.sim.build import IMPEDANCE_RATIO, PHYSICS_STEP_S
+from robodx.sim.render import PRESETS
+from robodx.sim.robot import ROBOTS
+from robodx.suites.base import SUITES, Plan, find_suite
+from robodx.tasks.base import TASKS
+
+
+@dataclass(frozen=True)
+class Request:
+    """What decides the episodes of a run."""
+
+    selectors: tuple[str, ...]
+    policy: str
+    seeds: int
+    repeats: int = 1
+    robot: str = "panda"
+    perturbations: tuple[Applied, ...] = ()
+    preset: str = "fast"
+    batch: int = 1
+    plugins: tuple[str, ...] = ()
+
+
+# Called before the first episode and after each: the episode, how many are done, and how many there are to do.
+Progress = Callable[[Episode | None, int, int], None]
+
+
+def plan_round(request: Request, done: pl.DataFrame) -> list[Trial]:
+    """The trials that the request's suites ask for, given the completed rounds; each once."""
+    trials: dict[str, Trial] = {}
+    for selector in request.selectors:
+        name, within = find_suite(selector)
+        plan = Plan(request.policy, request.seeds, request.robot, request.repeats, request.perturbations, within)
+        trials.update({trial.id: trial for trial in SUITES[name](done, plan)})
+    return list(trials.values())
+
+
+def run(
+    request: Request, out: Path, *, workers: int = 1, shuffle: int | None = None, progress: Progress | None = None
+) -> pl.DataFrame:
+    """Execute what is missing in the folder, and return the table of all its episodes."""
+    spec = make_policy(request.policy).spec
+    trials = plan_round(request, pl.DataFrame(schema=SCHEMA))
+    _check(request, spec, trials)
+    asked = {**asdict(request), "trials": digest(trial.id for trial in trials)}
+    job = Job(request.policy, out / "trajectories", request.preset, request.batch, request.plugins)
+    notify = progress or (lambda episode, done, total: None)
+    with RunFolder.open(out, asked, _facts(spec, trials)) as folder:
+        done = folder.episodes()
+        tried = dict(done.select("trial_id", "attempt").iter_rows())
+        # Trials that erred in an earlier call are tried again, once.
+        finished = set(done.filter(pl.col("outcome") != "error")["trial_id"])
+        notify(None, len(finished), len(trials))
+        while missing := [trial for trial in trials if trial.id not in finished]:
+            if shuffle is not None:
+                missing = [missing[index] for index in np.random.default_rng(shuffle).permutation(len(missing))]
+            for episode in execute(missing, job, workers=workers):
+                folder.append(replace(episode, attempt=episode.attempt + tried.get(episode.trial_id, 0)))
+                finished.add(episode.trial_id)
+                notify(episode, len(finished), len(trials))
+            folder.flush()
+            known = {trial.id for trial in trials}
+            trials += [trial for trial in plan_round(request, folder.episodes()) if trial.id not in known]
+        folder.compact()
+        return folder.episodes()
+
+
+def film(out: Path, per_task: int) -> Iterator[Path]:
+    """Draw the first successes and the first failures of each task, up to this many each; yields what is new."""
+    hz = float(read_about(out)["policy_spec"]["hz"])
+    folder = out / "videos"
+    folder.mkdir(exist_ok=True)
+    episodes = load(out).filter(pl.col("outcome") != "error")
+    chosen = episodes.group_by("policy", "task", "perturbations", "success", maintain_order=True).head(per_task)
+    for row in chosen.sort("task", "seed").iter_rows(named=True):
+        path = folder / f"{row['task'].replace('/', '.')}-seed{row['seed']}-{row['outcome']}-{row['trial_id'][:6]}.mp4"
+        if path.exists():
+            continue
+        trial = Trial(
+            row["task"], row["task_version"], row["policy"], row["seed"], row["robot"], row["repeat"],
+            tuple((entry["name"], entry["severity"]) for entry in row["perturbations"]), row["suite"], row["clock"],
+        )  # fmt: skip
+        trajectory = Trajectory.load(out / "trajectories" / f"{row['trial_id']}.npz")
+        events = [(entry["step"], entry["object"]) for entry in row["events"] if entry["kind"] == "event"]
+        write_mp4(path, frames(trial, trajectory, events, hz=hz), hz)
+        yield path
+
+
+def _check(request: Request, spec: PolicySpec, trials: list[Trial]) -> None:
+    """Everything that can be known to be wrong before the first step."""
+    for name, _ in request.perturbations:
+        PERTURBATIONS[name]
+    robot = ROBOTS[request.robot]
+    if request.preset not in PRESETS:
+        raise UnknownName(unknown("rendering preset", request.preset, PRESETS))
+    for task in {trial.task for trial in trials}:
+        check_fit(spec, robot, TASKS[task].situation(0).scene)
+    if spec.cameras:
+        gl.context()
+
+
+def _facts(spec: PolicySpec, trials: list[Trial]) -> dict[str, Any]:
+    return {
+        "policy_spec": asdict(spec),
+        "physics": {"step_s": PHYSICS_STEP_S, "integrator": "implicitfast", "impratio": IMPEDANCE_RATIO},
+        "versions": versions(gl_renderer=gl.renderer_name() if spec.cameras else None),
+        "machine": machine(),
+        "tasks": {task: _card(task) for task in sorted({trial.task for trial in trials})},
+    }
+
+
+def _card(task_id: str) -> dict[str, Any]:
+    """What a report needs to know of a task, for it may not import the simulator."""
+    task = TASKS[task_id]
+    situation = task.situation(0)
+    return {
+        "version": task.version,
+        "summary": task.summary,
+        "instruction": situation.instruction.text,
+        "stages": [str(stage) for stage in situation.stages],
+        "never": [str(condition) for condition in situation.never],
+        "varies": list(task.varies),
+        "chance": task.chance,
+        "primitive": task.primitive,
+        "time_limit_s": task.time_limit_s,
+        "tags": list(task.tags),
+    }

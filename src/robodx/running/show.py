@@ -1,0 +1,87 @@
+"""What a task looks like: its words, its stages, a picture of its start or a video of the expert solving it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.policies.base import PolicySpec, make_policy
+from robodx.running.environment import Environment
+from robodx.running.rollout import rollout
+from robodx.running.trial import Trial
+from robodx.running.video import frames, write_mp4
+from robodx.sim.render import Renderer
+from robodx.tasks.base import TASKS
+
+
+class UnknownSuffix(ValueError):
+    """A file name that says neither picture nor video."""
+
+
+def describe(task_id: str, seed: int) -> dict[str, Any]:
+    task = TASKS[task_id]
+    environment = Environment(Trial(task_id, task.version, "still", seed), PolicySpec())
+    return {
+        "task": task.id,
+        "seed": seed,
+        "summary": task.summary,
+        "instruction": environment.told[-1].text,
+        "stages": [str(stage) for stage in environment.score.stages],
+        "varies": list(task.varies),
+        "things": {name: environment.world.position(name) for name in environment.world.things},
+    }
+
+
+def draw(task_id: str, seed: int, camera: str, out: Path, *, size: int, preset: str) -> None:
+    """Write `out`: a .png of the start, or an .mp4 of the expert at work; several cameras stand side by side."""
+    if out.suffix not in (".png", ".mp4"):
+        raise UnknownSuffix(f"{out} is neither a .png (the start) nor an .mp4 (the expert solving it)")
+    task = TASKS[task_id]
+    if out.suffix == ".png":
+        environment = Environment(Trial(task_id, task.version, "still", seed), PolicySpec())
+        renderer = Renderer(environment.simulation, largest=(size, size), preset=preset)
+        names = _cameras(camera, environment)
+        write_png(out, tile([renderer.rgb(name, size, size) for name in names]))
+        renderer.close()
+        return
+    policy = make_policy("expert")
+    trial = Trial(task_id, task.version, "expert", seed)
+    ((episode, trajectory),) = rollout([trial], policy)
+    if trajectory is None:
+        raise RuntimeError(f"the expert could not run: {episode.error}")
+    environment = Environment(trial, policy.spec)
+    names = _cameras(camera, environment)
+    events = [(entry.step, entry.object) for entry in episode.events if entry.kind == "event"]
+    hz = policy.spec.hz
+    write_mp4(out, frames(trial, trajectory, events, hz=hz, cameras=names, size=size - size % 2, preset=preset), hz)
+
+
+def _cameras(words: str, environment: Environment) -> tuple[str, ...]:
+    if words != "all":
+        return tuple(words.split(","))
+    return (*(camera.name for camera in environment.simulation.scene.cameras), *environment.robot.cameras)
+
+
+def tile(images: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """Side by side, in rows of three."""
+    columns = min(3, len(images))
+    rows = math.ceil(len(images) / columns)
+    blank = np.full_like(images[0], 255)
+    padded = [*images, *[blank] * (rows * columns - len(images))]
+    return np.concatenate(
+        [np.concatenate(padded[row * columns : (row + 1) * columns], axis=1) for row in range(rows)], axis=0
+    )
+
+
+def write_png(path: Path, image: NDArray[np.uint8]) -> None:
+    codec = av.CodecContext.create("png", "w")
+    codec.height, codec.width, _ = image.shape
+    codec.pix_fmt = "rgb24"
+    codec.time_base = "1/1"  # type: ignore[assignment]
+    packets = codec.encode(av.VideoFrame.from_ndarray(image, format="rgb24"))
+    path.write_bytes(b"".join(bytes(packet) for packet in [*packets, *codec.encode(None)]))

@@ -1,0 +1,70 @@
+"""Videos, drawn afterwards from stored states: nothing is simulated again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.policies.base import PolicySpec
+from robodx.running.environment import Environment
+from robodx.running.episode import Trajectory
+from robodx.running.trial import Trial
+from robodx.sim.render import Renderer
+
+SIZE = 384
+CAMERAS = ("front", "wrist")
+# Hold the last picture, so that a viewer sees how it ended.
+LAST_FRAME_S = 0.5
+
+
+def write_mp4(path: Path, frames: Iterable[NDArray[np.uint8]], hz: float) -> None:
+    """H.264 that browsers play; whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    with av.open(str(part), "w", format="mp4", options={"movflags": "faststart"}) as file:
+        stream = None
+        for frame in frames:
+            if stream is None:
+                stream = file.add_stream("libx264", rate=Fraction(hz).limit_denominator(1000))
+                stream.height, stream.width, _ = frame.shape
+                stream.pix_fmt = "yuv420p"
+                stream.options = {"crf": "23", "preset": "veryfast"}
+            file.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
+        if stream is None:
+            raise ValueError("a video needs at least one frame")
+        file.mux(stream.encode())
+    part.replace(path)
+
+
+def frames(
+    trial: Trial,
+    trajectory: Trajectory,
+    events: Iterable[tuple[int, str]],
+    *,
+    hz: float,
+    cameras: tuple[str, ...] = CAMERAS,
+    size: int = SIZE,
+    preset: str = "standard",
+) -> Iterator[NDArray[np.uint8]]:
+    """The episode's pictures, the cameras side by side; `events` are the logged ones, by step and effect."""
+    environment = Environment(trial, PolicySpec(hz=hz))
+    simulation = environment.simulation
+    renderer = Renderer(simulation, largest=(size, size), preset=preset)
+    effects = {str(event.effect): event.effect for event in environment.events}
+    happened = [(at, effects[name]) for at, name in events]
+    try:
+        for step, qpos in enumerate(trajectory.qpos):
+            for _, effect in (pair for pair in happened if pair[0] == step):
+                # For what it changes in the look; where things are is overwritten by the record.
+                effect.apply(simulation, lambda instruction: None)
+            simulation.data.qpos[:] = qpos
+            simulation.refresh()
+            frame = np.concatenate([renderer.rgb(camera, size, size) for camera in cameras], axis=1)
+            yield frame
+        yield from (frame for _ in range(round(LAST_FRAME_S * hz)))
+    finally:
+        renderer.close()

@@ -1,0 +1,74 @@
+"""What a suite is, and how the words on the command line select tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from robodx.registry import Registry, UnknownName, unknown
+from robodx.running.trial import Applied, Trial
+from robodx.tasks.base import TASKS, Task
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the user asked of a suite."""
+
+    policy: str
+    seeds: int
+    robot: str = "panda"
+    repeats: int = 1
+    perturbations: tuple[Applied, ...] = ()
+    # What follows the suite's name in a selector: `capability/control/easy` gives ("control", "easy").
+    within: tuple[str, ...] = ()
+
+    def trials(self, tasks: Iterable[Task], suite: str) -> list[Trial]:
+        return [
+            Trial(task.id, task.version, self.policy, seed, self.robot, repeat, self.perturbations, suite)
+            for task in tasks
+            for seed in range(self.seeds)
+            for repeat in range(self.repeats)
+        ]
+
+
+# Called in rounds with the completed episodes, until it yields no trial that is not done.
+Suite = Callable[[pl.DataFrame, Plan], Iterable[Trial]]
+
+SUITES: Registry[Suite] = Registry("suite")
+
+
+def suite(name: str) -> Callable[[Suite], Suite]:
+    def register(generate: Suite) -> Suite:
+        return SUITES.add(name, generate)
+
+    return register
+
+
+def select(words: Sequence[str], tasks: Iterable[Task] | None = None) -> list[Task]:
+    """The tasks that a path names: a task's id, a family, or a family and a tier. No path names all of them."""
+    entries = list(TASKS.entries() if tasks is None else tasks)
+    found = [task for task in entries if all(_is_under(task, place, word) for place, word in enumerate(words))]
+    if not found:
+        valid = {task.id for task in entries} | {task.family for task in entries}
+        valid |= {f"{task.family}/{task.tier}" for task in entries if task.tier}
+        raise UnknownName(unknown("task or family", "/".join(words), valid))
+    return found
+
+
+def _is_under(task: Task, place: int, word: str) -> bool:
+    return word == task.family if place == 0 else word in (task.tier, task.id.split("/", 1)[1])
+
+
+def find_suite(selector: str) -> tuple[str, tuple[str, ...]]:
+    """A selector's suite and the path within it: the suite's own name first, or a plain path of the suite `tasks`."""
+    head, *rest = selector.strip("/").split("/")
+    if head in SUITES:
+        return head, tuple(rest)
+    try:
+        select((head, *rest))
+    except UnknownName as error:
+        near = [name for name in SUITES if name.startswith(head[:3])]
+        raise UnknownName(f"{error}" + (f" Suites: {', '.join(near)}." if near else "")) from None
+    return "tasks", (head, *rest)

@@ -1,0 +1,80 @@
+"""Fills the registries; offers a tiny real scene with the Panda at home, passing time, and a hand that follows skills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from robodx.sim import gl
+
+gl.choose_backend()  # before anything imports mujoco
+
+from robodx.experts.skills import Hand, Steps  # noqa: E402
+from robodx.policies.expert import to_action  # noqa: E402
+from robodx.registry import discover  # noqa: E402
+from robodx.robots.control import Controller  # noqa: E402
+from robodx.robots.panda import PANDA  # noqa: E402
+from robodx.sim.build import PHYSICS_STEP_S  # noqa: E402
+from robodx.sim.render import Renderer  # noqa: E402
+from robodx.sim.scene import Thing, tabletop  # noqa: E402
+from robodx.sim.simulation import Simulation  # noqa: E402
+from robodx.sim.world import World  # noqa: E402
+
+for _folder in ("robots", "tasks", "perturbations", "policies"):
+    discover(_folder)
+
+PERIOD_S = 0.05
+SUBSTEPS = round(PERIOD_S / PHYSICS_STEP_S)
+
+
+@pytest.fixture(scope="session")
+def simulate() -> Callable[..., Simulation]:
+    """`simulate(thing, ...)`: these things on the table."""
+
+    def simulate(*things: Thing) -> Simulation:
+        return Simulation(tabletop(*things), PANDA, np.array(PANDA.arm.home_rad))
+
+    return simulate
+
+
+@pytest.fixture(scope="session")
+def wait() -> Callable[[Simulation, float], None]:
+    """Let time pass with the robot standing still, in control steps of 50 ms."""
+
+    def wait(simulation: Simulation, seconds: float) -> None:
+        for _ in range(round(seconds / PERIOD_S)):
+            simulation.step(simulation.command, SUBSTEPS)
+
+    return wait
+
+
+@pytest.fixture(scope="session")
+def perform() -> Callable[[Simulation, Callable[[Hand], Steps]], None]:
+    """Carry a skill out through the ordinary `ee_pose` interface, from the hand as it is now."""
+
+    def perform(simulation: Simulation, skill: Callable[[Hand], Steps]) -> None:
+        world, controller = World(simulation), Controller(PANDA, "ee_pose")
+        opening = float(simulation.command.openings[0])
+        hand = Hand(world.tool(), world.openings()[0], PERIOD_S, world.tool(), grip=opening)
+        for waypoint in skill(hand):
+            action = to_action(world.base, waypoint)
+            simulation.step(controller.resolve(action, simulation.command, PERIOD_S).command, SUBSTEPS)
+            hand.tool, hand.opening = world.tool(), world.openings()[0]
+
+    return perform
+
+
+@pytest.fixture
+def renderer_of() -> Iterator[Callable[..., Renderer]]:
+    """`renderer_of(simulation, preset=...)`: closed when the test ends."""
+    opened: list[Renderer] = []
+
+    def renderer_of(simulation: Simulation, *, preset: str = "fast") -> Renderer:
+        opened.append(Renderer(simulation, largest=(240, 240), preset=preset))
+        return opened[-1]
+
+    yield renderer_of
+    for renderer in opened:
+        renderer.close()
