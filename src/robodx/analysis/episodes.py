@@ -98,6 +98,6 @@ def load(run: Path) -> pl.DataFrame:
 
 def _read_part(path: Path) -> pl.DataFrame:
     try:
-        return pl.read_parquet(path).select(SCHEMA)
+        return pl.read_parquet(path).select(*SCHEMA)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise UnreadableRun(f"{path} is damaged: {error}. Move it away to read the rest.") from error

@@ -172,7 +172,7 @@ class Simulation:
         for index, shape in enumerate(thing.shapes):
             geom = self.model.geom(f"{name}/{shape.name or index}")
             geom.contype[:] = geom.conaffinity[:] = int(shape.collides and not is_parked)
-        self.model.body(name).gravcomp[:] = float(is_parked)
+        self.model.body_gravcomp[self.model.body(name).id] = float(is_parked)
         (self.parked.add if is_parked else self.parked.discard)(name)
 
     def _free_joint(self, name: str) -> mujoco._structs._MjDataJointViews:
