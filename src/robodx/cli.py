@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from robodx.errors import UserError
+from robodx.running.threads import pin
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -34,10 +37,6 @@ Plugins = Annotated[
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
 KINDS = ("tasks", "policies", "robots", "perturbations", "suites", "cameras")
-
-
-class Refusal(Exception):
-    """A mistake of the user's, told in a line and without a traceback."""
 
 
 @app.command("list")
@@ -221,7 +220,7 @@ def doctor(
 ) -> None:
     """Say what this machine has, and what to install if something is missing."""
     if require not in (None, "gl"):
-        raise Refusal(f'Nothing is called "{require}"; the doctor can require: gl')
+        raise UserError(f'Nothing is called "{require}"; the doctor can require: gl')
     import platform
 
     from robodx.running.records import versions
@@ -240,9 +239,8 @@ def doctor(
 
 
 def _load(plugins: list[str]) -> None:
-    from robodx.registry import discover_all, load_plugin
+    from robodx.registry import load_plugin
 
-    discover_all()
     for plugin in plugins:
         load_plugin(plugin)
 
@@ -255,7 +253,7 @@ def _perturbations(words: list[str]) -> tuple[tuple[str, float], ...]:
         name, separator, level = word.partition("=")
         entry = PERTURBATIONS[name]
         if not separator:
-            raise Refusal(f'"{word}" names no level: write {name}=LEVEL with one of {", ".join(entry.levels)}')
+            raise UserError(f'"{word}" names no level: write {name}=LEVEL with one of {", ".join(entry.levels)}')
         applied.append((name, entry.severity(level)))
     return tuple(applied)
 
@@ -269,7 +267,14 @@ def _default_name(selectors: list[str], policy: str) -> str:
 def _progress_bar() -> Iterator[Progress]:
     """A bar with an ETA on a terminal; a line now and then elsewhere."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     from robodx.running.episode import Episode
 
@@ -289,7 +294,9 @@ def _progress_bar() -> Iterator[Progress]:
                 counts[episode.outcome] = counts.get(episode.outcome, 0) + 1
                 if episode.outcome == "error" and counts["error"] <= 3:
                     last = (episode.error or "").strip().splitlines()[-1:]
-                    console.print(f"error in {episode.task} seed {episode.seed}: {''.join(last)}", markup=False)
+                    console.print(
+                        f"error in {episode.task} seed {episode.seed}: {''.join(last)}", markup=False, soft_wrap=True
+                    )
             tally = f"{counts['success']} solved" + (f", {counts['error']} errors" if counts["error"] else "")
             bar.update(job, completed=done, total=total, description=tally)
             if not console.is_terminal and (done == total or done % 50 == 0):
@@ -322,7 +329,9 @@ def _print_summary(run: Path, *, as_json: bool) -> None:
     overall = success_rate(episodes)
     print(f"{len(episodes)} episodes; success over all of them {overall}, n = {overall.n}.")
     if overall.value is None and (bounds := error_bounds(episodes)):
-        print(f"Too many errors for a rate: between {bounds[0]:.0%} and {bounds[1]:.0%}, however they would have ended.")
+        print(
+            f"Too many errors for a rate: between {bounds[0]:.0%} and {bounds[1]:.0%}, however they would have ended."
+        )
     print("success: rate with its 95% Wilson interval; n: distinct situations.")
 
 
@@ -341,27 +350,9 @@ def _print_json(content: object) -> None:
 
 def main() -> None:
     """The `robodx` command: mistakes of the user's are told in a line, ours keep their traceback."""
-    from robodx.registry import UnknownName
-
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        # One thread a process, set before numpy is imported: workers share the cores, and sums keep their order.
-        os.environ.setdefault(name, "1")
+    pin()
     try:
         app()
-    except (UnknownName, Refusal) as error:
-        _refuse(str(error.args[0]))
-    except Exception as error:
-        if type(error).__name__ not in USER_ERRORS:
-            raise
-        _refuse(str(error))
-
-
-# By name, because importing them would load the simulator for every --help.
-USER_ERRORS = (
-    "RunConflict", "UnreadableRun", "Unfit", "GLUnavailable", "Incomparable", "UnknownSuffix", "FileNotFoundError",
-)  # fmt: skip
-
-
-def _refuse(message: str) -> None:
-    print(f"robodx: {message}", file=sys.stderr)
-    sys.exit(2)
+    except UserError as error:
+        print(f"robodx: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -12,21 +12,26 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from robodx.errors import UserError
+
 T = TypeVar("T")
 
-EXTENSION_FOLDERS = ("robots", "tasks", "experts", "perturbations", "policies", "suites")
 
-
-class UnknownName(LookupError):
+class UnknownName(UserError, LookupError):
     """A name that nothing is registered under; the message suggests the nearest ones."""
 
 
 class Registry(Generic[T]):
-    """Named entries of one kind, in the order of their names."""
+    """Named entries of one kind, in the order of their names.
 
-    def __init__(self, noun: str) -> None:
+    One with a `folder` fills itself on the first look: every module of that folder is imported, and what other
+    packages offer.
+    """
+
+    def __init__(self, noun: str, folder: str | None = None) -> None:
         self.noun = noun
         self._entries: dict[str, T] = {}
+        self._folder = folder
 
     def add(self, name: str, entry: T) -> T:
         if name in self._entries:
@@ -35,22 +40,32 @@ class Registry(Generic[T]):
         return entry
 
     def __getitem__(self, name: str) -> T:
+        if name not in self._entries:
+            self._fill()
         try:
             return self._entries[name]
         except KeyError:
             raise UnknownName(unknown(self.noun, name, self._entries)) from None
 
     def __contains__(self, name: object) -> bool:
+        self._fill()
         return name in self._entries
 
     def __iter__(self) -> Iterator[str]:
+        self._fill()
         return iter(sorted(self._entries))
 
     def __len__(self) -> int:
+        self._fill()
         return len(self._entries)
 
     def entries(self) -> list[T]:
         return [self._entries[name] for name in self]
+
+    def _fill(self) -> None:
+        if self._folder is not None:
+            folder, self._folder = self._folder, None
+            discover(folder)
 
 
 def unknown(noun: str, name: str, valid: Iterable[str]) -> str:
@@ -72,12 +87,6 @@ def discover(folder: str) -> None:
         entry_point.load()
 
 
-def discover_all() -> None:
-    """Import every extension folder."""
-    for folder in EXTENSION_FOLDERS:
-        discover(folder)
-
-
 def load_plugin(plugin: str) -> None:
     """Import a user's own file or module, whose decorators register what it holds."""
     if not plugin.endswith(".py"):
@@ -89,7 +98,7 @@ def load_plugin(plugin: str) -> None:
         return
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise FileNotFoundError(f"no plugin file {path}")
+        raise UserError(f"There is no plugin file {path}.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)

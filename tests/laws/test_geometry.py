@@ -30,9 +30,7 @@ NEAR = 1e-9
 coordinate = st.floats(-2.0, 2.0)
 vectors = st.tuples(coordinate, coordinate, coordinate)
 part = st.floats(-1.0, 1.0)
-quaternions = (
-    st.tuples(part, part, part, part).filter(lambda q: math.hypot(*q) > 1e-3).map(lambda q: normalise(q))
-)
+quaternions = st.tuples(part, part, part, part).filter(lambda q: math.hypot(*q) > 1e-3).map(lambda q: normalise(q))
 poses = st.builds(Pose, vectors, quaternions)
 
 

@@ -124,7 +124,7 @@ def test_joint_beyond_a_position(scene: Scene) -> None:
         joint.qpos[:] = share * SWITCH_TRAVEL_M
         assert pressed.holds(scene.world) is holds
         assert pressed.progress(scene.world) == pytest.approx(min(1.0, share / 0.7))
-    with pytest.raises(UnknownName, match='No moving part "switch/buton". Did you mean "switch/button"'):
+    with pytest.raises(UnknownName, match=r'No moving part "switch/buton". Did you mean "switch/button"'):
         JointBeyond("switch/buton", 0.1).holds(scene.world)
 
 
@@ -135,7 +135,7 @@ def test_lamp_is_lit_while_switched_on(scene: Scene) -> None:
     assert lit.holds(scene.world) and lit.progress(scene.world) == 1.0
     scene.simulation.set_lamp("switch/lamp", False)
     assert not lit.holds(scene.world)
-    with pytest.raises(UnknownName, match='"switch/lmap"'):
+    with pytest.raises(UnknownName, match=r'"switch/lmap"'):
         Lit("switch/lmap").holds(scene.world)
 
 

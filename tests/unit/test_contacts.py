@@ -122,21 +122,18 @@ def test_collision_is_logged_once_with_its_peak_force(simulate: Callable[..., Si
     assert told(simulation)[:2] == [("contact", "red cube"), ("collision", "red cube")]
 
 
-def test_hand_driven_into_a_block_collides_and_a_second_time_again(
-    simulate: Callable[..., Simulation], perform: Perform, wait: Wait
-) -> None:
-    block = replace(cube("red", half_m=0.05), is_fixed=True)
-    simulation = simulate(block.at(-0.1, 0.0))
+def test_each_new_touch_is_a_new_contact(simulate: Callable[..., Simulation], perform: Perform, wait: Wait) -> None:
+    simulation = simulate(replace(cube("red", half_m=0.05), is_fixed=True).at(-0.1, 0.0))
     for count in (1, 2):
-        # Between the open fingers the palm, 43 mm above the tool, meets the block from above.
-        simulation.set_colour("red cube", "red")
+        # Closed fingers come down on it and go up again.
         perform(simulation, lambda hand: skills.press(hand, lambda: from_above(-0.1, 0.0, 0.1, 0.0), depth_m=0.01))
         wait(simulation, 0.2)
-        assert len(entries(simulation, "contact")) == count
-        assert entries(simulation, "grasp") == []
+        touches = [(entry.object, entry.other) for entry in entries(simulation, "contact")]
+        assert touches == [("red cube", ROBOT)] * count
+    assert entries(simulation, "grasp", "collision") == [], "what fingers touch is meant to be touched"
 
 
-def test_table_hit_by_the_hand_is_a_collision_but_fingers_on_it_are_too(
+def test_fingers_on_the_table_are_a_collision_with_the_arena(
     simulate: Callable[..., Simulation], perform: Perform, wait: Wait
 ) -> None:
     simulation = simulate()

@@ -31,8 +31,9 @@ from robodx.scoring.events import (
 )
 from robodx.scoring.relations import LeftOf
 from robodx.sim.geometry import Pose, difference
-from robodx.sim.objects import bin_, cube, sphere, switch
+from robodx.sim.objects import bin_, cube, peg, sphere, switch, t_block, triangular_block
 from robodx.sim.render import Renderer
+from robodx.sim.scene import Thing
 from robodx.sim.simulation import Simulation
 from robodx.sim.world import World
 
@@ -40,7 +41,7 @@ Wait = Callable[[Simulation, float], None]
 
 
 class Play:
-    """A scene in which events happen: red and green cubes, a ball, a switch, and a blue cube parked."""
+    """A scene in which events happen: red and green cubes, a ball and a switch."""
 
     def __init__(self, simulate: Callable[..., Simulation], wait: Wait) -> None:
         self.simulation = simulate(
@@ -48,7 +49,6 @@ class Play:
             cube("green").at(0.0, -0.1, yaw_rad=0.5),
             sphere("yellow").at(-0.1, 0.0),
             switch().at(0.2, 0.0),
-            cube("blue").at(0.0, 0.0).parked(),
         )
         self.world, self._wait = World(self.simulation), wait
         self.told: list[Instruction] = []
@@ -75,7 +75,7 @@ def test_event_happens_once_at_its_time_and_is_logged(play: Play) -> None:
     world = play.run(at(0.2, Move("red cube", (0.05, 0.0, 0.0))), seconds=0.6)
     assert world.position("red cube") == pytest.approx((before[0] + 0.05, *before[1:]), abs=1e-4)
     (entry,) = [entry for entry in world.log.entries if entry.kind == "event"]
-    assert (entry.step, entry.time_s) == (4, pytest.approx(0.2)) and "red cube" in entry.object
+    assert entry.step == 4 and entry.time_s == pytest.approx(0.2) and "red cube" in entry.object
 
 
 def test_event_waits_for_its_condition(play: Play) -> None:
@@ -127,7 +127,7 @@ def test_recolour_changes_the_attribute_and_the_pixels(play: Play, renderer_of: 
     assert ("red cube", Attributes("cube", "blue")) in attributes(world) and world.colour("green cube") == "green"
     assert before[where].mean(axis=0).argmax() == 0 and after[where].mean(axis=0).argmax() == 2
     assert not np.any((before != after).any(axis=2) & ~where), "nothing else changes its colour"
-    with pytest.raises(UnknownName, match='No colour "bleu". Did you mean .*"blue"'):
+    with pytest.raises(UnknownName, match=r'No colour "bleu". Did you mean .*"blue"'):
         play.now(Recolour("red cube", "bleu"))
 
 
@@ -143,17 +143,26 @@ def test_swap_places_exchanges_poses(play: Play) -> None:
     assert max(difference(world.pose("red cube"), green)) < 1e-9 > max(difference(world.pose("green cube"), red))
 
 
-def test_parked_thing_neither_falls_nor_touches_until_it_appears(play: Play) -> None:
-    world = play.world
-    parked = world.pose("blue cube")
-    play.run(seconds=1.0)
-    assert not world.is_present("blue cube") and world.pose("blue cube") == parked
-    assert "blue cube" not in [name for name, _ in attributes(world)]
-    assert not world.touches_arena("blue cube") and parked.position[2] < -1.0
-    play.run(at(0.0, Appear("blue cube", Pose((-0.1, 0.2, 0.05)))), seconds=1.0)
-    assert world.is_present("blue cube") and world.touches_arena("blue cube")
-    assert world.position("blue cube") == pytest.approx((-0.1, 0.2, 0.02), abs=1e-3)
-    assert ("blue cube", Attributes("cube", "blue")) in attributes(world)
+@pytest.mark.parametrize("build", [cube, sphere, triangular_block, t_block, peg])
+def test_parked_thing_neither_falls_nor_touches_until_it_appears(
+    build: Callable[[str], Thing], simulate: Callable[..., Simulation], wait: Wait
+) -> None:
+    thing = build("blue")
+    # Two in the same parking place, and one thing lying where the parked one was declared.
+    simulation = simulate(thing.at(0.0, 0.0).parked(), cube("pink").at(0.0, 0.0).parked(), cube("red").at(0.0, 0.0))
+    world, name = World(simulation), thing.name
+    parked = world.pose(name)
+    wait(simulation, 1.0)
+    assert not world.is_present(name) and world.pose(name) == parked and parked.position[2] < -1.0
+    assert [known for known, _ in attributes(world)] == ["red cube"]
+    assert not simulation.contacts.touches(name, "pink cube") and not world.touches_arena(name)
+    goal = Pose((-0.1, 0.2, thing.half_extents[2] + 0.01))
+    Script((at(0.0, Appear(name, goal)),)).update(world, simulation, lambda instruction: None)
+    assert world.is_present(name) and world.pose(name) == goal
+    assert (name, Attributes(thing.kind, "blue")) in attributes(world)
+    wait(simulation, 1.0)
+    assert world.touches_arena(name)
+    assert world.position(name) == pytest.approx((-0.1, 0.2, thing.half_extents[2]), abs=2e-3)
 
 
 def test_vanished_thing_is_parked_even_if_it_was_falling(play: Play) -> None:
@@ -166,7 +175,7 @@ def test_vanished_thing_is_parked_even_if_it_was_falling(play: Play) -> None:
 
 
 def test_fixed_thing_cannot_be_moved(play: Play, simulate: Callable[..., Simulation]) -> None:
-    with pytest.raises(ValueError, match='"blue bin" is fixed'):
+    with pytest.raises(ValueError, match=r'"blue bin" is fixed'):
         Move("blue bin", (0.1, 0.0, 0.0)).apply(simulate(bin_("blue").at(0.0, 0.0)), play.told.append)
 
 
@@ -181,7 +190,7 @@ def test_lamp_and_light_change_what_is_seen(play: Play, renderer_of: Callable[..
     assert not play.now(SwitchLamp("switch/lamp", is_on=False)).is_lit("switch/lamp")
     play.now(Dim("key", 0.0))
     assert renderer.rgb("front", 128, 128).mean() < 0.9 * dark.mean()
-    with pytest.raises(UnknownName, match='No light "kye". Did you mean "key"'):
+    with pytest.raises(UnknownName, match=r'No light "kye". Did you mean "key"'):
         play.now(Dim("kye", 0.0))
 
 

@@ -161,12 +161,12 @@ def test_button_springs_back_and_stops_at_its_travel(
 
 
 def test_unknown_colour_or_frame_is_answered_with_the_nearest() -> None:
-    with pytest.raises(UnknownName, match='No colour "purpel". Did you mean "purple"'):
+    with pytest.raises(UnknownName, match=r'No colour "purpel". Did you mean "purple"'):
         tabletop(objects.cube("purpel"))
-    with pytest.raises(UnknownName, match='No frame of "orange peg" "tpi". Did you mean "tip"'):
+    with pytest.raises(UnknownName, match=r'No frame of "orange peg" "tpi". Did you mean "tip"'):
         BUILT["peg"].frame("tpi")
 
 
 def test_two_things_of_one_name_are_refused() -> None:
-    with pytest.raises(ValueError, match="share a name: red cube"):
+    with pytest.raises(ValueError, match=r"share a name: red cube"):
         tabletop(objects.cube("red"), objects.cube("red"))

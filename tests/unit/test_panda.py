@@ -10,9 +10,9 @@ import mujoco
 import numpy as np
 import pytest
 
-from robodx.sim.robot import ROBOTS
 from robodx.robots.panda import PANDA
 from robodx.sim.geometry import Array, Pose, about
+from robodx.sim.robot import ROBOTS
 
 ARM = PANDA.arm
 GRIPPER = ARM.gripper

@@ -83,5 +83,5 @@ def test_no_room_names_the_thing_and_what_is_in_the_way() -> None:
 
 
 def test_pose_of_an_unplaced_thing_says_that_it_is_a_region() -> None:
-    with pytest.raises(ValueError, match='"red cube" is not placed yet'):
+    with pytest.raises(ValueError, match=r'"red cube" is not placed yet'):
         _ = CROWD.thing("red cube").pose

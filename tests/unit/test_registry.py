@@ -34,7 +34,7 @@ def test_unknown_name_suggests_the_nearest(fruit: Registry[int]) -> None:
 
 
 def test_last_part_of_a_name_is_suggested_in_full(fruit: Registry[int]) -> None:
-    with pytest.raises(UnknownName, match='No fruit "pear". Did you mean .*"orchard/pear"'):
+    with pytest.raises(UnknownName, match=r'No fruit "pear". Did you mean .*"orchard/pear"'):
         fruit["pear"]
 
 
@@ -45,7 +45,7 @@ def test_name_near_nothing_lists_all(fruit: Registry[int]) -> None:
 
 
 def test_duplicate_raises_and_keeps_the_first(fruit: Registry[int]) -> None:
-    with pytest.raises(ValueError, match='a fruit named "plum" is registered already'):
+    with pytest.raises(ValueError, match=r'a fruit named "plum" is registered already'):
         fruit.add("plum", 99)
     assert fruit["plum"] == 3
 

@@ -53,9 +53,9 @@ def test_declaring_a_stream_does_not_change_its_draws() -> None:
 
 def test_undeclared_stream_raises_and_names_what_is_declared() -> None:
     streams = Streams.of(0, ("robot", "arena"))
-    with pytest.raises(UndeclaredStream, match='"layout".* varies only: arena, robot'):
+    with pytest.raises(UndeclaredStream, match=r'"layout".* varies only: arena, robot'):
         streams.rng("layout")
-    with pytest.raises(UndeclaredStream, match="varies only: nothing"):
+    with pytest.raises(UndeclaredStream, match=r"varies only: nothing"):
         Streams.of(0, ()).rng("robot")
 
 

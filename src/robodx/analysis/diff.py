@@ -8,9 +8,10 @@ from pathlib import Path
 import polars as pl
 
 from robodx.analysis.episodes import KEY, load, read_about
+from robodx.errors import UserError
 
 
-class Incomparable(ValueError):
+class Incomparable(UserError):
     """Two runs whose pictures came from different renderers: bits cannot be expected to agree."""
 
 

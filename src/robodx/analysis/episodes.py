@@ -8,6 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from robodx.errors import UserError
+
 SCHEMA_VERSION = 1
 
 # One row an episode. Written with every part: a part whose column is all null would otherwise break a scan over parts.
@@ -69,7 +71,7 @@ KEY = ("task", "task_version", "robot", "seed", "repeat", "perturbations", "cloc
 ORDER = ("suite", "task", "seed", "repeat", "trial_id")
 
 
-class UnreadableRun(ValueError):
+class UnreadableRun(UserError):
     """A folder that is not a run, or a run that this version cannot read; the message names the file."""
 
 

@@ -14,6 +14,7 @@ from robodx.experts import skills
 from robodx.experts.grasps import from_above, grasp_yaw, nearest_turn, yaw_of
 from robodx.experts.skills import Hand, PoseNow, Steps
 from robodx.language.meaning import Attributes, Clause, Meaning, Reference, resolve
+from robodx.registry import Registry
 from robodx.sim.geometry import Pose, about
 from robodx.sim.world import World
 
@@ -62,19 +63,20 @@ class Scenery:
 
 
 Plan = Callable[[Scenery, Clause], Steps]
-PLANS: dict[tuple[str, str | None], Plan] = {}
+PLANS: Registry[Plan] = Registry("plan", "experts")
 
 
 def plan(action: str, relation: str | None = None) -> Callable[[Plan], Plan]:
     """Register how clauses of this action and relation are solved."""
 
     def register(steps: Plan) -> Plan:
-        if (action, relation) in PLANS:
-            raise ValueError(f"there is a plan for {action} {relation or ''} already")
-        PLANS[action, relation] = steps
-        return steps
+        return PLANS.add(_name(action, relation), steps)
 
     return register
+
+
+def _name(action: str, relation: str | None) -> str:
+    return action if relation is None else f"{action} {relation}"
 
 
 def attributes(world: World) -> list[tuple[str, Attributes]]:
@@ -95,10 +97,7 @@ def solve(meaning: Meaning, world: World, hand: Hand, names: Mapping[Reference, 
     """Waypoints that do what is meant, in order, and then stand still."""
     scenery = Scenery(world, hand, names)
     for clause in meaning.clauses:
-        key = (clause.action, clause.place.relation if clause.place else None)
-        if key not in PLANS:
-            raise LookupError(f"the expert has no plan for {key[0]} {key[1] or ''}")
-        yield from PLANS[key](scenery, clause)
+        yield from PLANS[_name(clause.action, clause.place.relation if clause.place else None)](scenery, clause)
     while True:
         yield hand.stay()
 

@@ -55,9 +55,7 @@ class Hand:
         gain = ACCELERATION_M_S2 * self.period_s
         braking = math.sqrt(2 * ACCELERATION_M_S2 * left.distance_m)
         self._speed = min(max_speed_m_s, self._speed + gain, max(braking, 0.25 * gain))
-        steps = max(
-            left.distance_m / (self._speed * self.period_s), left.angle_rad / (TURN_RAD_S * self.period_s), 1.0
-        )
+        steps = max(left.distance_m / (self._speed * self.period_s), left.angle_rad / (TURN_RAD_S * self.period_s), 1.0)
         self.commanded = goal if steps <= 1.0 else interpolate(self.commanded, goal, 1.0 / steps)
         return Waypoint(self.commanded, self.grip)
 
@@ -170,9 +168,7 @@ def back_away(hand: Hand, thing: PoseNow, distance_m: float) -> Steps:
     """Along the table, away from a thing."""
     (tx, ty, _), (x, y, z) = thing().position, hand.commanded.position
     length = math.hypot(x - tx, y - ty) or 1.0
-    goal = Pose(
-        (x + (x - tx) / length * distance_m, y + (y - ty) / length * distance_m, z), hand.commanded.quaternion
-    )
+    goal = Pose((x + (x - tx) / length * distance_m, y + (y - ty) / length * distance_m, z), hand.commanded.quaternion)
     yield from reach(hand, lambda: goal)
 
 

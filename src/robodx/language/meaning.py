@@ -97,7 +97,9 @@ class Meaning:
     @property
     def references(self) -> tuple[Reference, ...]:
         return tuple(
-            reference for clause in self.clauses for reference in (clause.target, *(clause.place.of if clause.place else ()))
+            reference
+            for clause in self.clauses
+            for reference in (clause.target, *(clause.place.of if clause.place else ()))
         )
 
 

@@ -33,8 +33,8 @@ PHRASINGS: dict[tuple[str, str | None], Phrasings] = {
         ("on top of {place}, place {target}", "rest {target} upon {place}", "move {target} onto {place}"),
     ),
     ("put", "beside"): Phrasings(
-        ("put {target} right beside {place}", "place {target} directly next to {place}", "set {target} against {place}"),
-        ("directly beside {place}, lay {target}", "move {target} right up to {place}", "bring {target} next to {place}"),
+        ("put {target} right beside {place}", "place {target} directly next to {place}", "set {target} by {place}"),
+        ("directly beside {place}, lay {target}", "move {target} right up to {place}", "bring {target} beside {place}"),
     ),
     ("push", "onto"): Phrasings(
         ("push {target} onto {place}", "slide {target} over to {place}", "shove {target} into the area of {place}"),
@@ -74,8 +74,12 @@ def _phrasings(clause: Clause) -> Phrasings:
 def _say_clause(clause: Clause, split: Split, index: int) -> str:
     templates: tuple[str, ...] = getattr(_phrasings(clause), split)
     place = _list(clause.place.of) if clause.place else ""
-    sentence = templates[index % len(templates)].format(target=f"the {clause.target.words}", place=place)
-    return f"do not {sentence}" if clause.is_negated else sentence
+    template = templates[index % len(templates)]
+    if clause.is_negated:
+        # Before the verb, which follows the comma where the place is named first.
+        front, comma, main = template.rpartition(", ")
+        template = f"{front}{comma}do not {main}"
+    return template.format(target=f"the {clause.target.words}", place=place)
 
 
 def _list(references: tuple[Reference, ...]) -> str:

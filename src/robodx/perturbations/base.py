@@ -76,7 +76,7 @@ class PerturbationEntry:
             raise UnknownName(unknown(f"level of {self.name}", level, self.levels)) from None
 
 
-PERTURBATIONS: Registry[PerturbationEntry] = Registry("perturbation")
+PERTURBATIONS: Registry[PerturbationEntry] = Registry("perturbation", "perturbations")
 
 
 def perturbation(
@@ -88,5 +88,3 @@ def perturbation(
         return cls
 
     return register
-
-

@@ -16,9 +16,7 @@ class FrameDrop(Perturbation):
 
     def observation(self, observation: Observation) -> Observation:
         images = {
-            name: np.zeros_like(image)
-            if self.draws.rng(name, observation.step).random() < self.severity
-            else image
+            name: np.zeros_like(image) if self.draws.rng(name, observation.step).random() < self.severity else image
             for name, image in observation.images.items()
         }
         return replace(observation, images=images)

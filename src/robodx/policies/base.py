@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.errors import UserError
 from robodx.language.meaning import Meaning
 from robodx.registry import Registry, UnknownName, unknown
 
 if TYPE_CHECKING:
     from robodx.sim.world import World
 
+STATE = ("joint_positions", "joint_velocities", "gripper_opening", "ee_pose", "base_pose")
 ActionChunk = NDArray[np.float32]  # (chunk, action_dim)
 
 
@@ -35,6 +37,8 @@ class PolicySpec:
 
     action_space: Literal["ee_delta", "ee_pose", "joint", "joint_velocity"] = "ee_delta"
     cameras: tuple[CameraRequest, ...] = ()
+    # Parts of the robot's state; like cameras, only what is asked for is gathered.
+    state: tuple[str, ...] = STATE
     hz: float = 20.0
     uses_language: bool = True
     # Sees the simulator's state and the instruction's meaning: for experts and oracles, never for what is diagnosed.
@@ -45,6 +49,9 @@ class PolicySpec:
     def __post_init__(self) -> None:
         if not 5 <= self.hz <= 60:
             raise ValueError(f"a policy's rate must be 5 to 60 Hz, not {self.hz:g}")
+        for name in self.state:
+            if name not in STATE:
+                raise UnknownName(unknown("part of the state", name, STATE))
 
 
 @dataclass(frozen=True)
@@ -109,7 +116,7 @@ class PolicyEntry:
     takes: str | None = None
 
 
-POLICIES: Registry[PolicyEntry] = Registry("policy")
+POLICIES: Registry[PolicyEntry] = Registry("policy", "policies")
 
 
 def policy(name: str, *, takes: str | None = None) -> Callable[[Callable[..., Policy]], Callable[..., Policy]]:
@@ -119,10 +126,10 @@ def policy(name: str, *, takes: str | None = None) -> Callable[[Callable[..., Po
         def make(argument: str | None) -> Policy:
             if takes is None:
                 if argument is not None:
-                    raise ValueError(f'policy "{name}" takes no argument, but got "{argument}"')
+                    raise UserError(f'policy "{name}" takes no argument, but got "{argument}"')
                 return factory()
             if not argument:
-                raise ValueError(f'policy "{name}" is named {name}:{takes}; {takes} is missing')
+                raise UserError(f'policy "{name}" is named {name}:{takes}; {takes} is missing')
             return factory(argument)
 
         POLICIES.add(name, PolicyEntry(name, make, (factory.__doc__ or "").strip().splitlines()[0], takes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -25,14 +25,14 @@ class _Course:
     hand: Hand
     resolve: Resolve
     meaning: Meaning | None = None
-    waypoints: Iterator[Waypoint] = iter(())
+    waypoints: Iterator[Waypoint] = field(default_factory=lambda: iter(()))
 
 
 @policy("expert")
 class ExpertPolicy:
     """Privileged state; solves every task: the proof that it can be solved, and the reference path."""
 
-    spec = PolicySpec(action_space="ee_pose", is_privileged=True)
+    spec = PolicySpec(action_space="ee_pose", is_privileged=True, state=())
 
     def __init__(self) -> None:
         self._courses: dict[str, _Course] = {}

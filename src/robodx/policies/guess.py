@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from robodx.experts.expert import resolve_all
 from robodx.language.meaning import Meaning, Reference
 from robodx.policies.base import EpisodeStart, policy
 from robodx.policies.expert import ExpertPolicy, Resolve
-from robodx.experts.expert import resolve_all
 from robodx.sim.world import World
 
 

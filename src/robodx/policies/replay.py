@@ -21,7 +21,7 @@ class ReplayPolicy:
     When the record ends, the last command holds.
     """
 
-    spec = PolicySpec(action_space="joint", uses_language=False)
+    spec = PolicySpec(action_space="joint", uses_language=False, state=())
 
     def __init__(self, run: str) -> None:
         self._run = Path(run)
@@ -50,6 +50,10 @@ class ReplayPolicy:
     def finish(self, ids: Sequence[str]) -> None:
         for episode_id in ids:
             self._commands.pop(episode_id, None)
+
+    def recorded(self, episode_id: str) -> ActionChunk:
+        """All commands of an episode under way."""
+        return self._commands[episode_id]
 
     def _act(self, observation: Observation) -> ActionChunk:
         commands = self._commands[observation.episode_id]

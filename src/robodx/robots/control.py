@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -9,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.robots.kinematics import Kinematics
-from robodx.sim.geometry import Array, Pose, from_rotation_vector, multiply, normalise
+from robodx.sim.geometry import Pose, Quaternion, from_rotation_vector, multiply, normalise
 from robodx.sim.robot import Arm, Robot
 from robodx.sim.simulation import Command
 
@@ -40,15 +42,25 @@ def action_width(space: ActionSpace, robot: Robot) -> int:
     return sum(width(space, arm) for arm in robot.arms)
 
 
-def validate(action: NDArray[np.float32], space: ActionSpace, robot: Robot) -> None:
-    expected = action_width(space, robot)
-    if action.shape != (expected,):
+def read_chunk(chunk: NDArray[np.float32], space: ActionSpace, robot: Robot, expected: int) -> NDArray[np.float32]:
+    """The actions (n, expected width) of a policy's reply, refused if any number of it could not be executed."""
+    array = np.asarray(chunk)
+    if array.dtype.kind not in "fiu":
+        raise InvalidAction(f"actions of type {array.dtype}, not numbers")
+    if array.ndim != 2 or len(array) == 0:
+        raise InvalidAction(f"a chunk of shape {array.shape}, not (actions, {expected}) with at least one action")
+    actions = array.astype(np.float32, copy=False)
+    if actions.shape[1] != expected:
         raise InvalidAction(
-            f"an action of shape {action.shape}, but {space} on {robot.name} takes ({expected},): {_quote(action)}"
+            f"an action of shape {actions.shape[1:]}, but {space} on {robot.name} takes ({expected},): "
+            f"{_quote(actions[0])}"
         )
-    if not np.isfinite(action).all():
-        bad = np.flatnonzero(~np.isfinite(action)).tolist()
-        raise InvalidAction(f"an action that is not finite at index {bad}: {_quote(action)}")
+    # As plain floats: the usual chunk is one short action, for which this is several times cheaper than numpy.
+    if not all(all(map(math.isfinite, row)) for row in actions.tolist()):
+        row = int(np.flatnonzero(~np.isfinite(actions).all(axis=1))[0])
+        bad = np.flatnonzero(~np.isfinite(actions[row])).tolist()
+        raise InvalidAction(f"an action that is not finite at index {bad}: {_quote(actions[row])}")
+    return actions
 
 
 def _quote(action: NDArray[np.float32]) -> str:
@@ -77,63 +89,78 @@ class Controller:
         self._kinematics = [Kinematics(self.robot.name, index) for index in range(len(self.robot.arms))]
 
     def resolve(self, action: NDArray[np.float32], last: Command, period_s: float) -> Resolved:
-        """The command for one control step of `period_s`: beyond a limit it saturates, and says which."""
-        validate(action, self.space, self.robot)
-        joints, openings, limits = [], [], []
-        at, joint_at = 0, 0
-        for index, arm in enumerate(self.robot.arms):
-            part = action[at : at + width(self.space, arm)].astype(np.float64)
-            before = last.joints[joint_at : joint_at + len(arm.joints)].astype(np.float64)
-            goal = self._goal(index, part, before, period_s, limits)
-            joints.append(_saturate(arm, goal, before, period_s, limits))
-            openings.append(_clip("gripper", part[-1:], 0.0, 1.0, limits))
-            at += len(part)
-            joint_at += len(arm.joints)
-        command = Command(np.concatenate(joints).astype(np.float32), np.concatenate(openings).astype(np.float32))
-        return Resolved(command, tuple(limits))
+        """The command for one control step of `period_s`: beyond a limit it saturates, and says which.
 
-    def _goal(self, index: int, part: Array, before: Array, period_s: float, limits: list[str]) -> Array:
+        The action must be valid; a quaternion without direction is found out here. Joints are handled as plain
+        floats: for seven numbers numpy's calls cost more than the work.
+        """
+        values, held = action.tolist(), last.joints.tolist()
+        joints: list[float] = []
+        openings: list[float] = []
+        limits: list[str] = []
+        for index, arm in enumerate(self.robot.arms):
+            count = width(self.space, arm)
+            part, values = values[:count], values[count:]
+            before, held = held[: len(arm.joints)], held[len(arm.joints) :]
+            goal = self._goal(index, part[:-1], before, period_s, limits)
+            joints += _saturate(arm, goal, before, period_s, limits)
+            openings += _clip("gripper", part[-1:], (0.0,), (1.0,), limits)
+        return Resolved(Command(np.array(joints, np.float32), np.array(openings, np.float32)), tuple(limits))
+
+    def _goal(
+        self, index: int, part: Sequence[float], before: list[float], period_s: float, limits: list[str]
+    ) -> Sequence[float]:
         if self.space == "joint":
-            return part[:-1]
+            return part
         if self.space == "joint_velocity":
-            fastest = np.array(self.robot.arms[index].max_speed_rad_s)
-            return before + period_s * _clip("joint speed", part[:-1], -fastest, fastest, limits)
+            fastest = self.robot.arms[index].max_speed_rad_s
+            speeds = _clip("joint speed", part, [-speed for speed in fastest], fastest, limits)
+            return [position + period_s * speed for position, speed in zip(before, speeds, strict=True)]
         kinematics = self._kinematics[index]
         if self.space == "ee_pose":
             goal = Pose.of(part[:3], _unit(part[3:7]))
         else:
-            delta = _clip("step length", part[:3], -MAX_DELTA_M, MAX_DELTA_M, limits)
-            turn = _clip("step turn", part[3:6], -MAX_DELTA_RAD, MAX_DELTA_RAD, limits)
-            tool = kinematics.tool_in_base(before)
+            delta = _clip("step length", part[:3], (-MAX_DELTA_M,) * 3, (MAX_DELTA_M,) * 3, limits)
+            turn = _clip("step turn", part[3:6], (-MAX_DELTA_RAD,) * 3, (MAX_DELTA_RAD,) * 3, limits)
+            tool = kinematics.tool_in_base(np.array(before))
             rotation = normalise(multiply(from_rotation_vector(turn), tool.quaternion))
-            goal = Pose.of(np.add(tool.position, delta), rotation)
-        solution = kinematics.solve(goal, before)
+            goal = Pose(tool.position, rotation).shifted(*delta)
+        solution = kinematics.solve(goal, np.array(before))
         if not solution.is_reached:
             limits.append("reach")
-        return solution.joints
+        return [float(joint) for joint in solution.joints]
 
 
-def _unit(quaternion: Array) -> tuple[float, float, float, float]:
+def _unit(quaternion: Sequence[float]) -> Quaternion:
     try:
         return normalise(quaternion)
     except ValueError as error:
         raise InvalidAction(str(error)) from error
 
 
-def _saturate(arm: Arm, goal: Array, before: Array, period_s: float, limits: list[str]) -> Array:
+def _saturate(
+    arm: Arm, goal: Sequence[float], before: list[float], period_s: float, limits: list[str]
+) -> Sequence[float]:
     """Within the joint ranges and no faster than the joints turn; the direction of motion is kept."""
-    goal = _clip("joint range", goal, np.array(arm.lower_rad), np.array(arm.upper_rad), limits)
-    change = goal - before
-    excess = float(np.max(np.abs(change) / (np.array(arm.max_speed_rad_s) * period_s)))
-    if excess > 1.0 + SLACK:
-        limits.append("joint speed")
-        return before + change / excess
-    return goal
+    goal = _clip("joint range", goal, arm.lower_rad, arm.upper_rad, limits)
+    excess = 0.0
+    for g, b, fastest in zip(goal, before, arm.max_speed_rad_s, strict=True):
+        excess = max(excess, abs(g - b) / (fastest * period_s))
+    if excess <= 1.0 + SLACK:
+        return goal
+    limits.append("joint speed")
+    return [b + (g - b) / excess for g, b in zip(goal, before, strict=True)]
 
 
-def _clip(name: str, values: Array, lower: Array | float, upper: Array | float, limits: list[str]) -> Array:
-    clipped = np.clip(values, lower, upper)
-    if np.max(np.abs(clipped - values)) > SLACK and name not in limits:
+def _clip(
+    name: str, values: Sequence[float], lower: Sequence[float], upper: Sequence[float], limits: list[str]
+) -> Sequence[float]:
+    excess = 0.0
+    clipped = []
+    for value, low, high in zip(values, lower, upper, strict=True):
+        inside = low if value < low else high if value > high else value
+        excess = max(excess, abs(value - inside))
+        clipped.append(inside)
+    if excess > SLACK and name not in limits:
         limits.append(name)
     return clipped
-

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import mujoco
 
 from robodx.robots import panda_look
-from robodx.sim.robot import ROBOTS, Arm, Gripper, Robot
 from robodx.sim.geometry import Pose, Vector, about, multiply
+from robodx.sim.robot import ROBOTS, Arm, Gripper, Robot
 
 PREFIX = "panda/"
 LEAD_S = 0.05

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.errors import UserError
 from robodx.language.meaning import Instruction
 from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, Privileged
-from robodx.robots.control import Controller, InvalidAction, action_width, as_joint_action, validate
+from robodx.robots.control import Controller, InvalidAction, action_width, as_joint_action, read_chunk
 from robodx.running.episode import Recorder, Told, Trajectory
 from robodx.running.trial import Trial
 from robodx.scoring.events import Script
@@ -29,7 +31,7 @@ from robodx.streams import Streams
 from robodx.tasks.base import TASKS
 
 
-class Unfit(ValueError):
+class Unfit(UserError):
     """A policy's declared needs do not fit the scene or the robot; the message names both sides."""
 
 
@@ -63,19 +65,24 @@ class Environment:
         self.max_steps = round(self.task.time_limit_s * spec.hz)
         self._pending: deque[NDArray[np.float32]] = deque()
         self._has_replied = False
+        self._is_over = False
         self._limits: tuple[str, ...] = ()
         self.limit_steps = 0
         self.invalid_action: str | None = None
         self.inference_s: list[float] = []
+        self._action_width = action_width(spec.action_space, self.robot)
         self._recorder = Recorder(
-            self.max_steps,
-            self.simulation.model.nq,
-            action_width(spec.action_space, self.robot),
-            action_width("joint", self.robot),
+            self.max_steps, self.simulation.model.nq, self._action_width, action_width("joint", self.robot)
         )
-        base = self.robot.base_in_world
+        base, simulation = self.robot.base_in_world, self.simulation
         self._world_in_base = base.inverse()
-        self._base_pose = np.array([*base.position, *base.quaternion], dtype=np.float32)
+        self._senses: dict[str, Callable[[], Array | list[float]]] = {
+            "joint_positions": simulation.joint_positions,
+            "joint_velocities": simulation.joint_velocities,
+            "gripper_opening": simulation.gripper_openings,
+            "ee_pose": self._tools_in_base,
+            "base_pose": lambda: [*base.position, *base.quaternion],
+        }
         self._note_state()
 
     # What the policy is told.
@@ -94,19 +101,12 @@ class Environment:
 
     def observe(self) -> Observation:
         simulation = self.simulation
-        tools = [self._world_in_base @ tool for tool in self._tools]
         observation = Observation(
             episode_id=self.trial.id,
             step=simulation.step_count,
             time_s=simulation.time_s,
             instruction=self.told[-1].text,
-            state={
-                "joint_positions": simulation.joint_positions().astype(np.float32),
-                "joint_velocities": simulation.joint_velocities().astype(np.float32),
-                "gripper_opening": simulation.gripper_openings().astype(np.float32),
-                "ee_pose": np.array([v for p in tools for v in (*p.position, *p.quaternion)], dtype=np.float32),
-                "base_pose": self._base_pose,
-            },
+            state={name: np.array(self._senses[name](), dtype=np.float32) for name in self.spec.state},
             privileged=self._privileged(),
         )
         if self.spec.cameras:
@@ -114,6 +114,10 @@ class Environment:
         for perturbation in self._perturbations:
             observation = perturbation.observation(observation)
         return observation
+
+    def _tools_in_base(self) -> list[float]:
+        tools = (self._world_in_base @ self.simulation.tool_in_world(arm) for arm in range(len(self.robot.arms)))
+        return [value for tool in tools for value in (*tool.position, *tool.quaternion)]
 
     def _privileged(self) -> Privileged | None:
         return Privileged(self.world, self._instruction.meaning) if self.spec.is_privileged else None
@@ -124,9 +128,7 @@ class Environment:
             observation,
             images={c.name: renderer.rgb(c.name, c.height, c.width) for c in cameras},
             depth={c.name: renderer.depth(c.name, c.height, c.width) for c in cameras if c.depth},
-            segmentation={
-                c.name: renderer.segmentation(c.name, c.height, c.width) for c in cameras if c.segmentation
-            },
+            segmentation={c.name: renderer.segmentation(c.name, c.height, c.width) for c in cameras if c.segmentation},
             segmentation_names=tuple(renderer.names) if any(c.segmentation for c in cameras) else (),
         )
 
@@ -149,9 +151,7 @@ class Environment:
         """Take a policy's reply. One that cannot be executed ends the episode, or raises if it is the first."""
         self.inference_s.append(inference_s)
         try:
-            actions = _read_chunk(chunk)
-            for action in actions:
-                validate(action, self.spec.action_space, self.robot)
+            actions = read_chunk(chunk, self.spec.action_space, self.robot, self._action_width)
         except InvalidAction as error:
             if not self._has_replied:
                 raise FirstReplyInvalid(f"the policy's first reply is {error}") from error
@@ -177,18 +177,15 @@ class Environment:
             command = perturbation.action(command, simulation.command, step)
         simulation.step(command, substeps)
         self._script.update(self.world, simulation, self._instruct)
-        self.score.update(self.world)
+        is_last = simulation.step_count >= self.max_steps
+        self.score.update(self.world, is_last=is_last)
+        self._is_over = is_last or self.score.is_over
         self._recorder.note_step(action, as_joint_action(command, self.robot))
         self._note_state()
 
     @property
     def is_done(self) -> bool:
-        return (
-            self.score.is_complete
-            or self.score.broken is not None
-            or self.invalid_action is not None
-            or self.simulation.step_count >= self.max_steps
-        )
+        return self._is_over or self.invalid_action is not None
 
     def trajectory(self) -> Trajectory:
         return self._recorder.trajectory()
@@ -220,8 +217,7 @@ class Environment:
 
     def _note_state(self) -> None:
         simulation = self.simulation
-        self._tools = [simulation.tool_in_world(arm) for arm in range(len(self.robot.arms))]
-        tool = self._tools[0]
+        tool = simulation.tool_in_world()
         self._recorder.note_state(
             simulation.time_s, simulation.data.qpos, (*tool.position, *tool.quaternion), self.score.reached
         )
@@ -257,12 +253,3 @@ def _substeps(step: int, hz: float) -> int:
     """Physics steps of one control step: for rates that do not divide 500 Hz the remainder is carried along."""
     per_step = 1.0 / (hz * PHYSICS_STEP_S)
     return round((step + 1) * per_step) - round(step * per_step)
-
-
-def _read_chunk(chunk: ActionChunk) -> list[NDArray[np.float32]]:
-    array = np.asarray(chunk)
-    if array.dtype.kind not in "fiu":
-        raise InvalidAction(f"an action of type {array.dtype}, not numbers")
-    if array.ndim != 2 or len(array) == 0:
-        raise InvalidAction(f"a chunk of shape {array.shape}, not (actions, width) with at least one action")
-    return list(array.astype(np.float32))

@@ -55,21 +55,21 @@ class Episode:
     repeat: int
     perturbations: tuple[Applied, ...]
     clock: str
-    outcome: Outcome
-    success: bool
-    progress: float | None
-    stages: int | None
-    stages_reached: int | None
-    stage_steps: tuple[int, ...]
-    steps: int
-    instructions: tuple[Told, ...]
-    events: tuple[Happening, ...]
-    first_touched: str | None
-    failure_kind: str | None
-    error: str | None
-    trajectory_hash: str | None
     attempt: int
     wall_s: float
+    outcome: Outcome
+    success: bool = False
+    error: str | None = None
+    failure_kind: str | None = None
+    progress: float | None = None
+    stages: int | None = None
+    stages_reached: int | None = None
+    stage_steps: tuple[int, ...] = ()
+    steps: int = 0
+    instructions: tuple[Told, ...] = ()
+    events: tuple[Happening, ...] = ()
+    first_touched: str | None = None
+    trajectory_hash: str | None = None
     duration_s: float | None = None
     path_length_m: float | None = None
     mean_squared_jerk: float | None = None

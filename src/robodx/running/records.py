@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from robodx.analysis.episodes import ORDER, SCHEMA, SCHEMA_VERSION, load, read_about
+from robodx.errors import UserError
 from robodx.running.episode import Episode
 
 # A part is written when this many episodes wait, or this long after the last one: what a kill can lose.
@@ -25,7 +26,7 @@ PART_EPISODES = 50
 PART_SECONDS = 5.0
 
 
-class RunConflict(RuntimeError):
+class RunConflict(UserError):
     """The folder holds another run, or is being written by one; nothing was changed in it."""
 
 
@@ -46,8 +47,8 @@ class RunFolder:
             raise RunConflict(f"{path} is a file, not a folder")
         if path.is_dir() and any(path.iterdir()) and not (path / "run.json").exists() and not (path / ".lock").exists():
             raise RunConflict(f"{path} is not empty and not a run: choose another folder with --out")
-        for folder in ("episodes", "trajectories"):
-            (path / folder).mkdir(parents=True, exist_ok=True)
+        for name in ("episodes", "trajectories"):
+            (path / name).mkdir(parents=True, exist_ok=True)
         with _locked(path):
             if (path / "run.json").exists():
                 _check_same(path, request, facts)
@@ -156,14 +157,18 @@ def _check_same(path: Path, request: Mapping[str, Any], facts: Mapping[str, Any]
     about = read_about(path)
     there, here = about["request"], json.loads(json.dumps(request))
     # The rest of a conflict follows from these; "trials" alone would tell a reader nothing.
-    names = sorted({*there, *here} - {"trials"}) + ["trials"]
+    names = [*sorted({*there, *here} - {"trials"}), "trials"]
     changed = [name for name in names if there.get(name) != here.get(name)]
     if changed:
         told = [name for name in changed if name != "trials"] or ["trials"]
         lines = "\n".join(f"  {name}: {there.get(name)} there, {here.get(name)} asked" for name in told)
         raise RunConflict(f"{path} holds another run:\n{lines}\nChoose another folder with --out, or ask for the same.")
     before, now = about["versions"], facts["versions"]
-    differing = [f"  {name}: {before.get(name)} there, {now[name]} here" for name in now if before.get(name) != now[name]]
+    differing = [
+        f"  {name}: {before.get(name)} there, {now[name]} here" for name in now if before.get(name) != now[name]
+    ]
     if differing:
         lines = "\n".join(differing)
-        raise RunConflict(f"{path} was begun with other versions, and bits may differ:\n{lines}\nChoose another folder.")
+        raise RunConflict(
+            f"{path} was begun with other versions, and bits may differ:\n{lines}\nChoose another folder."
+        )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -108,8 +109,7 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
     inference_ms = 1000 * np.array(environment.inference_s or [0.0])
     period_s = 1.0 / environment.spec.hz
     tool, joints = trajectory.tool_in_world[:, :3], trajectory.commands[:, :-1]
-    episode = Episode(
-        **_identity(environment.trial),
+    episode = _record(environment.trial, attempt, wall_s)(
         outcome=outcome,
         success=outcome == "success",
         progress=score.progress,
@@ -123,8 +123,6 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         failure_kind=failure_kind,
         error=environment.invalid_action,
         trajectory_hash=trajectory.digest(),
-        attempt=attempt,
-        wall_s=wall_s,
         duration_s=environment.simulation.time_s,
         path_length_m=float(np.linalg.norm(np.diff(tool, axis=0), axis=1).sum()),
         mean_squared_jerk=_mean_squared_jerk(tool, period_s),
@@ -148,41 +146,28 @@ def _mean_squared_jerk(positions: np.ndarray[tuple[int, ...], np.dtype[np.float6
 
 def lost(trial: Trial, error: str, attempt: int, wall_s: float) -> Episode:
     """The record of a trial lost to an infrastructure error: counted and shown, but no behaviour of the policy."""
-    return Episode(
-        **_identity(trial),
-        outcome="error",
-        success=False,
-        progress=None,
-        stages=None,
-        stages_reached=None,
-        stage_steps=(),
-        steps=0,
-        instructions=(),
-        events=(),
-        first_touched=None,
-        failure_kind=None,
-        error=error,
-        trajectory_hash=None,
+    return _record(trial, attempt, wall_s)(outcome="error", error=error)
+
+
+def _record(trial: Trial, attempt: int, wall_s: float) -> Callable[..., Episode]:
+    """An episode that still wants its outcome."""
+    task = TASKS[trial.task]
+    return partial(
+        Episode,
+        trial_id=trial.id,
+        pair_id=trial.pair_id,
+        suite=trial.suite,
+        task=trial.task,
+        task_version=trial.task_version,
+        family=task.family,
+        tier=task.tier,
+        tags=task.tags,
+        robot=trial.robot,
+        policy=trial.policy,
+        seed=trial.seed,
+        repeat=trial.repeat,
+        perturbations=trial.perturbations,
+        clock=trial.clock,
         attempt=attempt,
         wall_s=wall_s,
     )
-
-
-def _identity(trial: Trial) -> dict[str, object]:
-    task = TASKS[trial.task]
-    return {
-        "trial_id": trial.id,
-        "pair_id": trial.pair_id,
-        "suite": trial.suite,
-        "task": trial.task,
-        "task_version": trial.task_version,
-        "family": task.family,
-        "tier": task.tier,
-        "tags": task.tags,
-        "robot": trial.robot,
-        "policy": trial.policy,
-        "seed": trial.seed,
-        "repeat": trial.repeat,
-        "perturbations": trial.perturbations,
-        "clock": trial.clock,
-    }

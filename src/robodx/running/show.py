@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.errors import UserError
 from robodx.policies.base import PolicySpec, make_policy
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
@@ -19,7 +21,7 @@ from robodx.sim.render import Renderer
 from robodx.tasks.base import TASKS
 
 
-class UnknownSuffix(ValueError):
+class UnknownSuffix(UserError):
     """A file name that says neither picture nor video."""
 
 
@@ -82,6 +84,6 @@ def write_png(path: Path, image: NDArray[np.uint8]) -> None:
     codec = av.CodecContext.create("png", "w")
     codec.height, codec.width, _ = image.shape
     codec.pix_fmt = "rgb24"
-    codec.time_base = "1/1"  # type: ignore[assignment]
+    codec.time_base = Fraction(1)
     packets = codec.encode(av.VideoFrame.from_ndarray(image, format="rgb24"))
     path.write_bytes(b"".join(bytes(packet) for packet in [*packets, *codec.encode(None)]))

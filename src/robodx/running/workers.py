@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -11,11 +10,13 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from typing import NamedTuple
 
 from robodx.policies.base import Policy, make_policy
-from robodx.registry import discover_all, load_plugin
+from robodx.registry import load_plugin
 from robodx.running.episode import Episode
 from robodx.running.rollout import lost, rollout
+from robodx.running.threads import pin
 from robodx.running.trial import Trial
 
 # A worker that dies takes its trial along; after this many deaths the trial counts as the cause.
@@ -53,38 +54,49 @@ def _run(trials: tuple[Trial, ...], policy: Policy, job: Job, attempt: int) -> I
         yield finished.episode
 
 
+class _Attempt(NamedTuple):
+    trials: tuple[Trial, ...]
+    number: int
+
+
 def _execute_in_processes(groups: list[tuple[Trial, ...]], job: Job, workers: int) -> Iterator[Episode]:
-    waiting = deque((group, 1) for group in groups)
-    while waiting:
-        # A pool that lost a worker is broken: what it had not finished goes to a new one.
+    """A pool that lost a worker is broken. What it was running is suspect and runs alone, until the cause is found."""
+    pin()
+    waiting = deque(_Attempt(group, 1) for group in groups)
+    suspects: deque[_Attempt] = deque()
+    while waiting or suspects:
         pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_start_worker, initargs=(job,))
-        running: dict[Future[list[Episode]], tuple[tuple[Trial, ...], int]] = {}
+        running: dict[Future[list[Episode]], _Attempt] = {}
         try:
-            is_broken = False
-            while (waiting or running) and not is_broken:
-                while waiting and len(running) < 2 * workers:
-                    group, attempt = waiting.popleft()
-                    running[pool.submit(_run_in_worker, group, attempt)] = (group, attempt)
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    group, attempt = running[future]
-                    try:
-                        episodes = future.result()
-                    except BrokenProcessPool:
-                        is_broken = True
-                        continue
-                    del running[future]
-                    yield from episodes
+            yield from _use(pool, running, waiting, suspects, 2 * workers)
         except BrokenProcessPool:
-            pass
+            for trials, number in running.values():
+                if number < MAX_ATTEMPTS:
+                    suspects.extend(_Attempt((trial,), number + 1) for trial in trials)
+                else:
+                    message = f"the worker process died {number} times while running this trial"
+                    yield from (lost(trial, message, number, 0.0) for trial in trials)
         finally:
             _stop(pool)
-        for group, attempt in running.values():
-            if attempt < MAX_ATTEMPTS:
-                waiting.append((group, attempt + 1))
-            else:
-                message = f"the worker process died {attempt} times while running this trial"
-                yield from (lost(trial, message, attempt, 0.0) for trial in group)
+
+
+def _use(
+    pool: ProcessPoolExecutor,
+    running: dict[Future[list[Episode]], _Attempt],
+    waiting: deque[_Attempt],
+    suspects: deque[_Attempt],
+    most: int,
+) -> Iterator[Episode]:
+    """Work until nothing is left or the pool breaks; then `running` holds what it had not finished."""
+    while waiting or suspects or running:
+        while (suspects and not running) or (waiting and not suspects and len(running) < most):
+            attempt = (suspects or waiting).popleft()
+            running[pool.submit(_run_in_worker, attempt.trials, attempt.number)] = attempt
+        done, _ = wait(running, return_when=FIRST_COMPLETED)
+        for future in done:
+            episodes = future.result()
+            del running[future]
+            yield from episodes
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:
@@ -105,7 +117,6 @@ def _start_worker(job: Job) -> None:
     global _worker_job, _worker_policy
     # Ctrl-C is the driver's business: it keeps what is finished and stops the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    discover_all()
     for plugin in job.plugins:
         load_plugin(plugin)
     _worker_job, _worker_policy = job, make_policy(job.policy)
@@ -114,9 +125,3 @@ def _start_worker(job: Job) -> None:
 def _run_in_worker(trials: tuple[Trial, ...], attempt: int) -> list[Episode]:
     assert _worker_job is not None and _worker_policy is not None
     return list(_run(trials, _worker_policy, _worker_job, attempt))
-
-
-def pin_threads() -> None:
-    """One thread a process for BLAS, before numpy is imported: workers share the cores, and sums keep their order."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")

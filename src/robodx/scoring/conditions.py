@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +18,11 @@ CLOCK_SLACK_S = 1e-3
 @dataclass(frozen=True)
 class Condition:
     """A frozen predicate over a world. `progress` is how near it is to holding, 1 when it holds."""
+
+    @cached_property
+    def remembers(self) -> bool:
+        """Whether its answer depends on earlier steps, so that it must be asked at every one."""
+        return False
 
     def holds(self, world: World) -> bool:
         raise TypeError(f"{type(self).__name__} does not say when it holds")
@@ -55,9 +61,15 @@ class All(Condition):
 
     parts: tuple[Condition, ...]
 
+    @cached_property
+    def remembers(self) -> bool:
+        return any(part.remembers for part in self.parts)
+
     def holds(self, world: World) -> bool:
-        # No short cut: a part that remembers must see every step.
-        return all([part.holds(world) for part in self.parts])
+        if self.remembers:
+            # No short cut: a part that remembers must see every step.
+            return all([part.holds(world) for part in self.parts])
+        return all(part.holds(world) for part in self.parts)
 
     def progress(self, world: World) -> float:
         return sum(part.progress(world) for part in self.parts) / len(self.parts)
@@ -71,6 +83,10 @@ class Any(Condition):
     """At least one part holds."""
 
     parts: tuple[Condition, ...]
+
+    @cached_property
+    def remembers(self) -> bool:
+        return any(part.remembers for part in self.parts)
 
     def holds(self, world: World) -> bool:
         return any([part.holds(world) for part in self.parts])
@@ -86,6 +102,10 @@ class Any(Condition):
 class Not(Condition):
     part: Condition
 
+    @cached_property
+    def remembers(self) -> bool:
+        return self.part.remembers
+
     def holds(self, world: World) -> bool:
         return not self.part.holds(world)
 
@@ -99,6 +119,10 @@ class HeldFor(Condition):
 
     part: Condition
     seconds: float
+
+    @cached_property
+    def remembers(self) -> bool:
+        return True
 
     def holds(self, world: World) -> bool:
         if not self.part.holds(world):
@@ -120,6 +144,10 @@ class Latched(Condition):
 
     part: Condition
 
+    @cached_property
+    def remembers(self) -> bool:
+        return True
+
     def holds(self, world: World) -> bool:
         if self.part.holds(world):
             world.memory[self] = True
@@ -137,6 +165,10 @@ class InOrder(Condition):
     """The parts came to hold one after the other, none before its turn."""
 
     parts: tuple[Condition, ...]
+
+    @cached_property
+    def remembers(self) -> bool:
+        return True
 
     def holds(self, world: World) -> bool:
         done, is_broken = world.memory.get(self, (0, False))
@@ -162,6 +194,10 @@ class Count(Condition):
     parts: tuple[Condition, ...]
     at_least: int
     at_most: int | None = None
+
+    @cached_property
+    def remembers(self) -> bool:
+        return any(part.remembers for part in self.parts)
 
     def holds(self, world: World) -> bool:
         count = sum([part.holds(world) for part in self.parts])

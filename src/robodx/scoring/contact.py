@@ -120,6 +120,10 @@ class JointBeyond(Condition):
     part: str
     position: float
 
+    def __post_init__(self) -> None:
+        if self.position <= 0:
+            raise ValueError(f"a joint position to reach must be positive, not {self.position:g}")
+
     def holds(self, world: World) -> bool:
         return world.joint(self.part) >= self.position
 

@@ -46,9 +46,11 @@ class Script:
     def update(self, world: World, simulation: Simulation, instruct: Instruct) -> None:
         if not self._waiting:
             return
-        for event in [event for event in self._waiting if event.when.holds(world)]:
+        # Both are asked at every step: a condition that remembers must see them all.
+        asked = [(event, event.unless is not None and event.unless.holds(world)) for event in self._waiting]
+        for event, is_kept_back in [(event, back) for event, back in asked if event.when.holds(world)]:
             self._waiting.remove(event)
-            if event.unless is None or not event.unless.holds(world):
+            if not is_kept_back:
                 event.effect.apply(simulation, instruct)
                 world.log.add(LogEntry(world.step, world.time_s, "event", str(event.effect)))
 

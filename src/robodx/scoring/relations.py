@@ -215,6 +215,10 @@ class Lifted(Condition):
     thing: str
     height_m: float
 
+    def __post_init__(self) -> None:
+        if self.height_m <= 0:
+            raise ValueError(f"a height to lift to must be positive, not {self.height_m:g} m")
+
     def holds(self, world: World) -> bool:
         return self._height(world) >= self.height_m
 

@@ -11,6 +11,8 @@ from robodx.sim.log import LogEntry
 if TYPE_CHECKING:
     from robodx.sim.world import World
 
+# Partial progress is looked at every so many steps: it changes slowly, and reaching a stage is tested at every step.
+PROGRESS_EVERY = 4
 # A stage that is not reached is never worth as much as one that is.
 BEST_UNREACHED = 0.99
 
@@ -46,15 +48,16 @@ class Score:
     _best: float = 0.0
     _start: float | None = None
 
-    def update(self, world: World) -> None:
+    def update(self, world: World, *, is_last: bool = False) -> None:
         for condition in self.never:
             if self.broken is None and condition.holds(world):
                 self.broken = condition
                 world.log.add(LogEntry(world.step, world.time_s, "broken", str(condition)))
-        while not self.is_complete and self.broken is None:
+        while not self.is_over:
             stage = self.stages[len(self.stage_steps)]
             if not stage.holds(world):
-                self._note_progress(stage.progress(world))
+                if self._start is None or is_last or world.step % PROGRESS_EVERY == 0:
+                    self._note_progress(stage.progress(world))
                 break
             self.stage_steps.append(world.step)
             world.log.add(LogEntry(world.step, world.time_s, "stage", str(stage), value=float(len(self.stage_steps))))
@@ -74,6 +77,10 @@ class Score:
     @property
     def is_complete(self) -> bool:
         return self.reached == len(self.stages)
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_complete or self.broken is not None
 
     @property
     def is_success(self) -> bool:

@@ -7,15 +7,16 @@ import math
 import mujoco
 import numpy as np
 
-from robodx.sim.robot import Robot
 from robodx.sim.colours import rgb
 from robodx.sim.geometry import Pose
+from robodx.sim.robot import Robot
 from robodx.sim.scene import Arena, Camera, Light, Part, Scene, Shape, Thing
 
 PHYSICS_STEP_S = 0.002
 IMPEDANCE_RATIO = 20.0
 FLOOR_Z = -0.75
-# Parked things wait here: behind every camera, without contact and without weight.
+# Parked things wait here, below the floor; they are compiled as things that touch, for MuJoCo would leave others out
+# of its search for contacts for good, and the simulation takes contact and weight from them.
 PARKING = Pose((0.0, 0.0, -3.0))
 
 _GEOMS = {
@@ -161,7 +162,6 @@ def _add_thing(spec: mujoco.MjSpec, thing: Thing) -> None:
     body = spec.worldbody.add_body(name=thing.name, pos=pose.position, quat=pose.quaternion)
     if not thing.is_fixed:
         body.add_freejoint(name=thing.name)
-        body.gravcomp = 1.0 if thing.is_parked else 0.0
     _add_shapes(spec, body, thing, thing.shapes, thing.name, thing.mass_kg)
     for part in thing.parts:
         _add_part(spec, body, thing, part)
@@ -194,7 +194,6 @@ def _add_shapes(
 ) -> None:
     volume = sum(shape.volume_m3 for shape in shapes if shape.collides) or math.inf
     for index, shape in enumerate(shapes):
-        touches = shape.collides and not thing.is_parked
         geom = body.add_geom(
             name=f"{name}/{shape.name or index}",
             type=_GEOMS[shape.kind],
@@ -204,8 +203,8 @@ def _add_shapes(
             mass=mass_kg * shape.volume_m3 / volume if shape.collides else 0.0,
             friction=[thing.friction, 0.005, 2e-5 if shape.kind == "sphere" else 1e-4],
             condim=6 if shape.kind == "sphere" else 3,
-            contype=int(touches),
-            conaffinity=int(touches),
+            contype=int(shape.collides),
+            conaffinity=int(shape.collides),
         )
         if shape.kind == "prism":
             geom.meshname = _add_prism(spec, f"{name}/{index}", shape)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from robodx.sim.log import Log, LogEntry
 from robodx.sim.robot import Robot
@@ -51,8 +52,10 @@ class Contacts:
         self._owners = _owners(model, scene, robot)
         self._tool_matrices = [data.site(arm.tool_site).xmat for arm in robot.arms]
         self._patterns: dict[bytes, _Pattern] = {}
-        self._seen: set[_Pattern] = set()
+        self._seen: dict[int, _Pattern] = {}
         self._last = _Pattern(frozenset())
+        # By their number, the geom pairs of the contacts (ncon, 2).
+        self._views: dict[int, NDArray[np.int32]] = {}
         self._open_collisions: dict[Pair, LogEntry] = {}
         self._step_collisions: dict[Pair, float] = {}
         self.pairs: frozenset[Pair] = frozenset()
@@ -62,40 +65,54 @@ class Contacts:
         """Per geom, the thing it belongs to, or the arena or the robot."""
         return [owner.name for owner in self._owners]
 
-    def start_step(self) -> None:
-        self._seen = set()
+    def step(self, substeps: int) -> None:
+        """Step the physics, and look at the contacts after every substep."""
+        model, data, views, step = self._model, self._data, self._views, mujoco.mj_step
+        self._seen = {}
         self._step_collisions = {}
+        key, pattern = None, self._last
+        for _ in range(substeps):
+            step(model, data)
+            try:
+                now = views[data.ncon].tobytes()
+            except KeyError:
+                # MuJoCo keeps contacts at the start of the data's arena, so their address never changes. Asking the
+                # bindings for them in each of 25 substeps would cost more than all else that is done with contacts.
+                views[data.ncon] = data.contact.geom
+                now = views[data.ncon].tobytes()
+            if now != key:
+                key, pattern = now, self._pattern(now)
+                self._seen[id(pattern)] = pattern
+            if pattern.collisions:
+                self._measure_collisions(pattern)
+        self._last = pattern
 
-    def after_substep(self) -> None:
-        key = self._data.contact.geom.tobytes()
+    def _pattern(self, key: bytes) -> _Pattern:
         pattern = self._patterns.get(key)
         if pattern is None:
             pattern = self._read_pattern()
             if len(self._patterns) >= MAX_PATTERNS:
                 self._patterns.clear()
             self._patterns[key] = pattern
-        self._last = pattern
-        self._seen.add(pattern)
-        if pattern.collisions:
-            self._measure_collisions(pattern)
+        return pattern
 
     def end_step(self, step: int, time_s: float, closing: tuple[bool, ...]) -> None:
         """Log what began and ended in this control step; `closing` says which grippers are commanded to close."""
-        before = self.pairs
-        self.pairs = frozenset().union(*(pattern.pairs for pattern in self._seen))
-        if self.pairs != before:
+        if len(self._seen) > 1 or self._last.pairs != self.pairs:
+            before = self.pairs
+            self.pairs = frozenset().union(*(pattern.pairs for pattern in self._seen.values()))
             for thing, other in sorted(self.pairs - before):
                 if other == ROBOT and thing not in (ARENA, ROBOT):
                     self._log.add(LogEntry(step, time_s, "contact", thing, ROBOT))
-        self._log_collisions(step, time_s)
-        self._log_grasps(step, time_s, closing)
+        if self._step_collisions or self._open_collisions:
+            self._log_collisions(step, time_s)
+        if self._last.pinches or any(self.held):
+            self._log_grasps(step, time_s, closing)
 
     def touches(self, a: str, b: str) -> bool:
         return (a, b) in self.pairs or (b, a) in self.pairs
 
     def _log_collisions(self, step: int, time_s: float) -> None:
-        if not self._step_collisions and not self._open_collisions:
-            return
         for pair, force in self._step_collisions.items():
             entry = self._open_collisions.get(pair)
             if entry is None:
@@ -106,9 +123,7 @@ class Contacts:
             del self._open_collisions[pair]
 
     def _log_grasps(self, step: int, time_s: float, closing: tuple[bool, ...]) -> None:
-        held = tuple(self._held_by(arm) for arm in range(len(self.held))) if self._last.pinches else (None,) * len(
-            self.held
-        )
+        held = tuple(self._held_by(arm) for arm in range(len(self.held)))
         for before, now, is_closing in zip(self.held, held, closing, strict=True):
             if before == now:
                 continue
@@ -120,12 +135,15 @@ class Contacts:
         self.held = held
 
     def _held_by(self, arm: int) -> str | None:
+        pinched = {thing: sides for (owner, thing), sides in self._last.pinches.items() if owner == arm and all(sides)}
+        if not pinched:
+            return None
+        if (held := self.held[arm]) in pinched:
+            return held
         normals = self._data.contact.frame[:, :3]
         closing_axis = self._tool_matrices[arm].reshape(3, 3)[:, 1]
-        for (owner, thing), sides in self._last.pinches.items():
-            if owner == arm and all(
-                rows and np.abs(normals[rows] @ closing_axis).max() > GRASP_COSINE for rows in sides
-            ):
+        for thing, sides in pinched.items():
+            if all(np.abs(normals[rows] @ closing_axis).max() > GRASP_COSINE for rows in sides):
                 return thing
         return None
 
@@ -161,7 +179,9 @@ class Contacts:
 
 def _owners(model: mujoco.MjModel, scene: Scene, robot: Robot) -> list[_Owner]:
     fingers = {
-        body: (index, side) for index, arm in enumerate(robot.arms) for side, body in enumerate(arm.gripper.finger_bodies)
+        body: (index, side)
+        for index, arm in enumerate(robot.arms)
+        for side, body in enumerate(arm.gripper.finger_bodies)
     }
     root = model.body(robot.root_body).id
     things = {model.body(thing.name).id: thing.name for thing in scene}
@@ -174,4 +194,3 @@ def _owners(model: mujoco.MjModel, scene: Scene, robot: Robot) -> list[_Owner]:
         else:
             owners.append(_Owner(things.get(top, ARENA)))
     return owners
-

@@ -139,21 +139,32 @@ def quaternion_to_matrix(q: Quaternion) -> Array:
     )
 
 
-def matrix_to_quaternion(m: Array) -> Quaternion:
+def box_reach(q: Quaternion, half_extents: Vector) -> Vector:
+    """Half extents, along the frame's axes, of a box turned by q."""
+    w, x, y, z = q
+    a, b, c = half_extents
+    return (
+        abs(1 - 2 * (y * y + z * z)) * a + abs(2 * (x * y - w * z)) * b + abs(2 * (x * z + w * y)) * c,
+        abs(2 * (x * y + w * z)) * a + abs(1 - 2 * (x * x + z * z)) * b + abs(2 * (y * z - w * x)) * c,
+        abs(2 * (x * z - w * y)) * a + abs(2 * (y * z + w * x)) * b + abs(1 - 2 * (x * x + y * y)) * c,
+    )
+
+
+def matrix_to_quaternion(matrix: Array) -> Quaternion:
     """Shepperd's method: divides by the largest component, so it is stable for every rotation."""
-    trace = m[0, 0] + m[1, 1] + m[2, 2]
-    if trace > 0:
-        s = 2 * math.sqrt(trace + 1)
-        q = (s / 4, (m[2, 1] - m[1, 2]) / s, (m[0, 2] - m[2, 0]) / s, (m[1, 0] - m[0, 1]) / s)
-    elif m[0, 0] > m[1, 1] and m[0, 0] > m[2, 2]:
-        s = 2 * math.sqrt(1 + m[0, 0] - m[1, 1] - m[2, 2])
-        q = ((m[2, 1] - m[1, 2]) / s, s / 4, (m[0, 1] + m[1, 0]) / s, (m[0, 2] + m[2, 0]) / s)
-    elif m[1, 1] > m[2, 2]:
-        s = 2 * math.sqrt(1 + m[1, 1] - m[0, 0] - m[2, 2])
-        q = ((m[0, 2] - m[2, 0]) / s, (m[0, 1] + m[1, 0]) / s, s / 4, (m[1, 2] + m[2, 1]) / s)
+    (a, b, c), (d, e, f), (g, h, i) = matrix.tolist()
+    if a + e + i > 0:
+        s = 2 * math.sqrt(a + e + i + 1)
+        q = (s / 4, (h - f) / s, (c - g) / s, (d - b) / s)
+    elif a > e and a > i:
+        s = 2 * math.sqrt(1 + a - e - i)
+        q = ((h - f) / s, s / 4, (b + d) / s, (c + g) / s)
+    elif e > i:
+        s = 2 * math.sqrt(1 + e - a - i)
+        q = ((c - g) / s, (b + d) / s, s / 4, (f + h) / s)
     else:
-        s = 2 * math.sqrt(1 + m[2, 2] - m[0, 0] - m[1, 1])
-        q = ((m[1, 0] - m[0, 1]) / s, (m[0, 2] + m[2, 0]) / s, (m[1, 2] + m[2, 1]) / s, s / 4)
+        s = 2 * math.sqrt(1 + i - a - e)
+        q = ((d - b) / s, (c + g) / s, (f + h) / s, s / 4)
     return normalise(q)
 
 

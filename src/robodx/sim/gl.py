@@ -10,6 +10,8 @@ import sys
 from dataclasses import dataclass
 from typing import Protocol
 
+from robodx.errors import UserError
+
 # What a headless backend must be able to load: every group, by any one of its names.
 _LIBRARIES: dict[str, tuple[tuple[str, ...], ...]] = {
     "egl": (("libEGL.so.1",), ("libOpenGL.so.0", "libGL.so.1")),
@@ -33,7 +35,7 @@ _INSTALL = """\
 _STATE_ONLY = "Runs that ask for no camera work without it."
 
 
-class GLUnavailable(RuntimeError):
+class GLUnavailable(UserError):
     """Nothing can be rendered here; the message says why and what to install."""
 
 

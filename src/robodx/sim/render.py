@@ -39,7 +39,6 @@ class Renderer:
         model.vis.quality.shadowsize, model.vis.quality.offsamples = quality.shadow_size, quality.samples
         gl.context()
         self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
         self._scene = mujoco.MjvScene(model, maxgeom=MAX_GEOMS)
         self._scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = quality.shadow_size > 0
@@ -98,6 +97,8 @@ class Renderer:
         )
         self._scene.flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = ids
         self._scene.flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = ids
+        # At every picture: another renderer of this process may have bound its own buffer since.
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
         rect = mujoco.MjrRect(0, 0, width, height)
         mujoco.mjr_render(rect, self._scene, self._context)
         return rect

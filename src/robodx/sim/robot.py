@@ -68,4 +68,4 @@ class Robot:
         return self.arms[0]
 
 
-ROBOTS: Registry[Robot] = Registry("robot")
+ROBOTS: Registry[Robot] = Registry("robot", "robots")

@@ -11,6 +11,8 @@ from robodx.registry import UnknownName, unknown
 from robodx.sim.colours import RGB, rgb
 from robodx.sim.geometry import Pose, Vector, about
 
+ORIGIN = Pose()
+
 ShapeKind = Literal["box", "sphere", "cylinder", "capsule", "prism"]
 
 
@@ -19,12 +21,12 @@ class Shape:
     """One geometric primitive of a thing, in the thing's frame.
 
     `size` holds half extents: box (x, y, z), sphere (r,), cylinder and capsule (r, half length), prism (half height,),
-    a convex `outline` in the xy plane extruded along z. A shape with a `name` is a lamp that can be lit as `thing/name`.
+    a convex `outline` in the xy plane extruded along z. One with a `name` is a lamp, lit as `thing/name`.
     """
 
     kind: ShapeKind
     size: tuple[float, ...]
-    pose: Pose = Pose()
+    pose: Pose = ORIGIN
     colour: str | None = None
     outline: tuple[tuple[float, float], ...] = ()
     collides: bool = True
@@ -56,7 +58,7 @@ class Part:
     joint: Literal["slide", "hinge"]
     axis: Vector
     range: tuple[float, float]
-    pose: Pose = Pose()
+    pose: Pose = ORIGIN
     stiffness: float = 0.0
     damping: float = 0.0
     friction_loss: float = 0.0
@@ -108,6 +110,8 @@ class Thing:
 
     def parked(self) -> Thing:
         """Compiled, but out of the world until an event makes it appear."""
+        if self.is_fixed:
+            raise ValueError(f'"{self.name}" is fixed to the table: it cannot appear later')
         return replace(self, is_parked=True)
 
     def named(self, name: str) -> Thing:

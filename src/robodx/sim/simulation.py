@@ -41,19 +41,26 @@ class Simulation:
         self.data = mujoco.MjData(self.model)
         self.log = Log()
         joints = [joint for arm in robot.arms for joint in arm.joints]
-        self._joint_qpos = np.array([self.model.joint(name).qposadr[0] for name in joints])
-        self._joint_dofs = np.array([self.model.joint(name).dofadr[0] for name in joints])
+        self._joint_qpos = _index([self.model.joint(name).qposadr[0] for name in joints])
+        self._joint_dofs = _index([self.model.joint(name).dofadr[0] for name in joints])
         actuators = [self.model.actuator(name) for name in joints]
-        self._joint_ctrl = np.array([actuator.id for actuator in actuators])
-        self._joint_act = np.array([actuator.actadr[0] for actuator in actuators])
+        self._joint_ctrl = _index([actuator.id for actuator in actuators])
+        self._joint_act = _index([actuator.actadr[0] for actuator in actuators])
         self._lead_s = np.concatenate([np.full(len(arm.joints), arm.lead_s) for arm in robot.arms])
-        self._gripper_ctrl = np.array([self.model.actuator(arm.gripper.actuator).id for arm in robot.arms])
+        self._gripper_ctrl = _index([self.model.actuator(arm.gripper.actuator).id for arm in robot.arms])
         self._travel_m = np.array([arm.gripper.finger_travel_m for arm in robot.arms])
-        self._finger_qpos = np.array(
-            [[self.model.joint(name).qposadr[0] for name in arm.gripper.finger_joints] for arm in robot.arms]
-        )
+        self._finger_qpos = [
+            [int(self.model.joint(name).qposadr[0]) for name in arm.gripper.finger_joints] for arm in robot.arms
+        ]
+        self._opening_per_m = (0.5 / self._travel_m).tolist()
         self._tools = [self.data.site(arm.tool_site) for arm in robot.arms]
-        self.parked = {thing.name for thing in scene if thing.is_parked}
+        self._quaternion = np.zeros(4)
+        # Asked for several times a step: by the record, the observation and conditions.
+        self._tool_poses: dict[int, Pose] = {}
+        self.parked: set[str] = set()
+        for thing in scene:
+            if thing.is_parked:
+                self._set_parked(thing.name, True)
         self.colours = {thing.name: thing.colour for thing in scene}
         self.lamps = {
             f"{thing.name}/{shape.name}": False for thing in scene for shape in thing.shapes if shape.name is not None
@@ -67,7 +74,8 @@ class Simulation:
             np.asarray(start_joints, dtype=np.float32), np.ones(len(self.robot.arms), dtype=np.float32)
         )
         self.data.qpos[self._joint_qpos] = self.command.joints
-        self.data.qpos[self._finger_qpos.ravel()] = np.repeat(self._travel_m, 2)
+        for fingers, travel_m in zip(self._finger_qpos, self._travel_m, strict=True):
+            self.data.qpos[fingers] = travel_m
         self.data.act[self._joint_act] = self.command.joints
         self.data.ctrl[self._gripper_ctrl] = self._travel_m
         mujoco.mj_step(self.model, self.data, nstep=round(SETTLE_S / PHYSICS_STEP_S))
@@ -81,18 +89,18 @@ class Simulation:
 
     def step(self, command: Command, substeps: int) -> None:
         """Move the joint targets linearly to the command over this many physics steps."""
-        model, data, contacts = self.model, self.data, self.contacts
+        data, contacts = self.data, self.contacts
         before = self.command.joints
         velocity = (command.joints - before) / (substeps * PHYSICS_STEP_S)
         data.ctrl[self._joint_ctrl] = velocity
         data.act[self._joint_act] = before + self._lead_s * velocity
         data.ctrl[self._gripper_ctrl] = command.openings * self._travel_m
-        closing = tuple(bool(now <= was) for now, was in zip(command.openings, self.command.openings, strict=True))
+        # Told to open: further than the fingers are now, for a hand needs more than one short step to let go.
+        closing = tuple(
+            told <= now for told, now in zip(command.openings.tolist(), self.gripper_openings(), strict=True)
+        )
         self.command = command
-        contacts.start_step()
-        for _ in range(substeps):
-            mujoco.mj_step(model, data)
-            contacts.after_substep()
+        contacts.step(substeps)
         self.step_count += 1
         self.refresh()
         contacts.end_step(self.step_count, data.time, closing)
@@ -101,22 +109,34 @@ class Simulation:
         """Bring body, site, camera and light poses up to the state: mj_step leaves them one substep behind."""
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_camlight(self.model, self.data)
+        self._tool_poses.clear()
 
     # What the robot feels.
 
     def joint_positions(self) -> Array:
-        return self.data.qpos[self._joint_qpos]
+        """Of all arms in order; may be a view into the state."""
+        positions: Array = self.data.qpos[self._joint_qpos]
+        return positions
 
     def joint_velocities(self) -> Array:
-        return self.data.qvel[self._joint_dofs]
+        velocities: Array = self.data.qvel[self._joint_dofs]
+        return velocities
 
-    def gripper_openings(self) -> Array:
+    def gripper_openings(self) -> list[float]:
         """Measured, 0 (closed) … 1 (open), one per arm."""
-        return self.data.qpos[self._finger_qpos].mean(axis=1) / self._travel_m
+        qpos = self.data.qpos
+        return [
+            float(qpos[left] + qpos[right]) * scale
+            for (left, right), scale in zip(self._finger_qpos, self._opening_per_m, strict=True)
+        ]
 
     def tool_in_world(self, arm: int = 0) -> Pose:
-        site = self._tools[arm]
-        return Pose.from_matrix(site.xpos, site.xmat.reshape(3, 3))
+        pose = self._tool_poses.get(arm)
+        if pose is None:
+            site = self._tools[arm]
+            mujoco.mju_mat2Quat(self._quaternion, site.xmat)
+            pose = self._tool_poses[arm] = Pose.of(site.xpos.tolist(), self._quaternion.tolist())
+        return pose
 
     # What an effect may do. Each leaves the poses fresh.
 
@@ -168,11 +188,16 @@ class Simulation:
         self.set_pose(name, PARKING)
 
     def _set_parked(self, name: str, is_parked: bool) -> None:
-        thing = self.scene.thing(name)
-        for index, shape in enumerate(thing.shapes):
-            geom = self.model.geom(f"{name}/{shape.name or index}")
-            geom.contype[:] = geom.conaffinity[:] = int(shape.collides and not is_parked)
-        self.model.body_gravcomp[self.model.body(name).id] = float(is_parked)
+        thing, model = self.scene.thing(name), self.model
+        bodies = {name: thing.shapes} | {f"{name}/{part.name}": part.shapes for part in thing.parts}
+        for body, shapes in bodies.items():
+            for index, shape in enumerate(shapes):
+                geom = model.geom(f"{body}/{shape.name or index}")
+                geom.contype[:] = geom.conaffinity[:] = int(shape.collides and not is_parked)
+            # MuJoCo asks the body before its geoms.
+            touches = int(not is_parked and any(shape.collides for shape in shapes))
+            model.body_contype[model.body(body).id] = model.body_conaffinity[model.body(body).id] = touches
+        model.body_gravcomp[model.body(name).id] = float(is_parked)
         (self.parked.add if is_parked else self.parked.discard)(name)
 
     def _free_joint(self, name: str) -> mujoco._structs._MjDataJointViews:
@@ -180,3 +205,11 @@ class Simulation:
         if thing.is_fixed:
             raise ValueError(f'"{name}" is fixed to the table: an effect cannot move it')
         return self.data.joint(name)
+
+
+def _index(addresses: list[int]) -> slice | NDArray[np.int64]:
+    """A slice where the addresses follow each other: views are several times cheaper than gathering."""
+    first = int(addresses[0])
+    if [int(address) - first for address in addresses] == list(range(len(addresses))):
+        return slice(first, first + len(addresses))
+    return np.array(addresses, dtype=np.int64)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from robodx.registry import UnknownName, unknown
 from robodx.sim.contacts import ARENA, ROBOT
-from robodx.sim.geometry import Pose, Vector
+from robodx.sim.geometry import Pose, Vector, box_reach, rotate
 from robodx.sim.log import Log
 from robodx.sim.scene import Thing
 from robodx.sim.simulation import Simulation
@@ -86,17 +86,16 @@ class World:
     def reach(self, name: str) -> Vector:
         """Half extents of the thing's bounding box along the world's axes, as it lies now."""
         thing = self.thing(name)
-        x, y, z = thing.half_extents
+        qw, qx, qy, qz = self._quaternions[name].tolist()
         # What is round reaches no further for having rolled: the turned box around it would.
-        match [shape.kind for shape in thing.shapes]:
-            case ["sphere"]:
-                return thing.half_extents
-            case ["cylinder"]:
-                rx, ry, rz = (x * math.sqrt(max(0.0, 1 - a * a)) + z * abs(a) for a in self.pose(name).axis("z"))
-            case _:
-                m = self.pose(name).matrix.tolist()
-                rx, ry, rz = (abs(row[0]) * x + abs(row[1]) * y + abs(row[2]) * z for row in m)
-        return (rx, ry, rz)
+        if len(thing.shapes) == 1 and thing.shapes[0].kind == "sphere":
+            return thing.half_extents
+        if len(thing.shapes) == 1 and thing.shapes[0].kind == "cylinder":
+            radius, _, half = thing.half_extents
+            ax, ay, az = rotate((qw, qx, qy, qz), (0.0, 0.0, 1.0))
+            rx, ry, rz = (radius * math.sqrt(max(0.0, 1 - a * a)) + half * abs(a) for a in (ax, ay, az))
+            return (rx, ry, rz)
+        return box_reach((qw, qx, qy, qz), thing.half_extents)
 
     def speed(self, name: str) -> Speed:
         velocity = self._velocities.get(self.thing(name).name)
@@ -158,7 +157,7 @@ class World:
         return self._simulation.robot.base_in_world
 
     def openings(self) -> tuple[float, ...]:
-        return tuple(self._simulation.gripper_openings().tolist())
+        return tuple(self._simulation.gripper_openings())
 
     def copy(self) -> Snapshot:
         return Snapshot(

@@ -36,7 +36,7 @@ class Plan:
 # Called in rounds with the completed episodes, until it yields no trial that is not done.
 Suite = Callable[[pl.DataFrame, Plan], Iterable[Trial]]
 
-SUITES: Registry[Suite] = Registry("suite")
+SUITES: Registry[Suite] = Registry("suite", "suites")
 
 
 def suite(name: str) -> Callable[[Suite], Suite]:

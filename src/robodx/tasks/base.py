@@ -53,7 +53,9 @@ class Task:
         return self.situate(Streams.of(seed, self.varies))
 
 
-TASKS: Registry[Task] = Registry("task")
+Register = Callable[[Callable[[Streams], Situation]], Task]
+
+TASKS: Registry[Task] = Registry("task", "tasks")
 
 
 def task(
@@ -63,20 +65,33 @@ def task(
     tier: Tier | None = None,
     tags: tuple[str, ...] = (),
     time_limit_s: float = 20.0,
-    chance: float = 0.0,
+    chance: float,
     version: int = 1,
     primitive: str | None = None,
-) -> Callable[[Callable[[Streams], Situation]], Task]:
-    """Register the decorated function as the task `family/function_name`; its docstring is the summary."""
+) -> Register:
+    """Register the decorated function as the task `family/function_name`; its docstring is the summary.
+
+    `chance` is what perfect skill without understanding scores: 1 / 2 between two candidates, 1 where there is no
+    choice.
+    """
     for word in varies:
         if word not in VARIATIONS:
             raise UnknownName(unknown("variation", word, VARIATIONS))
 
     def register(situate: Callable[[Streams], Situation]) -> Task:
         entry = Task(
-            f"{family}/{situate.__name__}", situate, family, tier, varies, tags, time_limit_s, chance, version, primitive,
-            (situate.__doc__ or "").strip(),
-        )  # fmt: skip
+            id=f"{family}/{situate.__name__}",
+            situate=situate,
+            family=family,
+            tier=tier,
+            varies=varies,
+            tags=tags,
+            time_limit_s=time_limit_s,
+            chance=chance,
+            version=version,
+            primitive=primitive,
+            summary=(situate.__doc__ or "").strip(),
+        )
         return TASKS.add(entry.id, entry)
 
     return register

@@ -10,12 +10,12 @@ from robodx.scoring.relations import Beside, CentredOn, In, Inserted, On
 from robodx.sim.objects import bin_, charger, cube, goal_disc, hole_block, peg, receptacle, sphere
 from robodx.sim.scene import Thing, tabletop
 from robodx.streams import Streams
-from robodx.tasks.base import Situation, Task, Tier, task
+from robodx.tasks.base import Register, Situation, Tier, task
 
 TAGS = ("capability",)
 
 
-def control(tier: Tier, *, chance: float):  # type: ignore[no-untyped-def]
+def control(tier: Tier, *, chance: float) -> Register:
     return task(family="control", tier=tier, varies=("robot",), tags=TAGS, chance=chance)
 
 
@@ -24,7 +24,7 @@ def settled(thing: str) -> Condition:
 
 
 def in_cell(thing: str, container: str) -> Condition:
-    return In(thing, container) & CentredOn(thing, container, 0.005, frame="cell") & settled(thing)
+    return settled(thing) & In(thing, container) & CentredOn(thing, container, 0.005, frame="cell")
 
 
 def bins(*colours: str) -> tuple[Thing, ...]:
@@ -58,7 +58,7 @@ def push_cube(streams: Streams) -> Situation:
     return Situation(
         scene=tabletop(cube("red").at(-0.17, 0.06), goal_disc("green").at(0.03, 0.0)),
         instruction=say(push("red cube", "green disc")),
-        stages=(CentredOn("red cube", "green disc", 0.1) & settled("red cube"),),
+        stages=(settled("red cube") & CentredOn("red cube", "green disc", 0.1),),
     )
 
 
@@ -68,7 +68,7 @@ def stack_cube(streams: Streams) -> Situation:
     return Situation(
         scene=tabletop(cube("red").at(-0.12, 0.11), cube("green").at(-0.02, -0.09)),
         instruction=say(put("red cube", "on", "green cube")),
-        stages=(Grasped("red cube"), On("red cube", "green cube") & settled("red cube")),
+        stages=(Grasped("red cube"), settled("red cube") & On("red cube", "green cube")),
     )
 
 
@@ -81,7 +81,7 @@ def insert_peg(streams: Streams) -> Situation:
         stages=(
             Grasped("orange peg"),
             Inserted("orange peg", "blue box with a hole", 0.0),
-            Inserted("orange peg", "blue box with a hole", 0.035) & settled("orange peg"),
+            settled("orange peg") & Inserted("orange peg", "blue box with a hole", 0.035),
         ),
     )
 
@@ -96,9 +96,9 @@ def base_of_two() -> tuple[Condition, ...]:
     """Red beside green, and blue on top of both."""
     return (
         Grasped("red cube"),
-        Beside("red cube", "green cube") & settled("red cube"),
+        settled("red cube") & Beside("red cube", "green cube"),
         Grasped("blue cube"),
-        On("blue cube", "red cube") & On("blue cube", "green cube") & settled("blue cube"),
+        settled("blue cube") & On("blue cube", "red cube") & On("blue cube", "green cube"),
     )
 
 
@@ -130,7 +130,7 @@ def plug_charger(streams: Streams) -> Situation:
         stages=(
             Grasped("charger"),
             Inserted("charger", "receptacle", 0.0),
-            Inserted("charger", "receptacle", 0.015) & settled("charger"),
+            settled("charger") & Inserted("charger", "receptacle", 0.015),
         ),
     )
 
@@ -149,11 +149,9 @@ def stack_four(streams: Streams) -> Situation:
         stages=(
             *base_of_two(),
             Grasped("purple cube"),
-            Beside("purple cube", "green cube", gap_m=0.01)
+            settled("purple cube")
+            & Beside("purple cube", "green cube", gap_m=0.01)
             & On("blue cube", "red cube")
-            & On("blue cube", "green cube")
-            & settled("purple cube"),
+            & On("blue cube", "green cube"),
         ),
     )
-
-

@@ -1,0 +1,17 @@
+"""A plugin: recorded commands played back by a policy that asks for two 128×128 cameras and looks at neither."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from robodx.policies.base import CameraRequest, policy
+from robodx.policies.replay import ReplayPolicy
+
+CAMERAS = ("front", "wrist")
+
+
+@policy("camera_replay", takes="RUN")
+class CameraReplay(ReplayPolicy):
+    """`replay:RUN` with the cost of pictures."""
+
+    spec = replace(ReplayPolicy.spec, cameras=tuple(CameraRequest(name) for name in CAMERAS))

@@ -1,0 +1,7 @@
+"""Mistakes of the user's: the command line tells them in a line and without a traceback."""
+
+from __future__ import annotations
+
+
+class UserError(Exception):
+    """The message names what was given and what would be right; nothing was lost."""

@@ -1,0 +1,65 @@
+"""Every shipped policy keeps the contract: declared shapes, identity by episode id, no leak between episodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robodx.policies.base import POLICIES, Policy, make_policy
+from robodx.robots.control import action_width
+from robodx.running.environment import Environment
+from robodx.running.rollout import rollout
+from robodx.running.run import Request, run
+from robodx.running.trial import Trial
+from robodx.sim.robot import ROBOTS
+
+TASK = "control/stack_cube"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out: Path = tmp_path_factory.mktemp("recorded") / "run"
+    run(Request((TASK,), "expert", 3), out)
+    return out
+
+
+def make(name: str, recorded: Path) -> Policy:
+    return make_policy(f"{name}:{recorded}" if POLICIES[name].takes else name)
+
+
+def trials(policy: str, n: int = 3) -> list[Trial]:
+    return [Trial(TASK, 1, policy, seed) for seed in range(n)]
+
+
+@pytest.mark.parametrize("name", list(POLICIES))
+def test_replies_have_the_declared_width_and_type(name: str, recorded: Path) -> None:
+    policy = make(name, recorded)
+    environments = [Environment(trial, policy.spec) for trial in trials(name)]
+    policy.reset([environment.start() for environment in environments])
+    chunks = policy.act([environment.observe() for environment in environments])
+    width = action_width(policy.spec.action_space, ROBOTS["panda"])
+    assert [chunk.shape[1] for chunk in chunks] == [width] * len(environments)
+    assert all(chunk.dtype == np.float32 and np.isfinite(chunk).all() for chunk in chunks)
+    policy.finish([environment.trial.id for environment in environments])
+
+
+@pytest.mark.parametrize("name", list(POLICIES))
+def test_episodes_do_not_depend_on_the_batch(name: str, recorded: Path) -> None:
+    alone = {e.trial_id: e.trajectory_hash for e, _ in rollout(trials(name), make(name, recorded), batch=1)}
+    together = {e.trial_id: e.trajectory_hash for e, _ in rollout(trials(name), make(name, recorded), batch=3)}
+    assert alone == together
+    assert None not in alone.values()
+
+
+@pytest.mark.parametrize("name", list(POLICIES))
+def test_a_policy_can_be_used_again_after_an_episode(name: str, recorded: Path) -> None:
+    policy = make(name, recorded)
+    first, again = (next(iter(rollout(trials(name, 1), policy))).episode for _ in range(2))
+    assert first.trajectory_hash == again.trajectory_hash
+
+
+@pytest.mark.parametrize("name", list(POLICIES))
+def test_a_policy_says_in_a_line_what_it_is(name: str) -> None:
+    assert len(POLICIES[name].summary) > 10

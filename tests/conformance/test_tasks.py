@@ -1,0 +1,134 @@
+"""Every registered task keeps what the design promises of tasks; a new task is covered without writing a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import mujoco
+import pytest
+
+from robodx.analysis.estimates import wilson
+from robodx.policies.base import PolicySpec, make_policy
+from robodx.running.environment import Environment
+from robodx.running.rollout import Finished, rollout
+from robodx.running.trial import Trial
+from robodx.streams import VARIATIONS
+from robodx.tasks.base import TASKS
+
+SEEDS = 25
+ALL_TASKS = list(TASKS)
+
+OBJECT_TYPES = {
+    mujoco.mjtObj.mjOBJ_BODY: "nbody",
+    mujoco.mjtObj.mjOBJ_JOINT: "njnt",
+    mujoco.mjtObj.mjOBJ_GEOM: "ngeom",
+    mujoco.mjtObj.mjOBJ_SITE: "nsite",
+    mujoco.mjtObj.mjOBJ_CAMERA: "ncam",
+    mujoco.mjtObj.mjOBJ_LIGHT: "nlight",
+    mujoco.mjtObj.mjOBJ_ACTUATOR: "nu",
+    mujoco.mjtObj.mjOBJ_MESH: "nmesh",
+    mujoco.mjtObj.mjOBJ_TENDON: "ntendon",
+    mujoco.mjtObj.mjOBJ_EQUALITY: "neq",
+}
+
+
+def trial(task: str, seed: int, policy: str) -> Trial:
+    return Trial(task, TASKS[task].version, policy, seed)
+
+
+def run(task: str, policy: str, seeds: int) -> list[Finished]:
+    return list(rollout([trial(task, seed, policy) for seed in range(seeds)], make_policy(policy)))
+
+
+@pytest.mark.parametrize("task", ALL_TASKS)
+def test_every_element_of_the_model_is_named(task: str) -> None:
+    model = Environment(trial(task, 0, "still"), PolicySpec()).simulation.model
+    for kind, count in OBJECT_TYPES.items():
+        unnamed = [index for index in range(getattr(model, count)) if not mujoco.mj_id2name(model, kind, index)]
+        assert not unnamed, f"{kind.name} without a name: {unnamed}"
+
+
+@pytest.mark.parametrize("task", ALL_TASKS)
+def test_a_policy_that_does_nothing_reaches_no_stage(task: str) -> None:
+    for episode, _ in run(task, "still", 3):
+        assert (episode.outcome, episode.stages_reached, episode.progress) == ("timeout", 0, 0.0), episode.error
+        assert episode.first_touched is None
+
+
+@pytest.mark.parametrize("task", ALL_TASKS)
+def test_the_expert_passes_all_stages(task: str) -> None:
+    episodes = [finished.episode for finished in run(task, "expert", SEEDS)]
+    assert sum(episode.success for episode in episodes) >= SEEDS - 1, [e.error or e.stages_reached for e in episodes]
+    for episode in episodes:
+        assert episode.collisions == 0, [event for event in episode.events if event.kind == "collision"]
+
+
+@pytest.mark.parametrize("task", ALL_TASKS)
+def test_the_same_trial_gives_the_same_episode(task: str) -> None:
+    first, second = (run(task, "expert", 2) for _ in range(2))
+    for (one, _), (other, _) in zip(first, second, strict=True):
+        assert one.trajectory_hash == other.trajectory_hash
+        assert one.events == other.events
+
+
+@pytest.mark.parametrize("task", ALL_TASKS)
+def test_what_varies_is_exactly_what_is_declared(task: str) -> None:
+    environments = [Environment(trial(task, seed, "still"), PolicySpec()) for seed in range(12)]
+    varying = {
+        factor for factor in VARIATIONS if len({FINGERPRINTS[factor](environment) for environment in environments}) > 1
+    }
+    assert varying == set(TASKS[task].varies)
+
+
+@pytest.mark.parametrize("task", ALL_TASKS)
+def test_guessing_scores_the_declared_chance(task: str) -> None:
+    successes = sum(episode.success for episode, _ in run(task, "guess", SEEDS))
+    estimate = wilson(successes, SEEDS, confidence=0.99)
+    assert estimate.low is not None and estimate.high is not None
+    assert estimate.low <= TASKS[task].chance <= estimate.high, f"{successes} of {SEEDS}"
+
+
+@pytest.mark.parametrize("task", ALL_TASKS)
+def test_a_primitive_that_is_named_exists(task: str) -> None:
+    primitive = TASKS[task].primitive
+    assert primitive is None or primitive in TASKS
+
+
+@pytest.mark.parametrize("task", ALL_TASKS)
+def test_things_rest_where_they_were_put(task: str) -> None:
+    environment = Environment(trial(task, 0, "still"), PolicySpec())
+    for thing in environment.simulation.scene:
+        if not thing.is_parked:
+            x, y, z = environment.world.position(thing.name)
+            px, py, pz = thing.pose.position
+            assert abs(x - px) < 1e-3 and abs(y - py) < 1e-3 and -5e-4 < z - pz < 1e-3, thing.name
+
+
+def _joints(environment: Environment) -> Hashable:
+    return tuple(environment.simulation.command.joints.tolist())
+
+
+def _layout(environment: Environment) -> Hashable:
+    return tuple(thing.pose for thing in environment.simulation.scene)
+
+
+def _attributes(environment: Environment) -> Hashable:
+    return tuple(
+        (thing.name, thing.kind, thing.colour, thing.size, thing.shapes, thing.mass_kg, thing.friction)
+        for thing in environment.simulation.scene
+    )
+
+
+def _arena(environment: Environment) -> Hashable:
+    scene = environment.simulation.scene
+    return (scene.arena, scene.lights, scene.cameras)
+
+
+FINGERPRINTS: dict[str, Callable[[Environment], Hashable]] = {
+    "robot": _joints,
+    "layout": _layout,
+    "attributes": _attributes,
+    "instruction": lambda environment: environment.told[0].text,
+    "timing": lambda environment: environment.events,
+    "arena": _arena,
+}

@@ -1,0 +1,146 @@
+"""Run folders: what they hold, what they refuse, and that nothing half-written is ever read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from robodx.analysis.episodes import SCHEMA, UnreadableRun, load
+from robodx.policies.base import make_policy
+from robodx.running.episode import Episode, Trajectory
+from robodx.running.records import RunConflict, RunFolder, to_table
+from robodx.running.rollout import lost, rollout
+from robodx.running.trial import Trial
+
+FACTS = {"versions": {"robodx": "0"}}
+
+
+@pytest.fixture(scope="module")
+def episodes() -> list[Episode]:
+    trials = [Trial("primitive/press_switch", 1, "expert", seed) for seed in range(3)]
+    return [finished.episode for finished in rollout(trials, make_policy("expert"))]
+
+
+def test_an_episode_survives_the_table(episodes: list[Episode], tmp_path: Path) -> None:
+    with RunFolder.open(tmp_path / "run", {"policy": "expert"}, FACTS) as folder:
+        for episode in episodes:
+            folder.append(episode)
+        folder.compact()
+    table = load(tmp_path / "run")
+    assert dict(table.schema) == SCHEMA
+    row = table.filter(pl.col("trial_id") == episodes[1].trial_id).row(0, named=True)
+    assert row["trajectory_hash"] == episodes[1].trajectory_hash
+    assert row["instructions"] == [{"step": 0, "text": "Press the switch."}]
+    assert [event["kind"] for event in row["events"]] == [event.kind for event in episodes[1].events]
+    assert row["tags"] == ["capability"] and row["perturbations"] == []
+
+
+def test_every_field_of_an_episode_has_a_column() -> None:
+    assert set(SCHEMA) == set(Episode.__dataclass_fields__)
+
+
+def test_parts_are_read_as_one_table_and_compacted_into_one_file(episodes: list[Episode], tmp_path: Path) -> None:
+    with RunFolder.open(tmp_path / "run", {}, FACTS) as folder:
+        for episode in reversed(episodes):
+            folder.append(episode)
+            folder.flush()
+        assert len(list((tmp_path / "run/episodes").iterdir())) == 3
+        before = load(tmp_path / "run")
+        folder.compact()
+    assert [path.name for path in (tmp_path / "run/episodes").iterdir()] == ["all.parquet"]
+    assert load(tmp_path / "run").equals(before)
+    assert before["seed"].to_list() == [0, 1, 2]
+
+
+def test_a_later_attempt_replaces_an_error(episodes: list[Episode], tmp_path: Path) -> None:
+    trial = Trial("primitive/press_switch", 1, "expert", 0)
+    with RunFolder.open(tmp_path / "run", {}, FACTS) as folder:
+        folder.append(lost(trial, "boom", 1, 0.0))
+        folder.flush()
+        folder.append(replace(episodes[0], attempt=2))
+    assert load(tmp_path / "run")["outcome"].to_list() == ["success"]
+
+
+def test_a_part_of_errors_alone_has_the_same_schema() -> None:
+    assert dict(to_table([lost(Trial("primitive/press_switch", 1, "x", 0), "boom", 1, 0.0)]).schema) == SCHEMA
+
+
+def test_another_request_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    with RunFolder.open(tmp_path / "run", {"policy": "expert", "seeds": 2}, FACTS):
+        pass
+    with (
+        pytest.raises(RunConflict, match="policy: expert there, still asked"),
+        RunFolder.open(tmp_path / "run", {"policy": "still", "seeds": 2}, FACTS),
+    ):
+        pass
+
+
+def test_other_versions_are_not_mixed(tmp_path: Path) -> None:
+    with RunFolder.open(tmp_path / "run", {}, FACTS):
+        pass
+    with (
+        pytest.raises(RunConflict, match="robodx: 0 there, 1 here"),
+        RunFolder.open(tmp_path / "run", {}, {"versions": {"robodx": "1"}}),
+    ):
+        pass
+
+
+def test_two_runs_never_write_one_folder(tmp_path: Path) -> None:
+    with (
+        RunFolder.open(tmp_path / "run", {}, FACTS),
+        pytest.raises(RunConflict, match=r"being written by another run \(process \d+"),
+        RunFolder.open(tmp_path / "run", {}, FACTS),
+    ):
+        pass
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(RunConflict, match="not empty and not a run"), RunFolder.open(tmp_path, {}, FACTS):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_damaged_part_is_named(episodes: list[Episode], tmp_path: Path) -> None:
+    with RunFolder.open(tmp_path / "run", {}, FACTS) as folder:
+        folder.append(episodes[0])
+    (tmp_path / "run/episodes/part-00009.parquet").write_bytes(b"PAR1 half of a fi")
+    with pytest.raises(UnreadableRun, match=r"part-00009\.parquet is damaged"):
+        load(tmp_path / "run")
+
+
+def test_what_is_not_a_run_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableRun, match=r"has no run\.json"):
+        load(tmp_path)
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(UnreadableRun, match="damaged"):
+        load(tmp_path)
+    (tmp_path / "run.json").write_text('{"schema_version": 99}')
+    with pytest.raises(UnreadableRun, match="schema version 99"):
+        load(tmp_path)
+
+
+def test_a_trajectory_survives_its_file(tmp_path: Path) -> None:
+    ((_, trajectory),) = rollout([Trial("primitive/press_switch", 1, "expert", 0)], make_policy("expert"))
+    assert trajectory is not None
+    trajectory.save(tmp_path / "x.npz")
+    again = Trajectory.load(tmp_path / "x.npz")
+    assert again.digest() == trajectory.digest()
+    assert np.array_equal(again.tool_in_world, trajectory.tool_in_world)
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npz"]
+
+
+def test_version_one_is_still_read() -> None:
+    golden = Path(__file__).parent.parent / "golden" / "run-v1"
+    table = load(golden)
+    assert table.select("task", "seed", "outcome").rows() == [
+        ("primitive/press_switch", 0, "success"),
+        ("primitive/press_switch", 1, "success"),
+    ]
+    assert table["events"][0].to_list()[0]["kind"] == "contact"
+    assert json.loads((golden / "run.json").read_text())["schema_version"] == 1
