@@ -69,7 +69,7 @@ def test_every_builder_is_tested() -> None:
 
 @EVERY
 def test_every_element_of_the_model_is_named(name: str) -> None:
-    model = build(tabletop(BUILT[name].at(0.0, 0.0)), PANDA)
+    model = build(tabletop(BUILT[name].at(0.0, 0.0)), PANDA, 25)
     unnamed = [
         f"{kind} {index}"
         for kind, count in ELEMENTS.items()
@@ -82,7 +82,7 @@ def test_every_element_of_the_model_is_named(name: str) -> None:
 @EVERY
 def test_bounding_box_is_what_half_extents_say(name: str) -> None:
     thing = BUILT[name].at(0.0, 0.0)
-    model = build(tabletop(thing), PANDA)
+    model = build(tabletop(thing), PANDA, 25)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     root = model.body(thing.name).id
@@ -102,7 +102,7 @@ def test_frames_lie_in_or_on_the_box(name: str) -> None:
 @EVERY
 def test_declared_mass_is_the_compiled_mass(name: str) -> None:
     thing = BUILT[name]
-    model = build(tabletop(thing.at(0.0, 0.0)), PANDA)
+    model = build(tabletop(thing.at(0.0, 0.0)), PANDA, 25)
     declared = thing.mass_kg if any(shape.collides for shape in thing.shapes) else 0.0
     assert model.body(thing.name).mass[0] == pytest.approx(declared)
 

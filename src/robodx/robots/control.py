@@ -139,13 +139,16 @@ def _unit(quaternion: Sequence[float]) -> Quaternion:
 
 
 def _saturate(
-    arm: Arm, goal: Sequence[float], before: list[float], period_s: float, limits: list[str]
+    arm: Arm, goal: Sequence[float], before: Sequence[float], period_s: float, limits: list[str]
 ) -> Sequence[float]:
     """Within the joint ranges and no faster than the joints turn; the direction of motion is kept."""
     goal = _clip("joint range", goal, arm.lower_rad, arm.upper_rad, limits)
     excess = 0.0
     for g, b, fastest in zip(goal, before, arm.max_speed_rad_s, strict=True):
-        excess = max(excess, abs(g - b) / (fastest * period_s))
+        share = abs(g - b) / fastest
+        if share > excess:
+            excess = share
+    excess /= period_s
     if excess <= 1.0 + SLACK:
         return goal
     limits.append("joint speed")
@@ -156,11 +159,13 @@ def _clip(
     name: str, values: Sequence[float], lower: Sequence[float], upper: Sequence[float], limits: list[str]
 ) -> Sequence[float]:
     excess = 0.0
-    clipped = []
     for value, low, high in zip(values, lower, upper, strict=True):
-        inside = low if value < low else high if value > high else value
-        excess = max(excess, abs(value - inside))
-        clipped.append(inside)
+        if value < low:
+            excess = max(excess, low - value)
+        elif value > high:
+            excess = max(excess, value - high)
+    if excess == 0.0:
+        return values
     if excess > SLACK and name not in limits:
         limits.append(name)
-    return clipped
+    return [min(max(value, low), high) for value, low, high in zip(values, lower, upper, strict=True)]

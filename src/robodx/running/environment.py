@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +54,9 @@ class Environment:
             scene = perturbation.scene(scene)
         check_fit(spec, self.robot, scene)
         start = _start_joints(self.robot, streams if "robot" in self.task.varies else None)
-        self.simulation = Simulation(scene, self.robot, start)
+        self.max_steps = round(self.task.time_limit_s * spec.hz)
+        self._substeps = _substeps(spec.hz, self.max_steps)
+        self.simulation = Simulation(scene, self.robot, start, substeps=max(self._substeps))
         self.world = World(self.simulation)
         self.score = Score(tuple(Stage.of(stage) for stage in situation.stages), situation.never)
         self.events = (*situation.events, *(event for p in self._perturbations for event in p.events()))
@@ -62,7 +65,6 @@ class Environment:
         self._instruct(situation.instruction)
         self._controller = Controller(self.robot, spec.action_space)
         self._renderer: Renderer | None = None
-        self.max_steps = round(self.task.time_limit_s * spec.hz)
         self._pending: deque[NDArray[np.float32]] = deque()
         self._has_replied = False
         self._is_over = False
@@ -165,7 +167,7 @@ class Environment:
         simulation = self.simulation
         action = self._pending.popleft()
         step = simulation.step_count
-        substeps = _substeps(step, self.spec.hz)
+        substeps = self._substeps[step]
         try:
             resolved = self._controller.resolve(action, simulation.command, substeps * PHYSICS_STEP_S)
         except InvalidAction as error:
@@ -249,7 +251,7 @@ def _start_joints(robot: Robot, noise: Streams | None) -> Array:
     return home + noise.rng("robot").normal(0.0, robot.start_noise_rad, home.shape)
 
 
-def _substeps(step: int, hz: float) -> int:
-    """Physics steps of one control step: for rates that do not divide 500 Hz the remainder is carried along."""
-    per_step = 1.0 / (hz * PHYSICS_STEP_S)
-    return round((step + 1) * per_step) - round(step * per_step)
+def _substeps(hz: float, steps: int) -> list[int]:
+    """Physics steps of each control step: for rates that do not divide 500 Hz the remainder is carried along."""
+    ends = [round(step / (hz * PHYSICS_STEP_S)) for step in range(steps + 1)]
+    return [after - before for before, after in pairwise(ends)]

@@ -7,6 +7,7 @@ import math
 import mujoco
 import numpy as np
 
+from robodx.sim import contacts
 from robodx.sim.colours import rgb
 from robodx.sim.geometry import Pose
 from robodx.sim.robot import Robot
@@ -46,7 +47,8 @@ def empty_spec() -> mujoco.MjSpec:
     return spec
 
 
-def build(scene: Scene, robot: Robot) -> mujoco.MjModel:
+def build(scene: Scene, robot: Robot, substeps: int) -> mujoco.MjModel:
+    """`substeps` is how many physics steps the longest control step has."""
     spec = empty_spec()
     # Coarse cylinders and spheres: a third off the cost of a small software-rendered image.
     spec.visual.quality.numslices = 16
@@ -63,6 +65,7 @@ def build(scene: Scene, robot: Robot) -> mujoco.MjModel:
     robot.build(spec, robot.base_in_world)
     for thing in scene:
         _add_thing(spec, thing)
+    contacts.add_sensors(spec, scene, robot, substeps)
     return spec.compile()
 
 

@@ -1,13 +1,18 @@
-"""Gathers contacts in every physics substep, at the price of one dictionary look-up where nothing changed."""
+"""Who touches whom: the robot's touches from every physics substep, everything else from the last of a control step.
+
+MuJoCo itself watches the substeps, with contact sensors that keep a history: looking at the contacts from Python after
+each of 25 substeps would cost more than the rest of RoboDx's work in a control step.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
+from robodx.sim.geometry import Array
 from robodx.sim.log import Log, LogEntry
 from robodx.sim.robot import Robot
 from robodx.sim.scene import Scene
@@ -20,6 +25,38 @@ GRASP_COSINE = 0.7
 MAX_PATTERNS = 4096
 
 Pair = tuple[str, str]
+
+
+_FOUND = 1 << int(mujoco.mjtConDataField.mjCONDATA_FOUND)
+_FORCE = 1 << int(mujoco.mjtConDataField.mjCONDATA_FORCE)
+# MuJoCo's codes for how several contacts become one: by their sum.
+_NET = 3
+
+
+def add_sensors(spec: mujoco.MjSpec, scene: Scene, robot: Robot, substeps: int) -> None:
+    """The robot's touches in each of the last `substeps`: whom it touches, and how hard the arena and itself."""
+    subtree, body = mujoco.mjtObj.mjOBJ_XBODY, mujoco.mjtObj.mjOBJ_BODY
+
+    def add(name: str, data: tuple[int, int, int], other: str, kind: mujoco.mjtObj) -> None:
+        sensor = spec.add_sensor(
+            name=name,
+            type=mujoco.mjtSensor.mjSENS_CONTACT,
+            objtype=subtree,
+            objname=robot.root_body,
+            reftype=kind,
+            refname=other,
+            nsample=substeps,
+        )
+        sensor.intprm = data
+
+    fixed = {ARENA: ("world", body), ROBOT: (robot.root_body, subtree)}
+    # These follow each other in memory, so that one look covers them all.
+    for name, other in fixed.items():
+        add(f"touch/{name}", (_FOUND, 0, 1), *other)
+    for thing in scene:
+        add(f"touch/{thing.name}", (_FOUND, 0, 1), thing.name, subtree)
+    for name, other in fixed.items():
+        add(f"force/{name}", (_FORCE, _NET, 1), *other)
 
 
 @dataclass(frozen=True)
@@ -39,7 +76,8 @@ class _Pattern:
     """What one set of touching geoms means."""
 
     pairs: frozenset[Pair]
-    collisions: dict[Pair, list[int]] = field(default_factory=dict)
+    # Per thing that another part of the robot than a finger touches, the contact rows.
+    hits: dict[str, list[int]] = field(default_factory=dict)
     # Per arm and thing, the contact rows of its left and its right finger.
     pinches: dict[tuple[int, str], tuple[list[int], list[int]]] = field(default_factory=dict)
 
@@ -47,95 +85,110 @@ class _Pattern:
 class Contacts:
     """Which things touch which during a control step, and what each arm holds at its end."""
 
-    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, scene: Scene, robot: Robot, log: Log) -> None:
-        self._model, self._data, self._log = model, data, log
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        scene: Scene,
+        robot: Robot,
+        log: Log,
+        openings: Callable[[], list[float]],
+    ) -> None:
+        self._model, self._data, self._log, self._openings = model, data, log, openings
         self._owners = _owners(model, scene, robot)
         self._tool_matrices = [data.site(arm.tool_site).xmat for arm in robot.arms]
         self._patterns: dict[bytes, _Pattern] = {}
-        self._seen: dict[int, _Pattern] = {}
-        self._last = _Pattern(frozenset())
-        # By their number, the geom pairs of the contacts (ncon, 2).
-        self._views: dict[int, NDArray[np.int32]] = {}
+        # Views into the sensors' histories, a column for each substep of the last control step.
+        self._names = [ARENA, ROBOT, *(thing.name for thing in scene)]
+        self._times, self._found = _touch_history(model, data, len(self._names))
+        self._forces = {name: _force_history(model, data, f"force/{name}") for name in (ARENA, ROBOT)}
+        self._since_s = -np.inf
+        self._steady: tuple[bytes, bytes] | None = None
         self._open_collisions: dict[Pair, LogEntry] = {}
-        self._step_collisions: dict[Pair, float] = {}
         self.pairs: frozenset[Pair] = frozenset()
         self.held: tuple[str | None, ...] = (None,) * len(robot.arms)
+        self._held_at: list[float] = [0.0] * len(robot.arms)
 
     def owner_names(self) -> list[str]:
         """Per geom, the thing it belongs to, or the arena or the robot."""
         return [owner.name for owner in self._owners]
 
     def step(self, substeps: int) -> None:
-        """Step the physics, and look at the contacts after every substep."""
-        model, data, views, step = self._model, self._data, self._views, mujoco.mj_step
-        self._seen = {}
-        self._step_collisions = {}
-        key, pattern = None, self._last
-        for _ in range(substeps):
-            step(model, data)
-            try:
-                now = views[data.ncon].tobytes()
-            except KeyError:
-                # MuJoCo keeps contacts at the start of the data's arena, so their address never changes. Asking the
-                # bindings for them in each of 25 substeps would cost more than all else that is done with contacts.
-                views[data.ncon] = data.contact.geom
-                now = views[data.ncon].tobytes()
-            if now != key:
-                key, pattern = now, self._pattern(now)
-                self._seen[id(pattern)] = pattern
-            if pattern.collisions:
-                self._measure_collisions(pattern)
-        self._last = pattern
+        """Step the physics while MuJoCo watches."""
+        if substeps > len(self._times):
+            raise ValueError(f"a control step of {substeps} physics steps, but only {len(self._times)} are watched")
+        is_whole = substeps == len(self._times)
+        self._since_s = -np.inf if is_whole else self._data.time - self._model.opt.timestep / 2
+        mujoco.mj_step(self._model, self._data, nstep=substeps)
 
-    def _pattern(self, key: bytes) -> _Pattern:
-        pattern = self._patterns.get(key)
-        if pattern is None:
-            pattern = self._read_pattern()
-            if len(self._patterns) >= MAX_PATTERNS:
-                self._patterns.clear()
-            self._patterns[key] = pattern
-        return pattern
-
-    def end_step(self, step: int, time_s: float, closing: tuple[bool, ...]) -> None:
-        """Log what began and ended in this control step; `closing` says which grippers are commanded to close."""
-        if len(self._seen) > 1 or self._last.pairs != self.pairs:
-            before = self.pairs
-            self.pairs = frozenset().union(*(pattern.pairs for pattern in self._seen.values()))
-            for thing, other in sorted(self.pairs - before):
-                if other == ROBOT and thing not in (ARENA, ROBOT):
-                    self._log.add(LogEntry(step, time_s, "contact", thing, ROBOT))
-        if self._step_collisions or self._open_collisions:
-            self._log_collisions(step, time_s)
-        if self._last.pinches or any(self.held):
-            self._log_grasps(step, time_s, closing)
+    def end_step(self, step: int, time_s: float, told_openings: list[float]) -> None:
+        """Log what began and ended in this control step; `told_openings` is what the grippers were commanded."""
+        geoms = self._data.contact.geom.tobytes()
+        look = (geoms, self._found.tobytes())
+        if look == self._steady:
+            return
+        pattern, before = self._pattern(geoms), self.pairs
+        self.pairs = pattern.pairs
+        counts = (self._found * (self._times > self._since_s)).max(axis=1).tolist()
+        touched = [name for name, count in zip(self._names, counts, strict=True) if count]
+        self._log_touches(touched, before, step, time_s)
+        self._log_collisions(touched, pattern, step, time_s)
+        self._log_grasps(pattern, step, time_s, told_openings)
+        # A look like this one again says nothing new, unless a force or the direction of a pinch must be measured.
+        is_measured = self._open_collisions or (pattern.pinches and not any(self.held))
+        self._steady = None if is_measured or self._since_s > 0 else look
 
     def touches(self, a: str, b: str) -> bool:
         return (a, b) in self.pairs or (b, a) in self.pairs
 
-    def _log_collisions(self, step: int, time_s: float) -> None:
-        for pair, force in self._step_collisions.items():
+    def _log_touches(self, touched: list[str], before: frozenset[Pair], step: int, time_s: float) -> None:
+        """The robot's touches in this control step; new ones are logged in the order in which they began."""
+        pairs = [(name, ROBOT) for name in touched]
+        if not self.pairs.issuperset(pairs):
+            self.pairs = self.pairs.union(pairs)
+        new = [name for name in touched if (name, ROBOT) not in before and name not in (ARENA, ROBOT)]
+        for name in sorted(new, key=self._began):
+            self._log.add(LogEntry(step, time_s, "contact", name, ROBOT))
+
+    def _began(self, name: str) -> float:
+        found = self._found[self._names.index(name)]
+        return float(self._times[(found > 0) & (self._times > self._since_s)].min())
+
+    def _log_collisions(self, touched: list[str], pattern: _Pattern, step: int, time_s: float) -> None:
+        """Touches of the robot that no task asks for: the arena, itself, and things by another part than a finger."""
+        forces: dict[Pair, float] = {}
+        for name in (ARENA, ROBOT):
+            if name in touched:
+                recent = self._forces[name][self._times > self._since_s]
+                forces[name, ROBOT] = float(np.linalg.norm(recent, axis=1).max())
+        for name, rows in pattern.hits.items():
+            # With elliptic cones a contact's first constraint row is its normal force.
+            addresses = self._data.contact.efc_address[rows]
+            forces[name, ROBOT] = float(self._data.efc_force[addresses[addresses >= 0]].sum())
+        for pair, force in forces.items():
             entry = self._open_collisions.get(pair)
             if entry is None:
-                entry = self._log.add(LogEntry(step, time_s, "collision", *pair))
-                self._open_collisions[pair] = entry
+                entry = self._open_collisions[pair] = self._log.add(LogEntry(step, time_s, "collision", *pair))
             entry.value = max(entry.value, force)
-        for pair in [pair for pair in self._open_collisions if pair not in self._step_collisions]:
+        for pair in [pair for pair in self._open_collisions if pair not in forces]:
             del self._open_collisions[pair]
 
-    def _log_grasps(self, step: int, time_s: float, closing: tuple[bool, ...]) -> None:
-        held = tuple(self._held_by(arm) for arm in range(len(self.held)))
-        for before, now, is_closing in zip(self.held, held, closing, strict=True):
+    def _log_grasps(self, pattern: _Pattern, step: int, time_s: float, told_openings: list[float]) -> None:
+        held = tuple(self._held_by(pattern, arm) for arm in range(len(self.held)))
+        for arm, (before, now) in enumerate(zip(self.held, held, strict=True)):
             if before == now:
                 continue
             if before is not None:
-                # The hand was not told to open, so the thing slipped or was knocked out.
-                self._log.add(LogEntry(step, time_s, "drop" if is_closing else "release", before))
+                # Not told to open any further than when it closed on the thing: it slipped, or was knocked out.
+                is_drop = told_openings[arm] <= self._held_at[arm]
+                self._log.add(LogEntry(step, time_s, "drop" if is_drop else "release", before))
             if now is not None:
+                self._held_at[arm] = self._openings()[arm]
                 self._log.add(LogEntry(step, time_s, "grasp", now))
         self.held = held
 
-    def _held_by(self, arm: int) -> str | None:
-        pinched = {thing: sides for (owner, thing), sides in self._last.pinches.items() if owner == arm and all(sides)}
+    def _held_by(self, pattern: _Pattern, arm: int) -> str | None:
+        pinched = {thing: sides for (owner, thing), sides in pattern.pinches.items() if owner == arm and all(sides)}
         if not pinched:
             return None
         if (held := self.held[arm]) in pinched:
@@ -147,17 +200,18 @@ class Contacts:
                 return thing
         return None
 
-    def _measure_collisions(self, pattern: _Pattern) -> None:
-        contact = self._data.contact
-        addresses, forces = contact.efc_address, self._data.efc_force
-        for pair, rows in pattern.collisions.items():
-            # With elliptic cones a contact's first constraint row is its normal force.
-            force = sum(float(forces[addresses[row]]) for row in rows if addresses[row] >= 0)
-            self._step_collisions[pair] = max(force, self._step_collisions.get(pair, 0.0))
+    def _pattern(self, key: bytes) -> _Pattern:
+        pattern = self._patterns.get(key)
+        if pattern is None:
+            pattern = self._read_pattern()
+            if len(self._patterns) >= MAX_PATTERNS:
+                self._patterns.clear()
+            self._patterns[key] = pattern
+        return pattern
 
     def _read_pattern(self) -> _Pattern:
         pairs: set[Pair] = set()
-        collisions: dict[Pair, list[int]] = {}
+        hits: dict[str, list[int]] = {}
         pinches: dict[tuple[int, str], tuple[list[int], list[int]]] = {}
         for row, (geom1, geom2) in enumerate(self._data.contact.geom):
             a, b = self._owners[geom1], self._owners[geom2]
@@ -166,15 +220,36 @@ class Contacts:
             if not b.is_robot and b.name < a.name:
                 a, b = b, a
             pairs.add((a.name, b.name))
-            if not b.is_robot:
+            if not b.is_robot or a.name in (ARENA, ROBOT):
                 continue
-            if b.finger is not None and a.name not in (ARENA, ROBOT):
+            if b.finger is None:
+                hits.setdefault(a.name, []).append(row)
+            else:
                 arm, side = b.finger
                 pinches.setdefault((arm, a.name), ([], []))[side].append(row)
-            elif not (a.is_robot and a.finger is not None and b.finger is not None):
-                # Fingers close on each other and touch things by design; every other touch of the robot is a collision.
-                collisions.setdefault((a.name, ROBOT), []).append(row)
-        return _Pattern(frozenset(pairs), collisions, pinches)
+        return _Pattern(frozenset(pairs), hits, pinches)
+
+
+# A sensor's block in `data.history` begins with two words of MuJoCo's own; then come the times, then the values.
+_HEADER = 2
+
+
+def _touch_history(model: mujoco.MjModel, data: mujoco.MjData, count: int) -> tuple[Array, Array]:
+    """Sample times (substeps,) and how many contacts were found (count, substeps), as views."""
+    first = model.sensor(f"touch/{ARENA}").id
+    substeps, start = int(model.sensor_history[first][0]), int(model.sensor_historyadr[first])
+    size = _HEADER + 2 * substeps
+    blocks = data.history[start : start + count * size].reshape(count, size)
+    return blocks[0, _HEADER : _HEADER + substeps], blocks[:, _HEADER + substeps :]
+
+
+def _force_history(model: mujoco.MjModel, data: mujoco.MjData, sensor: str) -> Array:
+    """The net force (substeps, 3) in the world, as a view."""
+    index = model.sensor(sensor).id
+    substeps = int(model.sensor_history[index][0])
+    start = int(model.sensor_historyadr[index]) + _HEADER + substeps
+    forces: Array = data.history[start : start + 3 * substeps].reshape(substeps, 3)
+    return forces
 
 
 def _owners(model: mujoco.MjModel, scene: Scene, robot: Robot) -> list[_Owner]:

@@ -92,6 +92,8 @@ class Renderer:
         if camera not in self._cameras:
             raise UnknownName(unknown("camera", camera, self._cameras))
         self._camera.fixedcamid = self._cameras[camera]
+        # Cameras and lights on the robot move with it.
+        mujoco.mj_camlight(model, data)
         mujoco.mjv_updateScene(
             model, data, self._options, self._perturb, self._camera, mujoco.mjtCatBit.mjCAT_ALL, self._scene
         )

@@ -35,11 +35,13 @@ class Command:
 class Simulation:
     """A model belongs to one episode: effects may change it."""
 
-    def __init__(self, scene: Scene, robot: Robot, start_joints: Array) -> None:
+    def __init__(self, scene: Scene, robot: Robot, start_joints: Array, *, substeps: int = 25) -> None:
         self.scene, self.robot = scene, robot
-        self.model = build(scene, robot)
+        self.model = build(scene, robot, substeps)
         self.data = mujoco.MjData(self.model)
         self.log = Log()
+        # MuJoCo's own arrays, which stay where they are.
+        self._qpos, self._ctrl, self._act = self.data.qpos, self.data.ctrl, self.data.act
         joints = [joint for arm in robot.arms for joint in arm.joints]
         self._joint_qpos = _index([self.model.joint(name).qposadr[0] for name in joints])
         self._joint_dofs = _index([self.model.joint(name).dofadr[0] for name in joints])
@@ -67,7 +69,7 @@ class Simulation:
         }
         self._start(start_joints)
         # Contacts of the settling time are nobody's doing.
-        self.contacts = Contacts(self.model, self.data, scene, robot, self.log)
+        self.contacts = Contacts(self.model, self.data, scene, robot, self.log, self.gripper_openings)
 
     def _start(self, start_joints: Array) -> None:
         self.command = Command(
@@ -79,36 +81,31 @@ class Simulation:
         self.data.act[self._joint_act] = self.command.joints
         self.data.ctrl[self._gripper_ctrl] = self._travel_m
         mujoco.mj_step(self.model, self.data, nstep=round(SETTLE_S / PHYSICS_STEP_S))
-        self.data.time = 0.0
+        self._start_s = self.data.time
         self.step_count = 0
         self.refresh()
 
     @property
     def time_s(self) -> float:
-        return float(self.data.time)
+        """Since the episode began, settling not counted."""
+        return float(self.data.time - self._start_s)
 
     def step(self, command: Command, substeps: int) -> None:
         """Move the joint targets linearly to the command over this many physics steps."""
-        data, contacts = self.data, self.contacts
-        before = self.command.joints
-        velocity = (command.joints - before) / (substeps * PHYSICS_STEP_S)
-        data.ctrl[self._joint_ctrl] = velocity
-        data.act[self._joint_act] = before + self._lead_s * velocity
-        data.ctrl[self._gripper_ctrl] = command.openings * self._travel_m
-        # Told to open: further than the fingers are now, for a hand needs more than one short step to let go.
-        closing = tuple(
-            told <= now for told, now in zip(command.openings.tolist(), self.gripper_openings(), strict=True)
-        )
+        before, seconds = self.command.joints, substeps * PHYSICS_STEP_S
+        velocity = (command.joints - before) / seconds
+        self._ctrl[self._joint_ctrl] = velocity
+        self._act[self._joint_act] = before + self._lead_s * velocity
+        self._ctrl[self._gripper_ctrl] = command.openings * self._travel_m
         self.command = command
-        contacts.step(substeps)
+        self.contacts.step(substeps)
         self.step_count += 1
         self.refresh()
-        contacts.end_step(self.step_count, data.time, closing)
+        self.contacts.end_step(self.step_count, self.time_s, command.openings.tolist())
 
     def refresh(self) -> None:
-        """Bring body, site, camera and light poses up to the state: mj_step leaves them one substep behind."""
+        """Bring body and site poses up to the state: mj_step leaves them one substep behind."""
         mujoco.mj_kinematics(self.model, self.data)
-        mujoco.mj_camlight(self.model, self.data)
         self._tool_poses.clear()
 
     # What the robot feels.
@@ -124,9 +121,9 @@ class Simulation:
 
     def gripper_openings(self) -> list[float]:
         """Measured, 0 (closed) … 1 (open), one per arm."""
-        qpos = self.data.qpos
+        qpos = self._qpos
         return [
-            float(qpos[left] + qpos[right]) * scale
+            (qpos.item(left) + qpos.item(right)) * scale
             for (left, right), scale in zip(self._finger_qpos, self._opening_per_m, strict=True)
         ]
 
@@ -135,7 +132,9 @@ class Simulation:
         if pose is None:
             site = self._tools[arm]
             mujoco.mju_mat2Quat(self._quaternion, site.xmat)
-            pose = self._tool_poses[arm] = Pose.of(site.xpos.tolist(), self._quaternion.tolist())
+            x, y, z = site.xpos.tolist()
+            qw, qx, qy, qz = self._quaternion.tolist()
+            pose = self._tool_poses[arm] = Pose((x, y, z), (qw, qx, qy, qz))
         return pose
 
     # What an effect may do. Each leaves the poses fresh.
