@@ -1,11 +1,11 @@
 # The two commands to know: make demo, make test. `make` lists the rest.
 BIN := .venv/bin
 STAMP := .venv/.stamp
-SOURCES := $(wildcard src tests benchmarks examples)
+SOURCES := src tests benchmarks examples scripts
 
 export PYTHON
 
-.PHONY: help setup demo test check format bench lock clean
+.PHONY: help setup demo test check format bench pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -42,6 +42,9 @@ format: setup  ## sort imports, format
 
 bench: setup  ## measure speed against a bare loop and robosuite
 	@$(BIN)/python benchmarks/speed.py
+
+pictures: setup  ## draw the pictures of the docs
+	@$(BIN)/python scripts/pictures.py
 
 lock: setup  ## bring requirements.lock up to date with pyproject.toml
 	@$(BIN)/uv pip compile pyproject.toml --extra dev --universal --generate-hashes --quiet \

@@ -69,9 +69,9 @@ def _cameras(words: str, environment: Environment) -> tuple[str, ...]:
     return (*(camera.name for camera in environment.simulation.scene.cameras), *environment.robot.cameras)
 
 
-def tile(images: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
-    """Side by side, in rows of three."""
-    columns = min(3, len(images))
+def tile(images: list[NDArray[np.uint8]], columns: int = 3) -> NDArray[np.uint8]:
+    """Side by side, in rows."""
+    columns = min(columns, len(images))
     rows = math.ceil(len(images) / columns)
     blank = np.full_like(images[0], 255)
     padded = [*images, *[blank] * (rows * columns - len(images))]

@@ -1,0 +1,34 @@
+"""A policy of your own: robodx run control/push_cube --policy nudge --plugin examples/my_policy.py"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robodx import CameraRequest, Observation, PolicySpec, policy
+from robodx.policies.base import ActionChunk, EpisodeStart
+
+
+@policy("nudge")
+class Nudge:
+    """Lowers the hand and sweeps it forward, whatever it sees."""
+
+    spec = PolicySpec(
+        action_space="ee_delta", cameras=(CameraRequest("front"),), state=("ee_pose",), uses_language=False
+    )
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> None:
+        """Called before an episode's first observation; keep state by `start.episode_id`."""
+
+    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
+        return [self._sweep(observation) for observation in observations]
+
+    def finish(self, ids: Sequence[str]) -> None:
+        """Called when episodes have ended; forget their state."""
+
+    def _sweep(self, observation: Observation) -> ActionChunk:
+        assert observation.images["front"].shape == (128, 128, 3)
+        height_m = float(observation.state["ee_pose"][2])
+        down, ahead = (-0.02, 0.0) if height_m > 0.03 else (0.0, 0.01)
+        return np.array([[ahead, 0, down, 0, 0, 0, 0]] * 5, dtype=np.float32)  # (chunk, action_dim)

@@ -1,0 +1,43 @@
+"""The examples and the README's commands do what they say."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from robodx.analysis.episodes import load
+
+ROOT = Path(__file__).parent.parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+ROBODX = (sys.executable, "-c", "from robodx.cli import main; main()")
+
+
+def run(command: str, cwd: Path) -> None:
+    words = shlex.split(command)
+    assert words.pop(0) == "robodx"
+    words = [str(ROOT / word) if word.startswith("examples/") else word for word in words]
+    result = subprocess.run([*ROBODX, *words], cwd=cwd, text=True, capture_output=True, timeout=240)
+    assert result.returncode == 0, f"{command}\n{result.stdout}{result.stderr}"
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_the_command_in_an_examples_first_line_works(example: Path, tmp_path: Path) -> None:
+    match = re.search(r'"""[^:]*: (robodx .*)"""', example.read_text())
+    assert match is not None
+    run(f"{match[1]} --seeds 2 --out run", tmp_path)
+    table = load(tmp_path / "run")
+    assert "error" not in table["outcome"].to_list()
+    if example.stem == "my_task":
+        assert table["success"].all(), "the expert solves a task it has never seen"
+
+
+def test_the_readmes_commands_work_as_they_stand(tmp_path: Path) -> None:
+    commands = re.findall(r"^robodx [^#\n]+", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
+    assert len(commands) >= 8
+    for command in commands:
+        run(command.strip(), tmp_path)
