@@ -1,4 +1,4 @@
-"""A perturbation of your own: robodx run control --policy expert --perturb shaky=strong --plugin examples/my_perturbation.py"""
+"""Your own perturbation: robodx run primitive --policy expert --perturb shaky=weak --plugin examples/my_perturbation.py"""
 
 from __future__ import annotations
 
