@@ -1,4 +1,4 @@
-"""Your own perturbation: robodx run primitive --policy expert --perturb shaky=weak --plugin examples/my_perturbation.py"""
+"""Shaky joints: robodx run primitive --policy expert --perturb shaky=weak --plugin examples/my_perturbation.py"""
 
 from __future__ import annotations
 

@@ -99,6 +99,21 @@ def test_an_exception_in_the_policy_ends_that_trial_only() -> None:
     assert all("the server went away" in (episode.error or "") for episode in episodes)
 
 
+@pytest.mark.parametrize("method", ["reset", "act", "finish"])
+@pytest.mark.parametrize("thrown", [ValueError("boom"), SystemExit(3)])
+def test_whatever_a_policy_throws_costs_only_that_trial(method: str, thrown: BaseException) -> None:
+    policy = Scripted(lambda step: np.repeat(HOLD, 400, axis=0))
+    works = getattr(policy, method)
+
+    def fails_once(arguments: Sequence[object]) -> object:
+        setattr(policy, method, works)
+        raise thrown
+
+    setattr(policy, method, fails_once)
+    outcomes = [episode.outcome for episode, _ in rollout([trial(seed=0), trial(seed=1)], policy)]
+    assert outcomes == ["error", "timeout"]
+
+
 def test_too_few_chunks_are_an_error() -> None:
     policy = Scripted(lambda step: HOLD)
     policy.act = lambda observations: []  # type: ignore[method-assign]

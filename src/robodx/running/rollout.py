@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodx.policies.base import Policy
+from robodx.policies.base import Observation, Policy
 from robodx.running.environment import Environment
 from robodx.running.episode import Episode, Happening, Outcome, Trajectory
 from robodx.running.trial import Trial
@@ -26,12 +26,17 @@ class Finished(NamedTuple):
     trajectory: Trajectory | None
 
 
-@dataclass
+# What a policy or a simulation may throw without ending the run; Ctrl-C is not among it.
+FAILURES = (Exception, SystemExit)
+
+
+@dataclass(eq=False)
 class _Live:
     """An episode under way."""
 
     environment: Environment
     started_s: float
+    error: str | None = None
 
 
 def rollout(
@@ -49,50 +54,68 @@ def rollout(
             try:
                 environment = Environment(trial, policy.spec, preset=preset)
                 policy.reset([environment.start()])
-            except Exception:
+            except FAILURES:
                 yield Finished(lost(trial, traceback.format_exc(), attempt, time.perf_counter() - started_s), None)
             else:
                 live.append(_Live(environment, started_s))
-        yield from _tick(live, policy, attempt)
+        _ask(live, policy)
+        for one in live:
+            _step(one)
+        ended = [one for one in live if one.error is not None or one.environment.is_done]
+        live = [one for one in live if one not in ended]
+        for one in ended:
+            yield _end(one, policy, attempt)
 
 
-def _tick(live: list[_Live], policy: Policy, attempt: int) -> Iterator[Finished]:
-    """One control step of every live episode; those that ended leave the list."""
-    errors: dict[str, str] = {}
-    asking = [one for one in live if one.environment.needs_chunk]
-    if asking:
-        try:
-            observations = [one.environment.observe() for one in asking]
-            asked_s = time.perf_counter()
-            chunks = policy.act(observations)
-            inference_s = time.perf_counter() - asked_s
-            if len(chunks) != len(asking):
-                raise RuntimeError(f"asked for {len(asking)} chunks, the policy returned {len(chunks)}")
-        except Exception:
-            errors = {one.environment.trial.id: traceback.format_exc() for one in asking}
-        else:
-            for one, chunk in zip(asking, chunks, strict=True):
-                try:
-                    one.environment.accept(chunk, inference_s)
-                except Exception:
-                    errors[one.environment.trial.id] = traceback.format_exc()
-    for one in list(live):
-        environment = one.environment
-        error = errors.get(environment.trial.id)
-        if error is None and not environment.is_done:
+def _ask(live: list[_Live], policy: Policy) -> None:
+    """Get a chunk for every episode that needs one, in one call."""
+    asking: list[_Live] = []
+    observations: list[Observation] = []
+    for one in live:
+        if one.environment.needs_chunk:
             try:
-                environment.step()
-            except Exception:
-                error = traceback.format_exc()
-        if error is not None or environment.is_done:
-            live.remove(one)
-            policy.finish([environment.trial.id])
-            environment.close()
-            wall_s = time.perf_counter() - one.started_s
-            if error is None:
-                yield _finished(environment, attempt, wall_s)
-            else:
-                yield Finished(lost(environment.trial, error, attempt, wall_s), None)
+                observations.append(one.environment.observe())
+                asking.append(one)
+            except FAILURES:
+                one.error = traceback.format_exc()
+    if not asking:
+        return
+    asked_s = time.perf_counter()
+    try:
+        chunks = policy.act(observations)
+        if len(chunks) != len(asking):
+            raise RuntimeError(f"asked for {len(asking)} chunks, the policy returned {len(chunks)}")
+    except FAILURES:
+        for one in asking:
+            one.error = traceback.format_exc()
+        return
+    inference_s = time.perf_counter() - asked_s
+    for one, chunk in zip(asking, chunks, strict=True):
+        try:
+            one.environment.accept(chunk, inference_s)
+        except FAILURES:
+            one.error = traceback.format_exc()
+
+
+def _step(one: _Live) -> None:
+    if one.error is None and not one.environment.is_done:
+        try:
+            one.environment.step()
+        except FAILURES:
+            one.error = traceback.format_exc()
+
+
+def _end(one: _Live, policy: Policy, attempt: int) -> Finished:
+    environment = one.environment
+    environment.close()
+    try:
+        policy.finish([environment.trial.id])
+    except FAILURES:
+        one.error = one.error or traceback.format_exc()
+    wall_s = time.perf_counter() - one.started_s
+    if one.error is None:
+        return _finished(environment, attempt, wall_s)
+    return Finished(lost(environment.trial, one.error, attempt, wall_s), None)
 
 
 def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished:
