@@ -27,9 +27,9 @@ BESIDE_GAP_M = 0.002
 # Fingers open this share in a bin: clear of the thing, and short of the walls.
 OPENING_IN_BIN = 0.65
 PUSH_NEAR_M = 0.02
+# How near its grasp a held thing may come to what it is inserted into.
+FINGERS_M = 0.025
 TRIES = 4
-
-Resolver = Callable[[Reference], str]
 
 
 @dataclass
@@ -232,15 +232,10 @@ def insert_into(scenery: Scenery, clause: Clause) -> Steps:
 
 
 def insertion_depth(world: World, name: str, other: str) -> float:
-    """Nearly through the block, and never so far that the hand would meet it."""
+    """Nearly through the block, and never so far that the fingers would meet it."""
     thing = world.thing(name)
-    grasp = dict(thing.frames)["grasp"].position[0]
-    room = thing.frame("tip").position[0] - grasp - HAND_HALF_DEPTH_M
-    return min(0.9 * 2 * world.thing(other).half_extents[0], max(room, thing.frame("tip").position[0] - grasp - 0.025))
-
-
-# Half the hand's extent across the closing axis.
-HAND_HALF_DEPTH_M = 0.034
+    beyond_fingers = thing.frame("tip").position[0] - thing.frame("grasp").position[0] - FINGERS_M
+    return min(0.9 * 2 * world.thing(other).half_extents[0], beyond_fingers)
 
 
 @plan("press")

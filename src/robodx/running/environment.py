@@ -204,8 +204,7 @@ class Environment:
         step = self.simulation.step_count
         self.told.append(Told(step, instruction.text))
         if step:
-            # What was planned for the old words is not what the policy would do now.
-            self._pending.clear()
+            # A chunk under way goes on: the policy reads the new words when it is asked next, as it would on a robot.
             self.world.log.add(LogEntry(step, self.simulation.time_s, "instruction", instruction.text))
 
     def _note_limits(self, limits: tuple[str, ...]) -> None:

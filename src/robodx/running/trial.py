@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
 
 from robodx.streams import Streams
 
@@ -45,14 +43,6 @@ class Trial:
     @property
     def policy_seed(self) -> int:
         return int(self.streams.rng("policy", self.repeat).integers(2**31))
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Trial:
-        applied = tuple((name, float(severity)) for name, severity in values["perturbations"])
-        return cls(**{**values, "perturbations": applied})
 
 
 def _digest(content: object) -> str:

@@ -46,9 +46,9 @@ class Condition:
         return Latched(self)
 
 
-def closeness(distance_m: float, tolerance_m: float) -> float:
-    """1 within the tolerance, then falling in a straight line to 0."""
-    return min(1.0, max(0.0, 1.0 - (distance_m - tolerance_m) / PROGRESS_SCALE_M))
+def closeness(excess_m: float) -> float:
+    """1 where nothing is missed, then falling in a straight line to 0."""
+    return min(1.0, max(0.0, 1.0 - excess_m / PROGRESS_SCALE_M))
 
 
 def _flat(condition: Condition, kind: type[All] | type[Any]) -> tuple[Condition, ...]:

@@ -149,4 +149,4 @@ class Lit(Condition):
 
 def _approach(world: World, thing: str) -> float:
     """Credit for bringing a hand near: at most half, for the other half is the touch itself."""
-    return 0.5 * closeness(math.dist(world.tool().position, world.position(thing)), 0.0)
+    return 0.5 * closeness(math.dist(world.tool().position, world.position(thing)))
