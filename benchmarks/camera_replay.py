@@ -14,4 +14,6 @@ CAMERAS = ("front", "wrist")
 class CameraReplay(ReplayPolicy):
     """`replay:RUN` with the cost of pictures."""
 
-    spec = replace(ReplayPolicy.spec, cameras=tuple(CameraRequest(name) for name in CAMERAS))
+    def __init__(self, run: str) -> None:
+        super().__init__(run)
+        self.spec = replace(self.spec, cameras=tuple(CameraRequest(name) for name in CAMERAS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -168,12 +169,15 @@ def run(
     _load(plugin)
     from robodx.running.run import Request, film
     from robodx.running.run import run as execute_run
+    from robodx.sim import gl
 
     request = Request(
         tuple(selectors), policy, seeds, repeats, robot, _perturbations(perturb), preset, batch,
         tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in plugin),
     )  # fmt: skip
     folder = out or Path("runs") / _default_name(selectors, policy)
+    if video:
+        gl.context()
     try:
         with _progress_bar() as progress:
             execute_run(request, folder, workers=workers, shuffle=shuffle, progress=progress)
@@ -351,8 +355,10 @@ def _print_json(content: object) -> None:
 def main() -> None:
     """The `robodx` command: mistakes of the user's are told in a line, ours keep their traceback."""
     pin()
+    # A polite kill is a Ctrl-C: what is finished is kept, and workers are stopped.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
-    except UserError as error:
+    except (UserError, OSError) as error:
         print(f"robodx: {error}", file=sys.stderr)
         sys.exit(2)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
 import pkgutil
 import sys
+import traceback
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -89,16 +91,39 @@ def discover(folder: str) -> None:
 
 def load_plugin(plugin: str) -> None:
     """Import a user's own file or module, whose decorators register what it holds."""
+    try:
+        if plugin.endswith(".py"):
+            _import_file(Path(plugin).resolve())
+        else:
+            importlib.import_module(plugin)
+    except UserError:
+        raise
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{where.filename}:{where.lineno}"
+        raise UserError(f"The plugin {plugin} cannot be imported: {type(error).__name__}: {error} ({place})") from error
+
+
+def fingerprint(plugin: str) -> str | None:
+    """Changes with a plugin file's content; of a module only its name is known."""
     if not plugin.endswith(".py"):
-        importlib.import_module(plugin)
-        return
-    path = Path(plugin).resolve()
-    name = f"robodx_plugin_{path.stem}"
+        return None
+    return hashlib.blake2b(Path(plugin).read_bytes(), digest_size=8).hexdigest()
+
+
+def _import_file(path: Path) -> None:
+    if not path.is_file():
+        raise UserError(f"There is no plugin file {path}.")
+    # Two files may share a name: the module is named by the whole path.
+    name = f"robodx_plugin_{hashlib.blake2b(str(path).encode(), digest_size=6).hexdigest()}_{path.stem}"
     if name in sys.modules:
         return
     spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise UserError(f"There is no plugin file {path}.")
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise

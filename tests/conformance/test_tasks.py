@@ -86,6 +86,7 @@ def test_guessing_scores_the_declared_chance(task: str) -> None:
     estimate = wilson(successes, SEEDS, confidence=0.99)
     assert estimate.low is not None and estimate.high is not None
     assert estimate.low <= TASKS[task].chance <= estimate.high, f"{successes} of {SEEDS}"
+    assert successes > 0, "a guess is right now and then"
 
 
 @pytest.mark.parametrize("task", ALL_TASKS)

@@ -63,6 +63,12 @@ def test_trials_that_moved_alike_are_one_observation() -> None:
     assert (success_rate(episodes).value, success_rate(episodes).n) == (0.5, 2)
 
 
+def test_trials_that_were_told_otherwise_are_observations_of_their_own() -> None:
+    told = [{"instructions": [{"step": 0, "text": f"Pick up cube {seed}."}]} for seed in range(12)]
+    episodes = table(*({**row(seed, "success" if seed < 5 else "timeout", "same"), **told[seed]} for seed in range(12)))
+    assert (success_rate(episodes).value, success_rate(episodes).n) == (5 / 12, 12)
+
+
 def test_a_summary_has_a_row_for_each_arm() -> None:
     stressed = {**row(0, "timeout"), "perturbations": [{"name": "noise", "severity": 10.0}]}
     rows = summarise(table(row(0, "success"), row(1, "failure"), stressed))

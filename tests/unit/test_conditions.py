@@ -208,3 +208,11 @@ def test_progress_of_both_is_the_mean_and_of_either_the_best(scene: Scene) -> No
     assert (RED_LEFT & GREEN_LEFT).progress(world) == pytest.approx((1.0 + low) / 2)
     assert (RED_LEFT | GREEN_LEFT).progress(world) == 1.0
     assert (~GREEN_LEFT).progress(world) == 1.0 and (~RED_LEFT).progress(world) == 0.0
+
+
+def test_held_for_does_not_count_time_in_which_nobody_asked(scene: Scene) -> None:
+    held = HeldFor(Left(), 0.2)
+    assert not held.holds(scene.step(red_is_left=True))
+    for _ in range(10):
+        scene.step()
+    assert not held.holds(scene.world), "as in a stage that was not the current one"

@@ -18,6 +18,7 @@ from robodx.robots.control import (
     Resolved,
     action_width,
     as_joint_action,
+    read_chunk,
 )
 from robodx.robots.panda import PANDA
 from robodx.running.environment import Environment, FirstReplyInvalid
@@ -153,5 +154,6 @@ def test_bad_reply_after_a_good_one_ends_the_episode_with_its_numbers(bad: NDArr
 
 
 def test_zero_quaternion_is_refused_with_its_numbers() -> None:
-    with pytest.raises(InvalidAction, match=r"length 0 .*\[0\.0, 0\.0, 0\.0, 0\.0\]"):
-        resolve("ee_pose", action(0.3, 0, 0.5, 0, 0, 0, 0, 1))
+    chunk = np.stack([action(0.3, 0, 0.5, 1, 0, 0, 0, 1), action(0.3, 0, 0.5, 0, 0, 0, 0, 1)])
+    with pytest.raises(InvalidAction, match=r"without direction: \[0\.3 0\.  0\.5 0\.  0\.  0\.  0\.  1\. \]"):
+        read_chunk(chunk, "ee_pose", PANDA, 8)

@@ -29,7 +29,7 @@ from robodx.scoring.relations import (
     Tilted,
 )
 from robodx.sim.geometry import Pose, about
-from robodx.sim.objects import bin_, cube, cylinder, hole_block, peg, sphere
+from robodx.sim.objects import bin_, cube, cylinder, goal_disc, hole_block, peg, sphere
 from robodx.sim.simulation import Simulation
 from robodx.sim.world import World
 
@@ -171,3 +171,54 @@ def test_unknown_name_in_a_condition_suggests_the_nearest(bench: Bench) -> None:
         On("red cub", "green cube").holds(bench.world)
     with pytest.raises(UnknownName, match=r'No object "gren cube"'):
         On("red cube", "gren cube").progress(bench.world)
+
+
+@pytest.mark.parametrize(
+    ("condition", "position"),
+    [
+        # 99 mm along the normal of a wall that stands 50 mm from the centre, inside the box around the turned bin.
+        (In("red cube", "blue bin"), (0.05 + 0.07, 0.07, 0.02)),
+        (Beside("red cube", "blue bin"), (0.05, 0.0, 0.024)),
+        (Beside("red cube", "green disc"), (-0.2, 0.05, 0.02)),
+        # Turned cubes whose faces are 17 mm apart, but whose boxes along the table's axes overlap.
+        (On("red cube", "green cube"), (-0.1 + 0.04, 0.04, 0.06)),
+    ],
+)
+def test_turned_things_are_judged_as_they_are_turned(
+    condition: Condition, position: tuple[float, float, float], simulate: Callable[..., Simulation]
+) -> None:
+    turned = about("z", math.pi / 4)
+    simulation = simulate(
+        cube("red").at(-0.3, 0.3),
+        cube("green").at(-0.1, 0.0, yaw_rad=math.pi / 4),
+        bin_("blue").at(0.05, 0.0, yaw_rad=math.pi / 4),
+        goal_disc("green").at(-0.2, 0.05),
+    )
+    simulation.set_pose("red cube", Pose(position, turned))
+    world = World(simulation)
+    assert not condition.holds(world) and condition.progress(world) < 1
+
+
+def test_turned_things_can_be_on_in_and_beside_each_other(simulate: Callable[..., Simulation]) -> None:
+    turned, diagonal = about("z", math.pi / 4), 0.041 / math.sqrt(2)
+    simulation = simulate(
+        cube("red").at(-0.3, 0.3),
+        cube("green").at(-0.1, 0.0, yaw_rad=math.pi / 4),
+        bin_("blue").at(0.05, 0.0, yaw_rad=math.pi / 4),
+    )
+    world = World(simulation)
+    for condition, position in (
+        (In("red cube", "blue bin"), (0.05 + 0.02, 0.02, 0.024)),
+        (On("red cube", "green cube"), (-0.1 + 0.02, 0.0, 0.06)),
+        (Beside("red cube", "green cube"), (-0.1 + diagonal, diagonal, 0.02)),
+    ):
+        simulation.set_pose("red cube", Pose(position, turned))
+        assert condition.holds(world), condition
+
+
+def test_a_square_peg_fits_whichever_way_it_is_rolled(bench: Bench) -> None:
+    hole = bench.world.frame("grey box with a hole", "hole")
+    tip = bench.world.thing("orange peg").frame("tip")
+    for roll in (0.0, math.pi / 2):
+        deep = hole @ Pose((0.03, 0, 0), about("x", roll)) @ tip.inverse()
+        assert Inserted("orange peg", "grey box with a hole", 0.025).holds(bench.put({"orange peg": deep}))

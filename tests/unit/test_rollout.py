@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from robodx.language.meaning import pick
+from robodx.errors import UserError
+from robodx.language.meaning import pick, put
 from robodx.language.phrasing import say
 from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
+from robodx.registry import UnknownName
 from robodx.running.environment import Environment, Unfit
 from robodx.running.rollout import rollout
 from robodx.running.trial import Trial
-from robodx.scoring.contact import Grasped
-from robodx.scoring.events import NewInstruction, at
+from robodx.scoring.contact import Grasped, Released
+from robodx.scoring.events import Appear, Event, Move, NewInstruction, SwapColours, at
+from robodx.scoring.relations import Lifted, Near, On
+from robodx.sim.geometry import Pose
 from robodx.sim.objects import cube
-from robodx.sim.scene import tabletop
+from robodx.sim.scene import Region, tabletop
 from robodx.streams import Streams
 from robodx.tasks.base import TASKS, Situation, Task
 
@@ -87,6 +92,8 @@ def test_a_quaternion_without_direction_is_an_invalid_action() -> None:
     nowhere = np.array([[0.4, 0, 0.4, 0, 0, 0, 0, 1]], dtype=np.float32)
     ((episode, _),) = rollout([trial()], Scripted(lambda s: nowhere if s == 3 else pose, action_space="ee_pose"))
     assert (episode.outcome, episode.failure_kind, episode.steps) == ("failure", "invalid_action", 3)
+    ((first, _),) = rollout([trial()], Scripted(lambda s: nowhere, action_space="ee_pose"))
+    assert first.outcome == "error"
 
 
 def test_an_exception_in_the_policy_ends_that_trial_only() -> None:
@@ -112,6 +119,32 @@ def test_whatever_a_policy_throws_costs_only_that_trial(method: str, thrown: Bas
     setattr(policy, method, fails_once)
     outcomes = [episode.outcome for episode, _ in rollout([trial(seed=0), trial(seed=1)], policy)]
     assert outcomes == ["error", "timeout"]
+
+
+def test_a_policy_that_fails_on_one_observation_costs_the_batch_only_that_episode() -> None:
+    bad = trial(seed=1).id
+
+    class Picky(Scripted):
+        def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
+            if any(observation.episode_id == bad for observation in observations):
+                raise ValueError("not this one")
+            return super().act(observations)
+
+    trials = [trial(seed=seed) for seed in range(3)]
+    outcomes = {
+        episode.seed: episode.outcome
+        for episode, _ in rollout(trials, Picky(lambda step: np.repeat(HOLD, 400, axis=0)), batch=3)
+    }
+    assert outcomes == {0: "timeout", 1: "error", 2: "timeout"}
+
+
+def test_a_policy_may_write_every_reply_into_the_same_memory() -> None:
+    environment = Environment(trial(), PolicySpec())
+    chunk = np.zeros((2, 7), dtype=np.float32)
+    environment.accept(chunk, 0.0)
+    chunk[:] = 0.05
+    environment.step()
+    assert not environment.trajectory().actions.any()
 
 
 def test_too_few_chunks_are_an_error() -> None:
@@ -165,6 +198,83 @@ def test_a_new_instruction_reaches_the_policy_and_the_record(monkeypatch: pytest
     assert episode.success, "the expert follows the words it was last given"
     assert [told.text for told in episode.instructions] == ["Pick up the red cube.", "Pick up the blue cube."]
     assert episode.instructions[1].step == 10
+
+
+def small_task(monkeypatch: pytest.MonkeyPatch, situation: Situation) -> Trial:
+    task = Task("test/small", lambda streams: situation, "test", None, (), (), 10.0, 1.0, 1, None, "")
+    monkeypatch.setitem(TASKS._entries, task.id, task)
+    return Trial(task.id, 1, "expert", 0)
+
+
+CUBES = (cube("red").at(-0.1, 0.1), cube("blue").at(-0.1, -0.1))
+
+
+def test_the_expert_means_what_looks_like_it_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    swap = at(0.5, SwapColours("red cube", "blue cube"))
+    situation = Situation(tabletop(*CUBES), say(pick("red cube")), (Grasped("blue cube"),), events=(swap,))
+    ((episode, _),) = rollout([small_task(monkeypatch, situation)], make_policy("expert"))
+    assert episode.success
+
+
+def test_the_expert_waits_for_what_is_not_there_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = tabletop(CUBES[1], cube("red").parked())
+    appear = at(1.0, Appear("red cube", Pose((-0.1, 0.1, 0.02))))
+    situation = Situation(scene, say(pick("red cube")), (Grasped("red cube"),), events=(appear,))
+    ((episode, _),) = rollout([small_task(monkeypatch, situation)], make_policy("expert"))
+    assert episode.success
+
+
+def test_the_expert_does_not_do_what_is_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    forbidden = say(replace(pick("red cube"), is_negated=True))
+    situation = Situation(tabletop(*CUBES), forbidden, (Grasped("red cube"),))
+    ((episode, _),) = rollout([small_task(monkeypatch, situation)], make_policy("expert"))
+    assert (episode.outcome, episode.first_touched) == ("timeout", None)
+
+
+def test_the_expert_takes_again_what_it_lost_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    stolen = Event(Lifted("red cube", 0.12) & Near("red cube", "blue cube", 0.24), Move("red cube", (0.0, 0.1, -0.12)))
+    situation = Situation(
+        tabletop(*CUBES),
+        say(put("red cube", "on", "blue cube")),
+        (Released("red cube") & On("red cube", "blue cube"),),
+        events=(stolen,),
+    )
+    ((episode, _),) = rollout([small_task(monkeypatch, situation)], make_policy("expert"))
+    assert [event.kind for event in episode.events].count("event") == 1
+    assert episode.success and episode.limit_steps == 0
+
+
+def test_another_version_of_a_task_is_not_run() -> None:
+    with pytest.raises(Unfit, match="at version 1, but the trial is of 99"):
+        Environment(Trial("primitive/pick_cube", 99, "still", 0), PolicySpec())
+
+
+def test_a_trial_refuses_what_it_cannot_mean() -> None:
+    with pytest.raises(UnknownName, match='No clock "banana"'):
+        Trial("primitive/pick_cube", 1, "still", 0, clock="banana")
+    with pytest.raises(UserError, match="applied twice"):
+        Trial("primitive/pick_cube", 1, "still", 0, perturbations=(("frame_drop", 0.1), ("frame_drop", 0.2)))
+    one, other = (Trial("primitive/pick_cube", 1, "still", 0, perturbations=(("a", level),)) for level in (1, 1.0))
+    assert one.id == other.id
+    with pytest.raises(ValueError, match="at least 1 action"):
+        PolicySpec(replan=0)
+    with pytest.raises(ValueError, match="0×128"):
+        CameraRequest("front", height=0)
+
+
+def test_where_things_lie_is_independent_of_what_a_task_draws_from_the_same_stream(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def situate(streams: Streams) -> Situation:
+        drawn.append(streams.rng("layout").uniform(-0.2, 0.0))
+        scene = tabletop(cube("red").within(Region(x=(-0.2, 0.0), y=(0.0, 0.1))))
+        return Situation(scene, say(pick("red cube")), (Grasped("red cube"),))
+
+    drawn: list[float] = []
+    task = Task("test/drawn", situate, "test", None, ("layout",), (), 10.0, 1.0, 1, None, "")
+    monkeypatch.setitem(TASKS._entries, task.id, task)
+    environment = Environment(Trial(task.id, 1, "still", 0), PolicySpec())
+    assert abs(environment.world.position("red cube")[0] - drawn[0]) > 1e-3
 
 
 def test_commands_beyond_the_limits_are_logged_and_stay_finite() -> None:

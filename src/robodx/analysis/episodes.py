@@ -67,7 +67,7 @@ SCHEMA: dict[str, pl.DataType] = {
 }
 
 # What makes two episodes of different runs the same trial, whoever acted.
-KEY = ("task", "task_version", "robot", "seed", "repeat", "perturbations", "clock")
+KEY = ("suite", "task", "task_version", "robot", "seed", "repeat", "perturbations", "clock")
 ORDER = ("suite", "task", "seed", "repeat", "trial_id")
 
 

@@ -53,9 +53,12 @@ def _row(policy: str, task: str, tier: object, arm: str, group: pl.DataFrame) ->
 
 
 def success_rate(episodes: pl.DataFrame) -> Estimate:
-    """Success / (success + failure + timeout); trials that moved alike, bit for bit, are one observation."""
+    """Success / (success + failure + timeout).
+
+    Trials that were told the same and moved alike, bit for bit, are one observation.
+    """
     valid = episodes.filter(pl.col("outcome") != "error")
-    distinct = valid.unique(["task", "trajectory_hash"])
+    distinct = valid.unique(["policy", "task", "perturbations", "instructions", "trajectory_hash"])
     if len(episodes) and (len(episodes) - len(valid)) / len(episodes) > MAX_ERROR_SHARE:
         return Estimate(None, None, None, len(distinct))
     return wilson(int(distinct["success"].sum()), len(distinct))

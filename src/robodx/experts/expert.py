@@ -15,6 +15,7 @@ from robodx.experts.grasps import from_above, grasp_yaw, nearest_turn, yaw_of
 from robodx.experts.skills import Hand, PoseNow, Steps
 from robodx.language.meaning import Attributes, Clause, Meaning, Reference, resolve
 from robodx.registry import Registry
+from robodx.scoring.from_meaning import insertion_depth_m
 from robodx.sim.geometry import Pose, about
 from robodx.sim.world import World
 
@@ -27,9 +28,9 @@ BESIDE_GAP_M = 0.002
 # Fingers open this share in a bin: clear of the thing, and short of the walls.
 OPENING_IN_BIN = 0.65
 PUSH_NEAR_M = 0.02
-# How near its grasp a held thing may come to what it is inserted into.
-FINGERS_M = 0.025
 TRIES = 4
+# Further than this from its goal, a thing was not placed but lost.
+PLACED_M = 0.03
 
 
 @dataclass
@@ -97,6 +98,8 @@ def solve(meaning: Meaning, world: World, hand: Hand, names: Mapping[Reference, 
     """Waypoints that do what is meant, in order, and then stand still."""
     scenery = Scenery(world, hand, names)
     for clause in meaning.clauses:
+        if clause.is_negated:
+            continue
         yield from PLANS[_name(clause.action, clause.place.relation if clause.place else None)](scenery, clause)
     while True:
         yield hand.stay()
@@ -115,8 +118,7 @@ def put(scenery: Scenery, name: str, goal: PoseNow, *, opening: float = 1.0, ove
     for _ in range(TRIES):
         yield from take(scenery, name)
         yield from skills.place(scenery.hand, scenery.pose(name), goal, over_m=over_m, opening=opening)
-        here, there = scenery.world.position(name), goal().position
-        if math.dist(here, there) < 0.03:
+        if math.dist(scenery.world.position(name), goal().position) < PLACED_M:
             return
 
 
@@ -219,7 +221,7 @@ def insert_into(scenery: Scenery, clause: Clause) -> Steps:
     name, (other,) = scenery.target(clause), scenery.others(clause)
     thing = world.thing(name)
     thing_in_tip = thing.frame("tip").inverse()
-    depth = insertion_depth(world, name, other)
+    depth = insertion_depth_m(thing, world.thing(other))
 
     def at(depth_m: float) -> PoseNow:
         return lambda: world.frame(other, "hole") @ Pose((depth_m, 0.0, 0.0)) @ thing_in_tip
@@ -229,13 +231,6 @@ def insert_into(scenery: Scenery, clause: Clause) -> Steps:
         yield from skills.insert(scenery.hand, scenery.pose(name), at(-0.02), at(depth), over_m=OVER_M)
         if world.frame(name, "tip").inverse().apply(world.frame(other, "hole").position)[0] < -0.5 * depth:
             return
-
-
-def insertion_depth(world: World, name: str, other: str) -> float:
-    """Nearly through the block, and never so far that the fingers would meet it."""
-    thing = world.thing(name)
-    beyond_fingers = thing.frame("tip").position[0] - thing.frame("grasp").position[0] - FINGERS_M
-    return min(0.9 * 2 * world.thing(other).half_extents[0], beyond_fingers)
 
 
 @plan("press")

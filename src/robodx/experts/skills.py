@@ -23,6 +23,8 @@ ARRIVED_M = 0.002
 ARRIVED_RAD = 0.02
 SETTLE_STEPS = 10
 APPROACH_M = 0.08
+# A held thing that is this much further from the tool than when it was taken is no longer held.
+LOST_M = 0.03
 GRIP_STEPS = 14
 OPEN_STEPS = 6
 
@@ -64,10 +66,12 @@ class Hand:
         return Waypoint(self.commanded, self.grip)
 
 
-def reach(hand: Hand, goal: PoseNow, *, speed_m_s: float = SPEED_M_S) -> Steps:
-    """Move the tool to a pose that may itself move."""
+def reach(
+    hand: Hand, goal: PoseNow, *, speed_m_s: float = SPEED_M_S, unless: Callable[[], bool] = lambda: False
+) -> Steps:
+    """Move the tool to a pose that may itself move; break off if `unless` comes to hold."""
     waited = 0
-    while waited < SETTLE_STEPS:
+    while waited < SETTLE_STEPS and not unless():
         yield hand.towards(goal(), speed_m_s)
         left = difference(hand.tool, goal())
         if left.distance_m < ARRIVED_M and left.angle_rad < ARRIVED_RAD:
@@ -122,27 +126,41 @@ def retreat(hand: Hand, distance_m: float = APPROACH_M) -> Steps:
     yield from reach(hand, lambda: goal)
 
 
-def carry(hand: Hand, held: PoseNow, goal: PoseNow, *, over_m: float, speed_m_s: float = SPEED_M_S) -> Steps:
-    """Bring a held thing to a pose from above: across at a height of `over_m` more, then down.
+def carry(hand: Hand, held: PoseNow, *goals: tuple[PoseNow, float]) -> Steps:
+    """Bring a held thing to one pose after the other, each at its speed; break off if it is lost on the way.
 
     Where the tool must go follows from how the thing really sits in the hand, measured at each step.
     """
-    yield from reach(hand, lambda: tool_for(hand, held(), goal().shifted(dz=over_m)))
-    yield from reach(hand, lambda: tool_for(hand, held(), goal()), speed_m_s=speed_m_s)
+    start_m = math.dist(hand.tool.position, held().position)
+
+    def is_lost() -> bool:
+        return math.dist(hand.tool.position, held().position) > start_m + LOST_M
+
+    for goal, speed_m_s in goals:
+
+        def tool(goal: PoseNow = goal) -> Pose:
+            return goal() @ held().inverse() @ hand.tool
+
+        yield from reach(hand, tool, speed_m_s=speed_m_s, unless=is_lost)
 
 
 def place(hand: Hand, held: PoseNow, goal: PoseNow, *, over_m: float, opening: float = 1.0) -> Steps:
-    """Carry a held thing to a pose, let go, and back out."""
-    yield from carry(hand, held, goal, over_m=over_m, speed_m_s=2 * CAREFUL_SPEED_M_S)
+    """Carry a held thing to a pose from above, let go, and back out."""
+    yield from carry(hand, held, (lambda: goal().shifted(dz=over_m), SPEED_M_S), (goal, 2 * CAREFUL_SPEED_M_S))
     yield from release(hand, opening)
     yield from retreat(hand)
 
 
 def insert(hand: Hand, held: PoseNow, entry: PoseNow, goal: PoseNow, *, over_m: float) -> Steps:
     """Line a held thing up before a hole, then move it in along a straight line, let go and back out."""
-    yield from carry(hand, held, entry, over_m=over_m, speed_m_s=2 * CAREFUL_SPEED_M_S)
-    yield from reach(hand, lambda: tool_for(hand, held(), entry()), speed_m_s=CAREFUL_SPEED_M_S)
-    yield from reach(hand, lambda: tool_for(hand, held(), goal()), speed_m_s=CAREFUL_SPEED_M_S)
+    yield from carry(
+        hand,
+        held,
+        (lambda: entry().shifted(dz=over_m), SPEED_M_S),
+        (entry, 2 * CAREFUL_SPEED_M_S),
+        (entry, CAREFUL_SPEED_M_S),
+        (goal, CAREFUL_SPEED_M_S),
+    )
     yield from release(hand)
     yield from retreat(hand)
 
@@ -185,8 +203,3 @@ def press(hand: Hand, button: PoseNow, *, depth_m: float) -> Steps:
 def back_off(tool: Pose, distance_m: float) -> Pose:
     """A pose further back along the tool's own axis."""
     return tool @ Pose((0.0, 0.0, -distance_m))
-
-
-def tool_for(hand: Hand, held: Pose, goal: Pose) -> Pose:
-    """Where the tool must be for the held thing to be at its goal."""
-    return goal @ held.inverse() @ hand.tool

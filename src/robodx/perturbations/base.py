@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from robodx.errors import UserError
 from robodx.language.meaning import Instruction
 from robodx.policies.base import Observation
 from robodx.registry import Registry, UnknownName, unknown
@@ -71,9 +73,12 @@ class PerturbationEntry:
         if level in self.levels:
             return self.levels[level]
         try:
-            return float(level)
+            severity = float(level)
         except ValueError:
             raise UnknownName(unknown(f"level of {self.name}", level, self.levels)) from None
+        if not 0 <= severity < math.inf:
+            raise UserError(f"a severity of {self.name} must be a finite number of 0 or more, not {level}")
+        return severity
 
 
 PERTURBATIONS: Registry[PerturbationEntry] = Registry("perturbation", "perturbations")

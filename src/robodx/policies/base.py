@@ -16,6 +16,7 @@ from robodx.registry import Registry, UnknownName, unknown
 if TYPE_CHECKING:
     from robodx.sim.world import World
 
+MAX_PIXELS = 2048
 STATE = ("joint_positions", "joint_velocities", "gripper_opening", "ee_pose", "base_pose")
 ActionChunk = NDArray[np.float32]  # (chunk, action_dim)
 
@@ -29,6 +30,10 @@ class CameraRequest:
     width: int = 128
     depth: bool = False
     segmentation: bool = False
+
+    def __post_init__(self) -> None:
+        if not (0 < self.height <= MAX_PIXELS and 0 < self.width <= MAX_PIXELS):
+            raise ValueError(f"a picture of {self.height}×{self.width}: each side must be 1 to {MAX_PIXELS} pixels")
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,8 @@ class PolicySpec:
     def __post_init__(self) -> None:
         if not 5 <= self.hz <= 60:
             raise ValueError(f"a policy's rate must be 5 to 60 Hz, not {self.hz:g}")
+        if self.replan is not None and self.replan < 1:
+            raise ValueError(f"at least 1 action of a chunk must be executed, not {self.replan}")
         for name in self.state:
             if name not in STATE:
                 raise UnknownName(unknown("part of the state", name, STATE))

@@ -9,7 +9,7 @@ import numpy as np
 
 from robodx.experts import expert
 from robodx.experts.skills import Hand, Waypoint
-from robodx.language.meaning import Meaning, Reference
+from robodx.language.meaning import Meaning, Reference, Unresolved
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
 from robodx.sim.geometry import Pose
 from robodx.sim.world import World
@@ -25,6 +25,7 @@ class _Course:
     hand: Hand
     resolve: Resolve
     meaning: Meaning | None = None
+    names: Mapping[Reference, str] | None = None
     waypoints: Iterator[Waypoint] = field(default_factory=lambda: iter(()))
 
 
@@ -59,12 +60,15 @@ class ExpertPolicy:
             raise RuntimeError("the expert needs privileged observations")
         world, hand = privileged.world, course.hand
         hand.tool, hand.opening = world.tool(), world.openings()[0]
-        if course.meaning != privileged.meaning:
-            course.meaning = privileged.meaning
+        try:
             names = course.resolve(privileged.meaning, world)
+        except Unresolved:
+            # What is meant is not there yet, or not told apart yet.
+            return to_action(world.base, hand.stay())[None]
+        if (course.meaning, course.names) != (privileged.meaning, names):
+            course.meaning, course.names = privileged.meaning, names
             course.waypoints = expert.solve(privileged.meaning, world, hand, names)
-        waypoint = next(course.waypoints)
-        return to_action(world.base, waypoint)[None]
+        return to_action(world.base, next(course.waypoints))[None]
 
 
 def to_action(base_in_world: Pose, waypoint: Waypoint) -> ActionChunk:

@@ -18,10 +18,16 @@ class GuessPolicy(ExpertPolicy):
     """The expert on random candidate objects: what success takes no understanding."""
 
     def resolver(self, start: EpisodeStart) -> Resolve:
+        # One guess for each thing that is meant: it is not made anew at every step.
+        guesses: dict[tuple[tuple[Reference, str], ...], dict[Reference, str]] = {}
         rng = np.random.Generator(np.random.PCG64(start.policy_seed))
 
         def guess(meaning: Meaning, world: World) -> Mapping[Reference, str]:
-            return shuffled(resolve_all(meaning, world), world, rng)
+            meant = resolve_all(meaning, world)
+            key = tuple(meant.items())
+            if key not in guesses:
+                guesses[key] = shuffled(meant, world, rng)
+            return guesses[key]
 
         return guess
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from robodx.analysis.episodes import UnreadableRun, load
+from robodx.analysis.episodes import UnreadableRun, load, read_about
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
 from robodx.running.episode import Trajectory
 
@@ -17,30 +17,38 @@ from robodx.running.episode import Trajectory
 class ReplayPolicy:
     """The joint commands that were executed in a recorded run, in the same situations.
 
-    In `joint` space, whatever space the recorded policy used: a replay without perturbations moves bit for bit alike.
-    When the record ends, the last command holds.
+    In `joint` space and at the recorded rate, whatever space the recorded policy used: a replay without perturbations
+    moves bit for bit alike. When the record ends, the last command holds.
     """
-
-    spec = PolicySpec(action_space="joint", uses_language=False, state=())
 
     def __init__(self, run: str) -> None:
         self._run = Path(run)
         recorded = load(self._run).filter(pl.col("outcome") != "error")
         if recorded.is_empty():
             raise UnreadableRun(f"{run} holds no episode that could be replayed")
-        keys = recorded.select("task", "seed", "repeat", "trial_id").iter_rows()
-        # The first of several arms on the same situation is the unperturbed one.
-        self._trials: dict[tuple[str, int, int], str] = {}
-        for task, seed, repeat, trial_id in keys:
-            self._trials.setdefault((task, seed, repeat), trial_id)
+        hz = float(read_about(self._run)["policy_spec"]["hz"])
+        self.spec = PolicySpec(action_space="joint", uses_language=False, state=(), hz=hz)
+        # Where a situation was run in several arms, the one with the fewest perturbations is played.
+        arms = recorded.sort(pl.col("perturbations").list.len(), "trial_id").unique(
+            ["robot", "task", "seed", "repeat"], keep="first", maintain_order=True
+        )
+        self._trials = {
+            (robot, task, seed, repeat): trial_id
+            for robot, task, seed, repeat, trial_id in arms.select(
+                "robot", "task", "seed", "repeat", "trial_id"
+            ).iter_rows()
+        }
         self._commands: dict[str, ActionChunk] = {}
 
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
         for start in starts:
-            key = (start.task, start.situation_seed, start.repeat)
+            key = (start.robot, start.task, start.situation_seed, start.repeat)
             if key not in self._trials:
-                seeds = sorted(seed for task, seed, _ in self._trials if task == start.task)
-                raise LookupError(f"{self._run} has no {start.task} at seed {key[1]}, repeat {key[2]}; seeds: {seeds}")
+                seeds = sorted({seed for _, task, seed, _ in self._trials if task == start.task})
+                raise LookupError(
+                    f"{self._run} has no {start.task} at seed {start.situation_seed}, repeat {start.repeat}; "
+                    f"seeds: {seeds}"
+                )
             path = self._run / "trajectories" / f"{self._trials[key]}.npz"
             self._commands[start.episode_id] = Trajectory.load(path).commands
 

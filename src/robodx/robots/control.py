@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.robots.kinematics import Kinematics
-from robodx.sim.geometry import Pose, Quaternion, from_rotation_vector, multiply, normalise
+from robodx.sim.geometry import Pose, from_rotation_vector, multiply, normalise
 from robodx.sim.robot import Arm, Robot
 from robodx.sim.simulation import Command
 
@@ -22,6 +22,7 @@ MAX_DELTA_M = 0.05
 MAX_DELTA_RAD = 0.25
 # Sums of float32 steps: a command this close to a bound has not crossed it.
 SLACK = 1e-5
+SHORTEST_QUATERNION = 1e-6
 
 
 class InvalidAction(ValueError):
@@ -49,7 +50,8 @@ def read_chunk(chunk: NDArray[np.float32], space: ActionSpace, robot: Robot, exp
         raise InvalidAction(f"actions of type {array.dtype}, not numbers")
     if array.ndim != 2 or len(array) == 0:
         raise InvalidAction(f"a chunk of shape {array.shape}, not (actions, {expected}) with at least one action")
-    actions = array.astype(np.float32, copy=False)
+    # A copy: a policy may write its next reply into the same memory.
+    actions = array.astype(np.float32)
     if actions.shape[1] != expected:
         raise InvalidAction(
             f"an action of shape {actions.shape[1:]}, but {space} on {robot.name} takes ({expected},): "
@@ -60,6 +62,11 @@ def read_chunk(chunk: NDArray[np.float32], space: ActionSpace, robot: Robot, exp
         row = int(np.flatnonzero(~np.isfinite(actions).all(axis=1))[0])
         bad = np.flatnonzero(~np.isfinite(actions[row])).tolist()
         raise InvalidAction(f"an action that is not finite at index {bad}: {_quote(actions[row])}")
+    if space == "ee_pose":
+        for start in range(3, expected, 8):
+            lengths = np.linalg.norm(actions[:, start : start + 4], axis=1)
+            if (lengths < SHORTEST_QUATERNION).any():
+                raise InvalidAction(f"a quaternion without direction: {_quote(actions[lengths.argmin()])}")
     return actions
 
 
@@ -78,6 +85,16 @@ def as_joint_action(command: Command, robot: Robot) -> NDArray[np.float32]:
     return np.concatenate(parts)
 
 
+def joint_columns(robot: Robot) -> list[int]:
+    """Which numbers of a `joint` action are joints and not grippers."""
+    columns: list[int] = []
+    at = 0
+    for arm in robot.arms:
+        columns += range(at, at + len(arm.joints))
+        at += len(arm.joints) + 1
+    return columns
+
+
 @dataclass
 class Controller:
     """Resolves the actions of one episode. Its state is the last command, which the next one starts from."""
@@ -91,8 +108,8 @@ class Controller:
     def resolve(self, action: NDArray[np.float32], last: Command, period_s: float) -> Resolved:
         """The command for one control step of `period_s`: beyond a limit it saturates, and says which.
 
-        The action must be valid; a quaternion without direction is found out here. Joints are handled as plain
-        floats: for seven numbers numpy's calls cost more than the work.
+        The action is one that `read_chunk` let through. Joints are handled as plain floats: for seven numbers numpy's
+        calls cost more than the work.
         """
         values, held = action.tolist(), last.joints.tolist()
         joints: list[float] = []
@@ -118,7 +135,7 @@ class Controller:
             return [position + period_s * speed for position, speed in zip(before, speeds, strict=True)]
         kinematics = self._kinematics[index]
         if self.space == "ee_pose":
-            goal = Pose.of(part[:3], _unit(part[3:7]))
+            goal = Pose.of(part[:3], normalise(part[3:7]))
         else:
             delta = _clip("step length", part[:3], (-MAX_DELTA_M,) * 3, (MAX_DELTA_M,) * 3, limits)
             turn = _clip("step turn", part[3:6], (-MAX_DELTA_RAD,) * 3, (MAX_DELTA_RAD,) * 3, limits)
@@ -129,13 +146,6 @@ class Controller:
         if not solution.is_reached:
             limits.append("reach")
         return [float(joint) for joint in solution.joints]
-
-
-def _unit(quaternion: Sequence[float]) -> Quaternion:
-    try:
-        return normalise(quaternion)
-    except ValueError as error:
-        raise InvalidAction(str(error)) from error
 
 
 def _saturate(

@@ -46,10 +46,16 @@ class Environment:
     def __init__(self, trial: Trial, spec: PolicySpec, *, preset: str = "fast") -> None:
         self.trial, self.spec, self._preset = trial, spec, preset
         self.task, self.robot = TASKS[trial.task], ROBOTS[trial.robot]
+        if trial.task_version != self.task.version:
+            raise Unfit(f"{trial.task} is at version {self.task.version}, but the trial is of {trial.task_version}")
         streams = Streams.of(trial.seed, self.task.varies)
         situation = self.task.situation(trial.seed)
         self._perturbations = _start_perturbations(trial)
-        scene = place(situation.scene, streams.rng("layout")) if needs_layout(situation.scene) else situation.scene
+        scene = (
+            place(situation.scene, streams.rng("layout", "placement"))
+            if needs_layout(situation.scene)
+            else situation.scene
+        )
         for perturbation in self._perturbations:
             scene = perturbation.scene(scene)
         check_fit(spec, self.robot, scene)
@@ -74,7 +80,11 @@ class Environment:
         self.inference_s: list[float] = []
         self._action_width = action_width(spec.action_space, self.robot)
         self._recorder = Recorder(
-            self.max_steps, self.simulation.model.nq, self._action_width, action_width("joint", self.robot)
+            max_steps=self.max_steps,
+            nq=self.simulation.model.nq,
+            arms=len(self.robot.arms),
+            action_width=self._action_width,
+            command_width=action_width("joint", self.robot),
         )
         base, simulation = self.robot.base_in_world, self.simulation
         self._world_in_base = base.inverse()
@@ -168,11 +178,7 @@ class Environment:
         action = self._pending.popleft()
         step = simulation.step_count
         substeps = self._substeps[step]
-        try:
-            resolved = self._controller.resolve(action, simulation.command, substeps * PHYSICS_STEP_S)
-        except InvalidAction as error:
-            self.invalid_action = f"at step {step} the policy sent {error}"
-            return
+        resolved = self._controller.resolve(action, simulation.command, substeps * PHYSICS_STEP_S)
         self._note_limits(resolved.limits)
         command = resolved.command
         for perturbation in self._perturbations:
@@ -218,9 +224,12 @@ class Environment:
 
     def _note_state(self) -> None:
         simulation = self.simulation
-        tool = simulation.tool_in_world()
+        tools = [simulation.tool_in_world(arm) for arm in range(len(self.robot.arms))]
         self._recorder.note_state(
-            simulation.time_s, simulation.data.qpos, (*tool.position, *tool.quaternion), self.score.reached
+            simulation.time_s,
+            simulation.data.qpos,
+            [(*tool.position, *tool.quaternion) for tool in tools],
+            self.score.reached,
         )
 
 

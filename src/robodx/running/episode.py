@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.running import files
 from robodx.running.trial import Applied
 from robodx.sim.geometry import Array
 
@@ -88,7 +89,7 @@ class Trajectory:
 
     time_s: Array  # (n + 1,)
     qpos: Array  # (n + 1, nq)
-    tool_in_world: Array  # (n + 1, 7)
+    tool_in_world: Array  # (n + 1, arms, 7)
     stage: NDArray[np.int32]  # (n + 1,)
     actions: NDArray[np.float32]  # (n, action_dim): as the policy sent them
     commands: NDArray[np.float32]  # (n, joint action): what was executed, as `joint` actions
@@ -101,12 +102,9 @@ class Trajectory:
         return digest.hexdigest()
 
     def save(self, path: Path) -> None:
-        """Whole or not at all: written beside its place, then moved there."""
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **vars(self))
-        part = path.with_suffix(".part")
-        part.write_bytes(buffer.getvalue())
-        part.replace(path)
+        files.write(path, buffer.getvalue())
 
     @classmethod
     def load(cls, path: Path) -> Trajectory:
@@ -120,6 +118,7 @@ class Recorder:
 
     max_steps: int
     nq: int
+    arms: int
     action_width: int
     command_width: int
     n: int = field(default=0, init=False)
@@ -128,15 +127,15 @@ class Recorder:
         rows = self.max_steps + 1
         self._time = np.zeros(rows)
         self._qpos = np.zeros((rows, self.nq))
-        self._tool = np.zeros((rows, 7))
+        self._tool = np.zeros((rows, self.arms, 7))
         self._stage = np.zeros(rows, dtype=np.int32)
         self._actions = np.zeros((self.max_steps, self.action_width), dtype=np.float32)
         self._commands = np.zeros((self.max_steps, self.command_width), dtype=np.float32)
 
-    def note_state(self, time_s: float, qpos: Array, tool: tuple[float, ...], stage: int) -> None:
+    def note_state(self, time_s: float, qpos: Array, tools: list[tuple[float, ...]], stage: int) -> None:
         self._time[self.n] = time_s
         self._qpos[self.n] = qpos
-        self._tool[self.n] = tool
+        self._tool[self.n] = tools
         self._stage[self.n] = stage
 
     def note_step(self, action: NDArray[np.float32], command: NDArray[np.float32]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import io
 import json
 import os
 import platform
@@ -19,6 +20,7 @@ import polars as pl
 
 from robodx.analysis.episodes import ORDER, SCHEMA, SCHEMA_VERSION, load, read_about
 from robodx.errors import UserError
+from robodx.running import files
 from robodx.running.episode import Episode
 
 # A part is written when this many episodes wait, or this long after the last one: what a kill can lose.
@@ -28,6 +30,10 @@ PART_SECONDS = 5.0
 
 class RunConflict(UserError):
     """The folder holds another run, or is being written by one; nothing was changed in it."""
+
+
+class Unsaved(UserError):
+    """Finished episodes could not be written; they are run again when the run is resumed."""
 
 
 class RunFolder:
@@ -54,7 +60,7 @@ class RunFolder:
                 _check_same(path, request, facts)
             else:
                 about = {"schema_version": SCHEMA_VERSION, "request": request, **facts}
-                write_atomically(path / "run.json", json.dumps(about, indent=2).encode())
+                files.write(path / "run.json", json.dumps(about, indent=2).encode())
             folder = cls(path)
             try:
                 yield folder
@@ -71,7 +77,13 @@ class RunFolder:
 
     def flush(self) -> None:
         if self._waiting:
-            _write_parquet(self.path / "episodes" / f"part-{self._next_part:05}.parquet", to_table(self._waiting))
+            path = self.path / "episodes" / f"part-{self._next_part:05}.parquet"
+            try:
+                _write_table(path, to_table(self._waiting))
+            except OSError as error:
+                raise Unsaved(
+                    f"{error}: {len(self._waiting)} finished episodes are not saved in {self.path}"
+                ) from error
             self._next_part += 1
             self._waiting.clear()
         self._written_s = time.monotonic()
@@ -82,13 +94,10 @@ class RunFolder:
         parts = sorted((self.path / "episodes").glob("part-*.parquet"))
         if not parts:
             return
-        _write_parquet(self.path / "episodes" / "all.parquet", self.episodes())
+        _write_table(self.path / "episodes" / "all.parquet", self.episodes())
         # Should this be cut off here, the rows are there twice and are read once.
         for part in parts:
             part.unlink()
-
-    def trajectory_path(self, trial_id: str) -> Path:
-        return self.path / "trajectories" / f"{trial_id}.npz"
 
 
 def to_table(episodes: Sequence[Episode]) -> pl.DataFrame:
@@ -125,17 +134,11 @@ def digest(ids: Iterable[str]) -> str:
     return hashlib.blake2b("\n".join(sorted(ids)).encode(), digest_size=16).hexdigest()
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_bytes(content)
-    part.replace(path)
-
-
-def _write_parquet(path: Path, table: pl.DataFrame) -> None:
-    part = path.with_name(f".{path.name}.part")
-    table.write_parquet(part)
-    part.replace(path)
+def _write_table(path: Path, table: pl.DataFrame) -> None:
+    # By way of memory: polars tells a full disk in its own words, the operating system in those everyone knows.
+    buffer = io.BytesIO()
+    table.write_parquet(buffer)
+    files.write(path, buffer.getvalue())
 
 
 @contextlib.contextmanager

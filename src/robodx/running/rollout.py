@@ -13,9 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from robodx.policies.base import Observation, Policy
+from robodx.robots.control import joint_columns
 from robodx.running.environment import Environment
 from robodx.running.episode import Episode, Happening, Outcome, Trajectory
 from robodx.running.trial import Trial
+from robodx.sim.geometry import Array
 from robodx.tasks.base import TASKS
 
 
@@ -86,8 +88,12 @@ def _ask(live: list[_Live], policy: Policy) -> None:
         if len(chunks) != len(asking):
             raise RuntimeError(f"asked for {len(asking)} chunks, the policy returned {len(chunks)}")
     except FAILURES:
-        for one in asking:
-            one.error = traceback.format_exc()
+        if len(asking) > 1:
+            # One of them is the cause: asked alone, only that one errs, as it would in a batch of one.
+            for one in asking:
+                _ask([one], policy)
+        else:
+            asking[0].error = traceback.format_exc()
         return
     inference_s = time.perf_counter() - asked_s
     for one, chunk in zip(asking, chunks, strict=True):
@@ -107,14 +113,14 @@ def _step(one: _Live) -> None:
 
 def _end(one: _Live, policy: Policy, attempt: int) -> Finished:
     environment = one.environment
-    environment.close()
+    wall_s = time.perf_counter() - one.started_s
     try:
         policy.finish([environment.trial.id])
+        environment.close()
+        if one.error is None:
+            return _finished(environment, attempt, wall_s)
     except FAILURES:
         one.error = one.error or traceback.format_exc()
-    wall_s = time.perf_counter() - one.started_s
-    if one.error is None:
-        return _finished(environment, attempt, wall_s)
     return Finished(lost(environment.trial, one.error, attempt, wall_s), None)
 
 
@@ -129,9 +135,10 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
     elif score.broken is not None:
         outcome, failure_kind = "failure", "constraint"
     forces = [entry.value for entry in log.entries if entry.kind == "collision"]
-    inference_ms = 1000 * np.array(environment.inference_s or [0.0])
+    inference_ms = [1000 * seconds for seconds in environment.inference_s]
     period_s = 1.0 / environment.spec.hz
-    tool, joints = trajectory.tool_in_world[:, :3], trajectory.commands[:, :-1]
+    tools = trajectory.tool_in_world[:, :, :3]  # (n + 1, arms, 3)
+    joints = trajectory.commands[:, joint_columns(environment.robot)]
     episode = _record(environment.trial, attempt, wall_s)(
         outcome=outcome,
         success=outcome == "success",
@@ -147,24 +154,24 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         error=environment.invalid_action,
         trajectory_hash=trajectory.digest(),
         duration_s=environment.simulation.time_s,
-        path_length_m=float(np.linalg.norm(np.diff(tool, axis=0), axis=1).sum()),
-        mean_squared_jerk=_mean_squared_jerk(tool, period_s),
+        path_length_m=float(np.linalg.norm(np.diff(tools, axis=0), axis=2).sum()),
+        mean_squared_jerk=_mean_squared_jerk(tools, period_s),
         stability=float(np.exp(-np.linalg.norm(np.diff(joints, axis=0), axis=1).mean())) if len(joints) > 1 else None,
         drops=log.count("drop"),
         collisions=len(forces),
         peak_collision_n=max(forces, default=None),
         limit_steps=environment.limit_steps,
-        inference_ms_p50=float(np.percentile(inference_ms, 50)),
-        inference_ms_p95=float(np.percentile(inference_ms, 95)),
+        inference_ms_p50=float(np.percentile(inference_ms, 50)) if inference_ms else None,
+        inference_ms_p95=float(np.percentile(inference_ms, 95)) if inference_ms else None,
     )
     return Finished(episode, trajectory)
 
 
-def _mean_squared_jerk(positions: np.ndarray[tuple[int, ...], np.dtype[np.float64]], period_s: float) -> float | None:
-    """Of the tool, (m/s³)²; None for episodes too short to have one."""
+def _mean_squared_jerk(positions: Array, period_s: float) -> float | None:
+    """Of the tools (n + 1, arms, 3), in (m/s³)²; None for episodes too short to have one."""
     if len(positions) < 4:
         return None
-    return float(np.square(np.diff(positions, n=3, axis=0) / period_s**3).sum(axis=1).mean())
+    return float(np.square(np.diff(positions, n=3, axis=0) / period_s**3).sum(axis=2).mean())
 
 
 def lost(trial: Trial, error: str, attempt: int, wall_s: float) -> Episode:

@@ -13,7 +13,7 @@ import polars as pl
 from robodx.analysis.episodes import SCHEMA, load, read_about
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.policies.base import PolicySpec, make_policy
-from robodx.registry import UnknownName, unknown
+from robodx.registry import UnknownName, fingerprint, unknown
 from robodx.running.environment import check_fit
 from robodx.running.episode import Episode, Trajectory
 from robodx.running.records import RunFolder, digest, machine, versions
@@ -61,28 +61,40 @@ def run(
     request: Request, out: Path, *, workers: int = 1, shuffle: int | None = None, progress: Progress | None = None
 ) -> pl.DataFrame:
     """Execute what is missing in the folder, and return the table of all its episodes."""
-    spec = make_policy(request.policy).spec
+    policy = make_policy(request.policy)
     trials = plan_round(request, pl.DataFrame(schema=SCHEMA))
-    _check(request, spec, trials)
-    asked = {**asdict(request), "trials": digest(trial.id for trial in trials)}
+    _check(request, policy.spec, trials)
+    facts = _facts(policy.spec, trials)
+    asked = {
+        **asdict(request),
+        "plugins": {name: fingerprint(name) for name in request.plugins},
+        "policy_spec": facts["policy_spec"],
+        "tasks": {task: card["version"] for task, card in facts["tasks"].items()},
+        "trials": digest(trial.id for trial in trials),
+    }
     job = Job(request.policy, out / "trajectories", request.preset, request.batch, request.plugins)
     notify = progress or (lambda episode, done, total: None)
-    with RunFolder.open(out, asked, _facts(spec, trials)) as folder:
+    with RunFolder.open(out, asked, facts) as folder:
         done = folder.episodes()
         tried = dict(done.select("trial_id", "attempt").iter_rows())
         # Trials that erred in an earlier call are tried again, once.
         finished = set(done.filter(pl.col("outcome") != "error")["trial_id"])
         notify(None, len(finished), len(trials))
-        while missing := [trial for trial in trials if trial.id not in finished]:
+        planned: list[Trial] = []
+        while trials:
+            planned += trials
+            missing = [trial for trial in trials if trial.id not in finished]
             if shuffle is not None:
                 missing = [missing[index] for index in np.random.default_rng(shuffle).permutation(len(missing))]
-            for episode in execute(missing, job, workers=workers):
+            for episode in execute(missing, job, workers=workers, policy=policy):
                 folder.append(replace(episode, attempt=episode.attempt + tried.get(episode.trial_id, 0)))
                 finished.add(episode.trial_id)
-                notify(episode, len(finished), len(trials))
+                notify(episode, len(finished), max(len(planned), len(finished)))
             folder.flush()
-            known = {trial.id for trial in trials}
-            trials += [trial for trial in plan_round(request, folder.episodes()) if trial.id not in known]
+            # A suite sees whole rounds only, so that a killed run goes on as it would have.
+            known = {trial.id for trial in planned}
+            rounds = folder.episodes().filter(pl.col("trial_id").is_in(known))
+            trials = [trial for trial in plan_round(request, rounds) if trial.id not in known]
         folder.compact()
         return folder.episodes()
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from robodx.errors import UserError
 from robodx.policies.base import PolicySpec, make_policy
+from robodx.running import files
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
 from robodx.running.trial import Trial
@@ -86,4 +87,4 @@ def write_png(path: Path, image: NDArray[np.uint8]) -> None:
     codec.pix_fmt = "rgb24"
     codec.time_base = Fraction(1)
     packets = codec.encode(av.VideoFrame.from_ndarray(image, format="rgb24"))
-    path.write_bytes(b"".join(bytes(packet) for packet in [*packets, *codec.encode(None)]))
+    files.write(path, b"".join(bytes(packet) for packet in [*packets, *codec.encode(None)]))

@@ -7,8 +7,11 @@ import json
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
+from robodx.errors import UserError
+from robodx.registry import UnknownName, unknown
 from robodx.streams import Streams
 
+CLOCKS = ("lockstep",)
 # How a perturbation is applied: its name and its severity.
 Applied = tuple[str, float]
 
@@ -26,6 +29,15 @@ class Trial:
     perturbations: tuple[Applied, ...] = ()
     suite: str = "tasks"
     clock: str = "lockstep"
+
+    def __post_init__(self) -> None:
+        if self.clock not in CLOCKS:
+            raise UnknownName(unknown("clock", self.clock, CLOCKS))
+        names = [name for name, _ in self.perturbations]
+        if len(set(names)) < len(names):
+            raise UserError(f"a perturbation is applied twice: {', '.join(names)}")
+        # As the record will give it back: 1 and 1.0 are the same severity and the same trial.
+        object.__setattr__(self, "perturbations", tuple((name, float(level)) for name, level in self.perturbations))
 
     @cached_property
     def id(self) -> str:

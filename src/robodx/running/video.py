@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.policies.base import PolicySpec
+from robodx.running import files
 from robodx.running.environment import Environment
 from robodx.running.episode import Trajectory
 from robodx.running.trial import Trial
@@ -24,8 +25,10 @@ LAST_FRAME_S = 0.5
 
 def write_mp4(path: Path, frames: Iterable[NDArray[np.uint8]], hz: float) -> None:
     """H.264 that browsers play; whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    with av.open(str(part), "w", format="mp4", options={"movflags": "faststart"}) as file:
+    with (
+        files.beside(path) as part,
+        av.open(str(part), "w", format="mp4", options={"movflags": "faststart"}) as file,
+    ):
         stream = None
         for frame in frames:
             if stream is None:
@@ -37,7 +40,6 @@ def write_mp4(path: Path, frames: Iterable[NDArray[np.uint8]], hz: float) -> Non
         if stream is None:
             raise ValueError("a video needs at least one frame")
         file.mux(stream.encode())
-    part.replace(path)
 
 
 def frames(

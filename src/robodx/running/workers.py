@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,13 +37,16 @@ class Job:
     plugins: tuple[str, ...] = ()
 
 
-def execute(trials: Sequence[Trial], job: Job, *, workers: int = 1) -> Iterator[Episode]:
-    """Yield an episode for each trial, in the order in which they end."""
+def execute(trials: Sequence[Trial], job: Job, *, workers: int = 1, policy: Policy | None = None) -> Iterator[Episode]:
+    """Yield an episode for each trial, in the order in which they end.
+
+    A single worker is this process, and uses `policy` if it is given; several build their own by name.
+    """
     if workers < 1:
         raise ValueError(f"{workers} workers: at least 1 is needed")
     groups = [tuple(trials[at : at + job.batch]) for at in range(0, len(trials), job.batch)]
     if workers == 1:
-        policy = make_policy(job.policy)
+        policy = policy or make_policy(job.policy)
         for group in groups:
             yield from _run(group, policy, job, attempt=1)
     else:
@@ -90,8 +96,10 @@ def _use(
     """Work until nothing is left or the pool breaks; then `running` holds what it had not finished."""
     while waiting or suspects or running:
         while (suspects and not running) or (waiting and not suspects and len(running) < most):
-            attempt = (suspects or waiting).popleft()
-            running[pool.submit(_run_in_worker, attempt.trials, attempt.number)] = attempt
+            queue = suspects or waiting
+            # Taken from the queue only when the pool has it: a pool may break at this very moment.
+            running[pool.submit(_run_in_worker, queue[0].trials, queue[0].number)] = queue[0]
+            queue.popleft()
         done, _ = wait(running, return_when=FIRST_COMPLETED)
         for future in done:
             episodes = future.result()
@@ -110,18 +118,34 @@ def _stop(pool: ProcessPoolExecutor) -> None:
 
 
 _worker_job: Job | None = None
-_worker_policy: Policy | None = None
+_worker_policy: Policy | Exception | None = None
 
 
 def _start_worker(job: Job) -> None:
     global _worker_job, _worker_policy
     # Ctrl-C is the driver's business: it keeps what is finished and stops the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for plugin in job.plugins:
-        load_plugin(plugin)
-    _worker_job, _worker_policy = job, make_policy(job.policy)
+    threading.Thread(target=_die_with_driver, daemon=True).start()
+    _worker_job = job
+    try:
+        for plugin in job.plugins:
+            load_plugin(plugin)
+        _worker_policy = make_policy(job.policy)
+    except Exception as error:
+        # Told by the first trial, to the driver: an initialiser that raises would only break the pool.
+        _worker_policy = error
+
+
+def _die_with_driver() -> None:
+    """A killed driver cannot stop its workers, and they would go on writing into a folder that is no longer locked."""
+    driver = parent_process()
+    if driver is not None:
+        wait_for([driver.sentinel])
+        os._exit(1)
 
 
 def _run_in_worker(trials: tuple[Trial, ...], attempt: int) -> list[Episode]:
     assert _worker_job is not None and _worker_policy is not None
+    if isinstance(_worker_policy, Exception):
+        raise _worker_policy
     return list(_run(trials, _worker_policy, _worker_job, attempt))

@@ -128,8 +128,12 @@ class HeldFor(Condition):
         if not self.part.holds(world):
             world.memory.pop(self, None)
             return False
-        since = world.memory.setdefault(self, world.time_s)
-        return bool(world.time_s - since >= self.seconds - CLOCK_SLACK_S)
+        since_s, asked_at = world.memory.get(self, (world.time_s, world.step))
+        if world.step > asked_at + 1:
+            # Nobody asked in between, as in a stage that was not the current one.
+            since_s = world.time_s
+        world.memory[self] = (since_s, world.step)
+        return bool(world.time_s - since_s >= self.seconds - CLOCK_SLACK_S)
 
     def progress(self, world: World) -> float:
         return self.part.progress(world)

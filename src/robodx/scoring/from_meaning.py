@@ -8,13 +8,23 @@ from robodx.language.meaning import Attributes, Meaning, Reference, resolve
 from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import Grasped, JointBeyond, Released, Static
 from robodx.scoring.relations import Beside, CentredOn, In, Inserted, Lifted, On
-from robodx.sim.scene import Scene
+from robodx.sim.scene import Scene, Thing
 
 LIFT_M = 0.04
 # A switch counts as pressed at this share of its travel.
 PRESSED_SHARE = 0.7
+# And a thing as inserted at this share of how deep a hand can bring it.
+INSERTED_SHARE = 0.75
+# How near its grasp a held thing may come to what it is inserted into.
+FINGERS_M = 0.025
 
 Stages = tuple[Condition, ...]
+
+
+def insertion_depth_m(thing: Thing, other: Thing) -> float:
+    """How deep a hand can bring a thing's `tip`: nearly through the other, and the fingers do not meet it."""
+    beyond_fingers = thing.frame("tip").position[0] - thing.frame("grasp").position[0] - FINGERS_M
+    return min(0.9 * 2 * other.half_extents[0], beyond_fingers)
 
 
 def stages_for(meaning: Meaning, scene: Scene) -> Stages:
@@ -56,12 +66,12 @@ def _put_beside(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
 
 def _push_onto(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
     radius = scene.thing(others[0]).half_extents[0]
-    return (CentredOn(target, others[0], radius) & Static(target),)
+    return (Released(target) & Static(target) & CentredOn(target, others[0], radius),)
 
 
 def _insert(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
-    depth = 0.8 * 2 * scene.thing(others[0]).half_extents[0]
-    return (Grasped(target), Inserted(target, others[0], depth) & Released(target))
+    depth = INSERTED_SHARE * insertion_depth_m(scene.thing(target), scene.thing(others[0]))
+    return (Grasped(target), Released(target) & Static(target) & Inserted(target, others[0], depth))
 
 
 def _press(target: str, others: tuple[str, ...], scene: Scene) -> Stages:

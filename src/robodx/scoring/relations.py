@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robodx.scoring.conditions import Condition, closeness
-from robodx.sim.geometry import Vector, conjugate, multiply, rotate, to_rotation_vector
+from robodx.sim.geometry import Vector, conjugate, rotate
 
 if TYPE_CHECKING:
     from robodx.sim.world import World
@@ -27,6 +27,25 @@ class Geometric(Condition):
         return closeness(self.excess(world))
 
 
+def footprint_gap(world: World, a: str, b: str) -> float:
+    """How far apart two things are as seen from above, as they are turned; negative by how much they overlap."""
+    (ax, ay, _), (bx, by, _) = world.position(a), world.position(b)
+    sides: list[tuple[float, float, float]] = []  # of each box side, its direction from above and its half extent
+    for name in (a, b):
+        pose, half_extents = world.pose(name), world.thing(name).half_extents
+        for axis, half in zip("xyz", half_extents, strict=True):
+            x, y, _ = pose.axis(axis)
+            sides.append((x, y, half))
+    gap = -math.inf
+    # Boxes are as far apart as they are along that of their own sides along which they are furthest.
+    for nx, ny, _ in sides:
+        length = math.hypot(nx, ny)
+        if length > FLAT:
+            reach = sum(half * abs(nx * x + ny * y) for x, y, half in sides)
+            gap = max(gap, (abs((ax - bx) * nx + (ay - by) * ny) - reach) / length)
+    return gap
+
+
 @dataclass(frozen=True)
 class On(Geometric):
     """Resting on top: the lower face at the other's upper face, and the two overlapping as seen from above."""
@@ -38,10 +57,10 @@ class On(Geometric):
     overlap_m: float = 0.005
 
     def excess(self, world: World) -> float:
-        (ax, ay, az), (bx, by, bz) = world.position(self.thing), world.position(self.support)
-        (arx, ary, arz), (brx, bry, brz) = world.reach(self.thing), world.reach(self.support)
-        across = max(abs(ax - bx) - arx - brx, abs(ay - by) - ary - bry) + self.overlap_m
-        up = abs((az - arz) - (bz + brz)) - self.height_tolerance_m
+        bottom = world.position(self.thing)[2] - world.reach(self.thing)[2]
+        top = world.position(self.support)[2] + world.reach(self.support)[2]
+        up = abs(bottom - top) - self.height_tolerance_m
+        across = footprint_gap(world, self.thing, self.support) + self.overlap_m
         return math.hypot(max(0.0, across), max(0.0, up))
 
     def __str__(self) -> str:
@@ -58,13 +77,15 @@ class In(Geometric):
     sink_m: float = 0.002
 
     def excess(self, world: World) -> float:
-        (ax, ay, az), (bx, by, bz) = world.position(self.thing), world.position(self.container)
-        rx, ry, rz = world.reach(self.container)
-        bottom = az - world.reach(self.thing)[2]
+        container = world.thing(self.container)
+        x, y, _ = world.pose(self.container).inverse().apply(world.position(self.thing))
+        half_x, half_y = container.cavity_half or container.half_extents[:2]
+        bottom = world.position(self.thing)[2] - world.reach(self.thing)[2]
+        middle, half_z = world.position(self.container)[2], world.reach(self.container)[2]
         return math.hypot(
-            max(0.0, abs(ax - bx) - rx),
-            max(0.0, abs(ay - by) - ry),
-            max(0.0, bottom - (bz + rz), bz - rz - self.sink_m - bottom),
+            max(0.0, abs(x) - half_x),
+            max(0.0, abs(y) - half_y),
+            max(0.0, bottom - (middle + half_z), middle - half_z - self.sink_m - bottom),
         )
 
     def __str__(self) -> str:
@@ -105,7 +126,7 @@ class Near(Geometric):
 
 @dataclass(frozen=True)
 class Beside(Geometric):
-    """Side by side at the same height: the gap between the faces along one axis, aligned along the other."""
+    """Side by side at the same height: faces within a gap of each other, and aligned along the other's side."""
 
     thing: str
     other: str
@@ -114,17 +135,20 @@ class Beside(Geometric):
     height_tolerance_m: float = 0.005
 
     def excess(self, world: World) -> float:
-        (ax, ay, az), (bx, by, bz) = world.position(self.thing), world.position(self.other)
-        (arx, ary, arz), (brx, bry, brz) = world.reach(self.thing), world.reach(self.other)
-        dx, dy = abs(ax - bx), abs(ay - by)
-        gap, offset = (dx - arx - brx, dy) if dx >= dy else (dy - ary - bry, dx)
-        height = abs((az - arz) - (bz - brz))
-        return max(gap - self.gap_m, offset - self.offset_m, height - self.height_tolerance_m)
+        x, y, _ = world.pose(self.other).inverse().apply(world.position(self.thing))
+        half_x, half_y, _ = world.thing(self.other).half_extents
+        offset = abs(y) if abs(x) - half_x >= abs(y) - half_y else abs(x)
+        bottoms = [world.position(name)[2] - world.reach(name)[2] for name in (self.thing, self.other)]
+        # One that overlaps the other is in it or on it, not beside it: so the gap has two sides.
+        gap = abs(footprint_gap(world, self.thing, self.other))
+        return max(gap - self.gap_m, offset - self.offset_m, abs(bottoms[0] - bottoms[1]) - self.height_tolerance_m)
 
     def __str__(self) -> str:
         return f"{self.thing} right beside {self.other}"
 
 
+# A side that stands upright has no direction as seen from above.
+FLAT = 1e-6
 # Exactly level is neither left nor right.
 LEVEL_M = 1e-9
 
@@ -268,7 +292,7 @@ class InsideRegion(Geometric):
 
 @dataclass(frozen=True)
 class Inserted(Geometric):
-    """A frame of one thing this deep in a hole of another (whose x axis points in), centred and turned to fit."""
+    """A frame of one thing this deep in a hole of another (whose x axis points in), centred and pointing in."""
 
     thing: str
     hole_of: str
@@ -282,7 +306,8 @@ class Inserted(Geometric):
         hole, tip = world.frame(self.hole_of, self.hole), world.frame(self.thing, self.tip)
         dx, dy, dz = (a - b for a, b in zip(tip.position, hole.position, strict=True))
         depth, y, z = rotate(conjugate(hole.quaternion), (dx, dy, dz))
-        turn = math.hypot(*to_rotation_vector(multiply(conjugate(hole.quaternion), tip.quaternion)))
+        # Which way round it goes in is the hole's business: what does not fit does not get in.
+        turn = _angle(tip.axis("x"), hole.axis("x"))
         # A radian too much counts like a tenth of a metre.
         return math.hypot(
             max(0.0, self.depth_m - depth),

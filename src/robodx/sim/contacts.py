@@ -135,7 +135,7 @@ class Contacts:
         self._log_collisions(touched, pattern, step, time_s)
         self._log_grasps(pattern, step, time_s, told_openings)
         # A look like this one again says nothing new, unless a force or the direction of a pinch must be measured.
-        is_measured = self._open_collisions or (pattern.pinches and not any(self.held))
+        is_measured = self._open_collisions or any(self.held[arm] is None for arm, _ in pattern.pinches)
         self._steady = None if is_measured or self._since_s > 0 else look
 
     def touches(self, a: str, b: str) -> bool:

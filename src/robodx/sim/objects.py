@@ -99,7 +99,7 @@ def bin_(colour: str, *, cell_half_m: float = 0.018, cell_height_m: float = 0.00
             parts.append(Shape("box", (inner, wall / 2, height / 2), Pose((0, offset, middle))))
     return Thing(
         f"{colour} bin", "bin", colour, tuple(parts), (half_m, half_m, -bottom), UNPLACED, is_fixed=True,
-        frames=(("cell", Pose((0, 0, bottom + floor))),),
+        frames=(("cell", Pose((0, 0, bottom + floor))),), cavity_half=(half_m - wall, half_m - wall),
     )  # fmt: skip
 
 

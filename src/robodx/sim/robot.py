@@ -21,11 +21,6 @@ class Gripper:
     pad_geoms: tuple[str, str]
     finger_travel_m: float
 
-    @property
-    def opening_m(self) -> float:
-        """The gap between the pads when the gripper is fully open."""
-        return 2 * self.finger_travel_m
-
 
 @dataclass(frozen=True)
 class Arm:

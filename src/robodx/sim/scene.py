@@ -95,6 +95,8 @@ class Thing:
     is_parked: bool = False
     parts: tuple[Part, ...] = ()
     frames: tuple[tuple[str, Pose], ...] = ()
+    # Of a container, the half extents between its walls.
+    cavity_half: tuple[float, float] | None = None
     size: str | None = None
 
     def at(self, x: float, y: float, *, z: float | None = None, yaw_rad: float = 0.0) -> Thing:
@@ -214,9 +216,6 @@ class Scene:
             if thing.name == name:
                 return thing
         raise UnknownName(unknown("object", name, [thing.name for thing in self.things]))
-
-    def with_things(self, *more: Thing) -> Scene:
-        return replace(self, things=self.things + more)
 
 
 def tabletop(*things: Thing, arena: Arena | None = None) -> Scene:

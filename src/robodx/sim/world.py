@@ -133,10 +133,11 @@ class World:
         return self.thing(name).name not in self._simulation.parked
 
     def touching(self, a: str, b: str) -> bool:
-        """Whether two things touched at any moment of this control step."""
+        """Whether two things touch, at the end of this control step."""
         return self._simulation.contacts.touches(self.thing(a).name, self.thing(b).name)
 
     def touches_robot(self, name: str) -> bool:
+        """Whether the robot touched it at any moment of this control step."""
         return self._simulation.contacts.touches(self.thing(name).name, ROBOT)
 
     def touches_arena(self, name: str) -> bool:

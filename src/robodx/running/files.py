@@ -1,0 +1,23 @@
+"""Files that are whole or not there: written beside their place, then moved to it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """A place to write to; it becomes `path` when the block ends well, and is removed when it does not."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write(path: Path, content: bytes) -> None:
+    with beside(path) as part:
+        part.write_bytes(content)

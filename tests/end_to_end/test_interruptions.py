@@ -1,0 +1,151 @@
+"""Runs that are cut off, changed under their feet or made in rounds end as if nothing had happened, or are refused."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from robodx.analysis.episodes import load
+from robodx.errors import UserError
+from robodx.registry import load_plugin
+from robodx.running.run import Request, run
+from robodx.running.trial import Trial
+from robodx.suites.base import SUITES, Plan
+
+ROBODX = (sys.executable, "-c", "from robodx.cli import main; main()")
+TASK = "primitive/press_switch"
+POLICY = """
+import time
+import numpy as np
+from robodx import PolicySpec, policy
+
+@policy("{name}")
+class Holding:
+    \"\"\"Holds still, slowly.\"\"\"
+    spec = PolicySpec(uses_language=False, state=(), hz={hz})
+    def reset(self, starts): pass
+    def finish(self, ids): pass
+    def act(self, observations):
+        time.sleep({seconds})
+        return [np.repeat(np.array([[0, 0, 0, 0, 0, 0, 1]], dtype=np.float32), 20, axis=0) for _ in observations]
+"""
+
+
+def write_policy(path: Path, name: str, *, hz: int = 20, seconds: float = 0.0) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(POLICY.format(name=name, hz=hz, seconds=seconds))
+    return path
+
+
+def processes_of(group: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(stat[2]) == group and stat[0] != "Z":
+                found.append(int(entry.name))
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_workers_do_not_outlive_a_killed_driver_and_the_run_goes_on(number: signal.Signals, tmp_path: Path) -> None:
+    plugin = write_policy(tmp_path / "slow.py", "slow", seconds=0.05)
+    words = ("run", TASK, "--policy", "slow", "--seeds", "8", "--workers", "2", "--plugin", plugin, "--out", "run")
+    driver = subprocess.Popen([*ROBODX, *map(str, words)], cwd=tmp_path, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while len(list((tmp_path / "run/trajectories").glob("*.npz"))) < 2:
+        assert time.monotonic() < deadline and driver.poll() is None
+        time.sleep(0.05)
+    os.kill(driver.pid, number)
+    driver.wait(timeout=30)
+    while processes_of(driver.pid):
+        assert time.monotonic() < deadline, "workers are left behind"
+        time.sleep(0.05)
+    subprocess.run([*ROBODX, *map(str, words)], cwd=tmp_path, check=True, capture_output=True)
+    assert load(tmp_path / "run")["outcome"].to_list() == ["timeout"] * 8
+
+
+def test_a_plugin_that_changed_is_another_run(tmp_path: Path) -> None:
+    plugin = write_policy(tmp_path / "mine.py", "mine")
+    words = ("run", TASK, "--policy", "mine", "--seeds", "1", "--plugin", plugin, "--out", "run")
+    subprocess.run([*ROBODX, *map(str, words)], cwd=tmp_path, check=True, capture_output=True)
+    write_policy(plugin, "mine", hz=10)
+    again = subprocess.run([*ROBODX, *map(str, words)], cwd=tmp_path, text=True, capture_output=True)
+    assert again.returncode == 2 and "holds another run" in again.stderr and "plugins" in again.stderr
+
+
+def test_two_plugins_may_share_a_file_name(tmp_path: Path) -> None:
+    plugins = [write_policy(tmp_path / folder / "my.py", f"{folder}_policy") for folder in ("one", "two")]
+    words = ["run", TASK, "--policy", "two_policy", "--seeds", "1", "--out", "run"]
+    for plugin in plugins:
+        words += ["--plugin", str(plugin)]
+    subprocess.run([*ROBODX, *words], cwd=tmp_path, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("source", ["def broken(:", "import no_such_module", "1 / 0"])
+def test_a_plugin_that_cannot_be_imported_says_why(source: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.py"
+    path.write_text(source)
+    for _ in range(2):
+        with pytest.raises(UserError, match=r"bad\.py cannot be imported: \w+Error"):
+            load_plugin(str(path))
+
+
+def test_a_replay_keeps_the_recorded_rate(tmp_path: Path) -> None:
+    plugin = write_policy(tmp_path / "ten.py", "ten", hz=10)
+    load_plugin(str(plugin))
+    run(Request((TASK,), "ten", 1), tmp_path / "record")
+    run(Request((TASK,), f"replay:{tmp_path / 'record'}", 1), tmp_path / "replay")
+    record, replay = (load(tmp_path / name) for name in ("record", "replay"))
+    assert record["steps"].to_list() == replay["steps"].to_list() == [200]
+    assert record["trajectory_hash"].to_list() == replay["trajectory_hash"].to_list()
+
+
+def test_a_suite_in_rounds_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def rounds(done: pl.DataFrame, plan: Plan) -> list[Trial]:
+        asked.append(len(done))
+        seeds = range(2) if len(done) < 2 else range(5)
+        return [Trial(TASK, 1, plan.policy, seed, suite="rounds") for seed in seeds]
+
+    monkeypatch.setitem(SUITES._entries, "rounds", rounds)
+    request = Request(("rounds",), "expert", 1)
+    whole = run(request, tmp_path / "whole")
+    assert whole["seed"].to_list() == [0, 1, 2, 3, 4] and asked == [0, 2, 5]
+    run(request, tmp_path / "cut")
+    path = tmp_path / "cut/episodes/all.parquet"
+    pl.read_parquet(path).filter(pl.col("seed") < 3).write_parquet(path)
+    asked.clear()
+    resumed = run(request, tmp_path / "cut")
+    assert asked == [0, 2, 5], "half of a round is not shown to the suite"
+    assert resumed["trajectory_hash"].to_list() == whole["trajectory_hash"].to_list()
+
+
+def test_a_disk_that_is_full_is_told_and_costs_only_what_was_not_saved(tmp_path: Path) -> None:
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, 5_000)); "
+    limited += "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); from robodx.cli import main; main()"
+    words = ("run", TASK, "--policy", "expert", "--seeds", "4", "--out", "run")
+    full = subprocess.run([sys.executable, "-c", limited, *words], cwd=tmp_path, text=True, capture_output=True)
+    assert full.returncode == 2 and "File too large" in full.stderr and "Traceback" not in full.stderr
+    assert not list((tmp_path / "run").rglob("*.part"))
+    subprocess.run([*ROBODX, *words], cwd=tmp_path, check=True, capture_output=True)
+    assert load(tmp_path / "run")["success"].to_list() == [True] * 4
+
+
+@pytest.mark.parametrize("out", ["file/run", "/proc/nope/run"])
+def test_a_folder_that_cannot_be_made_is_told_in_a_line(out: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    words = ("run", TASK, "--policy", "expert", "--seeds", "1", "--out", out)
+    result = subprocess.run([*ROBODX, *words], cwd=tmp_path, text=True, capture_output=True)
+    assert result.returncode == 2 and "Traceback" not in result.stderr
