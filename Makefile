@@ -20,12 +20,11 @@ ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-demo: setup  ## run the expert on every control task and film it, into runs/demo
+demo: setup  ## run the expert on every task and film it, into runs/demo
 	@video="--video 1"; $(BIN)/robodx doctor --require gl || video=; \
 	$(BIN)/robodx run control primitive --policy expert --seeds 2 --workers 2 $$video --out runs/demo
-	@$(BIN)/robodx summary runs/demo
-	@echo "Look at runs/demo/videos/*.mp4; the records are runs/demo/episodes/*.parquet."
-	@echo "Next: $(BIN)/robodx list tasks"
+	@ls runs/demo/videos/*.mp4 >/dev/null 2>&1 && echo "Look at runs/demo/videos/*.mp4." || true
+	@echo "The records are runs/demo/episodes/*.parquet. Next: $(BIN)/robodx list tasks"
 
 test: setup  ## run the tests
 	@$(BIN)/robodx doctor --require gl

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,7 +37,21 @@ Plugins = Annotated[
 ]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
+# The rest are in the record, with their tracebacks.
+SHOWN_ERRORS = 3
+
 KINDS = ("tasks", "policies", "robots", "perturbations", "suites", "cameras")
+
+
+@app.callback()
+def robodx(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from robodx import __version__
+
+        print(__version__)
+        raise typer.Exit
 
 
 @app.command("list")
@@ -147,14 +161,14 @@ def run(
     ],
     policy: Annotated[str, typer.Option(help="Who acts; see: robodx list policies.")],
     out: Annotated[Path | None, typer.Option(help="The run folder; the same command resumes it.")] = None,
-    seeds: Annotated[int, typer.Option(help="Situations a task: seeds 0 … N-1.", min=1)] = 25,
+    seeds: Annotated[int, typer.Option(help="Situations a task: seeds 0 … N-1.", min=1, max=100_000)] = 25,
     repeats: Annotated[int, typer.Option(help="Repeats a situation, with other randomness of the policy.", min=1)] = 1,
     perturb: Annotated[
         list[str], typer.Option(metavar="NAME=LEVEL", help="Apply a perturbation; may be given several times.")
     ] = [],  # noqa: B006
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
     batch: Annotated[int, typer.Option(help="Episodes a worker steps together.", min=1)] = 1,
-    shuffle: Annotated[int | None, typer.Option(help="Execute in a random order, from this seed.")] = None,
+    shuffle: Annotated[int | None, typer.Option(help="Execute in a random order, from this seed.", min=0)] = None,
     video: Annotated[int, typer.Option(help="Film up to N successes and N failures a task.", min=0)] = 0,
     preset: Annotated[str, typer.Option(help="Rendering quality of the policy's cameras.")] = "fast",
     robot: Annotated[str, typer.Option(help="The embodiment.")] = "panda",
@@ -178,8 +192,10 @@ def run(
     folder = out or Path("runs") / _default_name(selectors, policy)
     if video:
         gl.context()
+    _stop_on_signals()
     try:
-        with _progress_bar() as progress:
+        # What a policy prints is for a person to read, never part of the answer.
+        with _progress_bar() as progress, redirect_stdout(sys.stderr):
             execute_run(request, folder, workers=workers, shuffle=shuffle, progress=progress)
         if video:
             for path in film(folder, video):
@@ -187,7 +203,8 @@ def run(
     except KeyboardInterrupt:
         print(f"\nStopped. What was finished is in {folder}; the same command goes on from there.", file=sys.stderr)
         raise typer.Exit(130) from None
-    _print_summary(folder, as_json=as_json)
+    if not _print_summary(folder, as_json=as_json):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -242,6 +259,15 @@ def doctor(
         raise typer.Exit(1)
 
 
+def _stop_on_signals() -> None:
+    """Ctrl-C and a polite kill both stop a run, which keeps what is finished.
+
+    Set anew, because importing polars leaves SIGINT restarting the very calls in which a run waits.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+
+
 def _load(plugins: list[str]) -> None:
     from robodx.registry import load_plugin
 
@@ -283,7 +309,7 @@ def _progress_bar() -> Iterator[Progress]:
     from robodx.running.episode import Episode
 
     console = Console(stderr=True)
-    counts = {"success": 0, "error": 0}
+    errors = 0
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
         TimeRemainingColumn(),
@@ -291,17 +317,16 @@ def _progress_bar() -> Iterator[Progress]:
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         job = bar.add_task("episodes", total=None)
 
-        def progress(episode: Episode | None, done: int, total: int) -> None:
+        def progress(episode: Episode | None, *, done: int, total: int, solved: int) -> None:
+            nonlocal errors
             if episode is None and done:
                 console.print(f"Resuming: {done} of {total} episodes are there already.")
-            if episode is not None:
-                counts[episode.outcome] = counts.get(episode.outcome, 0) + 1
-                if episode.outcome == "error" and counts["error"] <= 3:
-                    last = (episode.error or "").strip().splitlines()[-1:]
-                    console.print(
-                        f"error in {episode.task} seed {episode.seed}: {''.join(last)}", markup=False, soft_wrap=True
-                    )
-            tally = f"{counts['success']} solved" + (f", {counts['error']} errors" if counts["error"] else "")
+            if episode is not None and episode.outcome == "error":
+                errors += 1
+                if errors <= SHOWN_ERRORS:
+                    last = "".join((episode.error or "").strip().splitlines()[-1:])
+                    console.print(f"error in {episode.task} seed {episode.seed}: {last}", markup=False, soft_wrap=True)
+            tally = f"{solved} solved" + (f", {errors} errors" if errors else "")
             bar.update(job, completed=done, total=total, description=tally)
             if not console.is_terminal and (done == total or done % 50 == 0):
                 console.print(f"{done}/{total} episodes, {tally}")
@@ -309,15 +334,16 @@ def _progress_bar() -> Iterator[Progress]:
         yield progress
 
 
-def _print_summary(run: Path, *, as_json: bool) -> None:
+def _print_summary(run: Path, *, as_json: bool) -> bool:
+    """Whether there are few enough errors for a rate."""
     from robodx.analysis.episodes import load
     from robodx.analysis.summary import error_bounds, success_rate, summarise
 
     episodes = load(run)
-    rows = summarise(episodes)
+    rows, overall = summarise(episodes), success_rate(episodes)
     if as_json:
-        _print_json({"run": str(run), "rows": [asdict(row) for row in rows], "all": asdict(success_rate(episodes))})
-        return
+        _print_json({"run": str(run), "rows": [asdict(row) for row in rows], "all": asdict(overall)})
+        return overall.value is not None
     _print_table(
         [
             {
@@ -330,13 +356,15 @@ def _print_summary(run: Path, *, as_json: bool) -> None:
             for row in rows
         ]
     )  # fmt: skip
-    overall = success_rate(episodes)
-    print(f"{len(episodes)} episodes; success over all of them {overall}, n = {overall.n}.")
-    if overall.value is None and (bounds := error_bounds(episodes)):
-        print(
-            f"Too many errors for a rate: between {bounds[0]:.0%} and {bounds[1]:.0%}, however they would have ended."
-        )
+    if overall.value is not None:
+        print(f"{len(episodes)} episodes; success over all of them {overall}, n = {overall.n}.")
+    elif bounds := error_bounds(episodes):
+        low, high = bounds
+        print(f"Too many errors for a rate: between {low:.0%} and {high:.0%} of {len(episodes)}, had they ended.")
+    else:
+        print("No episodes yet.")
     print("success: rate with its 95% Wilson interval; n: distinct situations.")
+    return overall.value is not None
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
@@ -355,10 +383,10 @@ def _print_json(content: object) -> None:
 def main() -> None:
     """The `robodx` command: mistakes of the user's are told in a line, ours keep their traceback."""
     pin()
-    # A polite kill is a Ctrl-C: what is finished is kept, and workers are stopped.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
+    except KeyboardInterrupt:
+        sys.exit(130)
     except (UserError, OSError) as error:
         print(f"robodx: {error}", file=sys.stderr)
         sys.exit(2)

@@ -18,6 +18,8 @@ from robodx.errors import UserError
 
 T = TypeVar("T")
 
+EXTENSIONS = ("robots", "tasks", "experts", "perturbations", "policies", "suites")
+
 
 class UnknownName(UserError, LookupError):
     """A name that nothing is registered under; the message suggests the nearest ones."""
@@ -91,6 +93,9 @@ def discover(folder: str) -> None:
 
 def load_plugin(plugin: str) -> None:
     """Import a user's own file or module, whose decorators register what it holds."""
+    # What ships comes first: a plugin that takes a taken name is then the one that is told.
+    for folder in EXTENSIONS:
+        discover(folder)
     try:
         if plugin.endswith(".py"):
             _import_file(Path(plugin).resolve())

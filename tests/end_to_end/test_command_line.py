@@ -34,6 +34,13 @@ class Base:
     def one(self, o):
         return np.array([[0, 0, 0, 0, 0, 0, 1]], dtype=np.float32)
 
+@policy("chatty")
+class Chatty(Base):
+    """Prints at every step."""
+    def one(self, o):
+        print("GARBAGE")
+        return np.repeat(super().one(o), 400, axis=0)
+
 @policy("nan")
 class Nan(Base):
     """NaN at step 3."""
@@ -114,7 +121,8 @@ def test_a_replay_moves_bit_for_bit_like_its_record(tmp_path: Path) -> None:
     robodx("run", TASK, "--policy", "expert", "--seeds", "2", "--out", "record", cwd=tmp_path)
     robodx("run", TASK, "--policy", "replay:record", "--seeds", "2", "--out", "replay", cwd=tmp_path)
     assert "2 trajectories are the same" in robodx("diff", "record", "replay", cwd=tmp_path)
-    text = robodx("run", TASK, "--policy", "replay:record", "--seeds", "3", "--out", "more", cwd=tmp_path)
+    words = ("run", TASK, "--policy", "replay:record", "--seeds", "3", "--out", "more")
+    text = robodx(*words, cwd=tmp_path, expect=1)
     assert "no primitive/press_switch at seed 2" in text
 
 
@@ -166,7 +174,7 @@ def test_show_draws_a_picture_and_a_video_that_browsers_play(tmp_path: Path) -> 
     text = robodx("show", TASK, "--camera", "all", "--size", "96", "-o", "x.png", cwd=tmp_path)
     assert '"Press the switch."' in text and "Wrote x.png" in text
     with av.open(str(tmp_path / "x.png")) as picture:
-        assert (picture.streams.video[0].width, picture.streams.video[0].height) == (3 * 96, 2 * 96)
+        assert (picture.streams.video[0].width, picture.streams.video[0].height) == (3 * 96 + 8, 2 * 96 + 4)
     robodx("show", TASK, "--size", "96", "-o", "x.mp4", cwd=tmp_path)
     with av.open(str(tmp_path / "x.mp4")) as video:
         stream = video.streams.video[0]
@@ -204,6 +212,19 @@ def test_a_nan_ends_that_trial_with_the_numbers(plugin: Path, tmp_path: Path) ->
     )
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_a_policy_prints_does_not_get_into_the_answer(workers: str, plugin: Path, tmp_path: Path) -> None:
+    words = ("run", TASK, "--policy", "chatty", "--seeds", "2", "--workers", workers, "--plugin", plugin, "--json")
+    result = subprocess.run([*ROBODX, *map(str, words)], cwd=tmp_path, text=True, capture_output=True, timeout=240)
+    assert json.loads(result.stdout)["rows"][0]["timeouts"] == 2 and "GARBAGE" in result.stderr
+
+
+def test_what_two_suites_ask_for_is_run_once(tmp_path: Path) -> None:
+    words = ("run", TASK, "primitive", f"capability/{TASK}", "--policy", "expert", "--seeds", "1", "--out", "run")
+    robodx(*words, cwd=tmp_path)
+    assert len(load(tmp_path / "run")) == 2
+
+
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(plugin: Path, tmp_path: Path) -> None:
     words = ("run", TASK, "--policy", "slow", "--seeds", "12", "--workers", "2", "--plugin", plugin, "--out", "run")
     process = subprocess.Popen([*ROBODX, *map(str, words)], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
@@ -233,7 +254,7 @@ def test_a_killed_worker_is_replaced_and_its_trial_run_again(plugin: Path, tmp_p
 
 def test_a_trial_that_kills_every_worker_is_an_error_and_costs_no_other(plugin: Path, tmp_path: Path) -> None:
     words = ("run", TASK, "--policy", "deadly", "--seeds", "4", "--plugin", plugin, "--workers", "2", "--out", "run")
-    robodx(*words, cwd=tmp_path)
+    assert "Too many errors for a rate: between 0% and 25% of 4" in robodx(*words, cwd=tmp_path, expect=1)
     table = load(tmp_path / "run").sort("seed")
     assert table.filter(pl.col("outcome") == "error")["seed"].to_list() == [1]
     assert "worker process died" in table["error"][1]

@@ -75,6 +75,23 @@ def test_workers_do_not_outlive_a_killed_driver_and_the_run_goes_on(number: sign
     assert load(tmp_path / "run")["outcome"].to_list() == ["timeout"] * 8
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c_stops_a_run_whose_policy_hangs(workers: str, tmp_path: Path) -> None:
+    plugin = write_policy(tmp_path / "hang.py", "hang")
+    plugin.write_text(plugin.read_text().replace("time.sleep(0.0)", "import threading; threading.Event().wait()"))
+    words = ("run", TASK, "--policy", "hang", "--seeds", "4", "--workers", workers, "--plugin", plugin, "--out", "run")
+    driver = subprocess.Popen(
+        [*ROBODX, *map(str, words)], cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
+    assert driver.stderr is not None
+    assert "0/4 episodes" in driver.stderr.readline()
+    time.sleep(4.0)
+    os.killpg(driver.pid, signal.SIGINT)
+    assert driver.wait(timeout=20) == 130
+    assert "the same command goes on" in driver.stderr.read()
+    driver.stderr.close()
+
+
 def test_a_plugin_that_changed_is_another_run(tmp_path: Path) -> None:
     plugin = write_policy(tmp_path / "mine.py", "mine")
     words = ("run", TASK, "--policy", "mine", "--seeds", "1", "--plugin", plugin, "--out", "run")
@@ -99,6 +116,12 @@ def test_a_plugin_that_cannot_be_imported_says_why(source: str, tmp_path: Path) 
     for _ in range(2):
         with pytest.raises(UserError, match=r"bad\.py cannot be imported: \w+Error"):
             load_plugin(str(path))
+
+
+def test_a_plugin_that_takes_a_taken_name_is_told(tmp_path: Path) -> None:
+    path = write_policy(tmp_path / "mine.py", "expert")
+    with pytest.raises(UserError, match=r'mine\.py cannot be imported: ValueError: a policy named "expert"'):
+        load_plugin(str(path))
 
 
 def test_a_replay_keeps_the_recorded_rate(tmp_path: Path) -> None:

@@ -10,19 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from robodx.robots.control import (
-    ACTION_SPACES,
-    ActionSpace,
-    Controller,
-    Resolved,
-    action_width,
-    as_joint_action,
-)
+from robodx.robots.control import Controller, Resolved, action_width, as_joint_action
 from robodx.robots.kinematics import Kinematics
 from robodx.robots.panda import PANDA
 from robodx.sim.geometry import Pose, about, difference, from_rotation_vector, multiply
 from robodx.sim.scene import tabletop
 from robodx.sim.simulation import Command, Simulation
+from robodx.spaces import ACTION_SPACES, ActionSpace
 
 PERIOD_S = 0.05
 ARM = PANDA.arm

@@ -67,7 +67,7 @@ SCHEMA: dict[str, pl.DataType] = {
 }
 
 # What makes two episodes of different runs the same trial, whoever acted.
-KEY = ("suite", "task", "task_version", "robot", "seed", "repeat", "perturbations", "clock")
+KEY = ("task", "task_version", "robot", "seed", "repeat", "perturbations", "clock")
 ORDER = ("suite", "task", "seed", "repeat", "trial_id")
 
 
@@ -75,9 +75,9 @@ class UnreadableRun(UserError):
     """A folder that is not a run, or a run that this version cannot read; the message names the file."""
 
 
-def read_about(run: Path) -> dict[str, Any]:
+def read_about(run: Path | str) -> dict[str, Any]:
     """The run's own description, run.json."""
-    path = run / "run.json"
+    path = Path(run) / "run.json"
     try:
         about: dict[str, Any] = json.loads(path.read_text())
     except FileNotFoundError:
@@ -90,10 +90,10 @@ def read_about(run: Path) -> dict[str, Any]:
     return about
 
 
-def load(run: Path) -> pl.DataFrame:
+def load(run: Path | str) -> pl.DataFrame:
     """The last attempt at each trial, in the order of suite, task and seed."""
     read_about(run)
-    frames = [_read_part(path) for path in sorted((run / "episodes").glob("*.parquet"))]
+    frames = [_read_part(path) for path in sorted((Path(run) / "episodes").glob("*.parquet"))]
     table = pl.concat([pl.DataFrame(schema=SCHEMA), *frames])
     return table.sort("attempt", maintain_order=True).unique("trial_id", keep="last", maintain_order=True).sort(ORDER)
 

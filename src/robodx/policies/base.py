@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from robodx.errors import UserError
 from robodx.language.meaning import Meaning
 from robodx.registry import Registry, UnknownName, unknown
+from robodx.spaces import ACTION_SPACES, ActionSpace
 
 if TYPE_CHECKING:
     from robodx.sim.world import World
@@ -40,7 +41,7 @@ class CameraRequest:
 class PolicySpec:
     """What a policy needs and gives; checked against task and robot before the first step."""
 
-    action_space: Literal["ee_delta", "ee_pose", "joint", "joint_velocity"] = "ee_delta"
+    action_space: ActionSpace = "ee_delta"
     cameras: tuple[CameraRequest, ...] = ()
     # Parts of the robot's state; like cameras, only what is asked for is gathered.
     state: tuple[str, ...] = STATE
@@ -56,6 +57,11 @@ class PolicySpec:
             raise ValueError(f"a policy's rate must be 5 to 60 Hz, not {self.hz:g}")
         if self.replan is not None and self.replan < 1:
             raise ValueError(f"at least 1 action of a chunk must be executed, not {self.replan}")
+        if self.action_space not in ACTION_SPACES:
+            raise UnknownName(unknown("action space", self.action_space, ACTION_SPACES))
+        names = [camera.name for camera in self.cameras]
+        if len(set(names)) < len(names):
+            raise ValueError(f"a camera is asked for twice: {', '.join(names)}")
         for name in self.state:
             if name not in STATE:
                 raise UnknownName(unknown("part of the state", name, STATE))

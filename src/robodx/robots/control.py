@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,7 @@ from robodx.robots.kinematics import Kinematics
 from robodx.sim.geometry import Pose, from_rotation_vector, multiply, normalise
 from robodx.sim.robot import Arm, Robot
 from robodx.sim.simulation import Command
-
-ActionSpace = Literal["ee_delta", "ee_pose", "joint", "joint_velocity"]
-ACTION_SPACES: tuple[ActionSpace, ...] = get_args(ActionSpace)
+from robodx.spaces import ActionSpace
 
 MAX_DELTA_M = 0.05
 MAX_DELTA_RAD = 0.25
@@ -36,7 +34,8 @@ class Resolved(NamedTuple):
 
 def width(space: ActionSpace, arm: Arm) -> int:
     """How many numbers one arm's action has."""
-    return {"ee_delta": 7, "ee_pose": 8}.get(space, len(arm.joints) + 1)
+    joints = len(arm.joints) + 1
+    return {"ee_delta": 7, "ee_pose": 8, "joint": joints, "joint_velocity": joints}[space]
 
 
 def action_width(space: ActionSpace, robot: Robot) -> int:

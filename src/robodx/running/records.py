@@ -43,7 +43,8 @@ class RunFolder:
         self.path = path
         self._waiting: list[Episode] = []
         self._written_s = time.monotonic()
-        self._next_part = 1 + max((int(p.stem.split("-")[1]) for p in (path / "episodes").glob("part-*")), default=0)
+        parts = [part.stem.removeprefix("part-") for part in (path / "episodes").glob("part-*.parquet")]
+        self._next_part = 1 + max((int(number) for number in parts if number.isdigit()), default=0)
 
     @classmethod
     @contextlib.contextmanager

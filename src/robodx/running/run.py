@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 
-from robodx.analysis.episodes import SCHEMA, load, read_about
+from robodx.analysis.episodes import SCHEMA, UnreadableRun, load, read_about
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.policies.base import PolicySpec, make_policy
 from robodx.registry import UnknownName, fingerprint, unknown
@@ -43,8 +44,13 @@ class Request:
     plugins: tuple[str, ...] = ()
 
 
-# Called before the first episode and after each: the episode, how many are done, and how many there are to do.
-Progress = Callable[[Episode | None, int, int], None]
+class Progress(Protocol):
+    """Called before the first episode, with None, and after each."""
+
+    def __call__(self, episode: Episode | None, *, done: int, total: int, solved: int) -> None: ...
+
+
+def _ignore(episode: Episode | None, *, done: int, total: int, solved: int) -> None: ...
 
 
 def plan_round(request: Request, done: pl.DataFrame) -> list[Trial]:
@@ -73,13 +79,14 @@ def run(
         "trials": digest(trial.id for trial in trials),
     }
     job = Job(request.policy, out / "trajectories", request.preset, request.batch, request.plugins)
-    notify = progress or (lambda episode, done, total: None)
+    notify = progress or _ignore
     with RunFolder.open(out, asked, facts) as folder:
         done = folder.episodes()
         tried = dict(done.select("trial_id", "attempt").iter_rows())
         # Trials that erred in an earlier call are tried again, once.
         finished = set(done.filter(pl.col("outcome") != "error")["trial_id"])
-        notify(None, len(finished), len(trials))
+        solved = int(done["success"].sum())
+        notify(None, done=len(finished), total=len(trials), solved=solved)
         planned: list[Trial] = []
         while trials:
             planned += trials
@@ -89,7 +96,8 @@ def run(
             for episode in execute(missing, job, workers=workers, policy=policy):
                 folder.append(replace(episode, attempt=episode.attempt + tried.get(episode.trial_id, 0)))
                 finished.add(episode.trial_id)
-                notify(episode, len(finished), max(len(planned), len(finished)))
+                solved += episode.success
+                notify(episode, done=len(finished), total=max(len(planned), len(finished)), solved=solved)
             folder.flush()
             # A suite sees whole rounds only, so that a killed run goes on as it would have.
             known = {trial.id for trial in planned}
@@ -114,7 +122,11 @@ def film(out: Path, per_task: int) -> Iterator[Path]:
             row["task"], row["task_version"], row["policy"], row["seed"], row["robot"], row["repeat"],
             tuple((entry["name"], entry["severity"]) for entry in row["perturbations"]), row["suite"], row["clock"],
         )  # fmt: skip
-        trajectory = Trajectory.load(out / "trajectories" / f"{row['trial_id']}.npz")
+        recorded = out / "trajectories" / f"{row['trial_id']}.npz"
+        try:
+            trajectory = Trajectory.load(recorded)
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            raise UnreadableRun(f"{recorded} cannot be filmed: {error}") from error
         events = [(entry["step"], entry["object"]) for entry in row["events"] if entry["kind"] == "event"]
         write_mp4(path, frames(trial, trajectory, events, hz=hz), hz)
         yield path

@@ -21,6 +21,9 @@ from robodx.running.video import frames, write_mp4
 from robodx.sim.render import Renderer
 from robodx.tasks.base import TASKS
 
+# Pixels between two pictures.
+LINE = 4
+
 
 class UnknownSuffix(UserError):
     """A file name that says neither picture nor video."""
@@ -42,10 +45,10 @@ def describe(task_id: str, seed: int) -> dict[str, Any]:
 
 def draw(task_id: str, seed: int, camera: str, out: Path, *, size: int, preset: str) -> None:
     """Write `out`: a .png of the start, or an .mp4 of the expert at work; several cameras stand side by side."""
-    if out.suffix not in (".png", ".mp4"):
+    if out.suffix.lower() not in (".png", ".mp4"):
         raise UnknownSuffix(f"{out} is neither a .png (the start) nor an .mp4 (the expert solving it)")
     task = TASKS[task_id]
-    if out.suffix == ".png":
+    if out.suffix.lower() == ".png":
         environment = Environment(Trial(task_id, task.version, "still", seed), PolicySpec())
         renderer = Renderer(environment.simulation, largest=(size, size), preset=preset)
         names = _cameras(camera, environment)
@@ -71,14 +74,15 @@ def _cameras(words: str, environment: Environment) -> tuple[str, ...]:
 
 
 def tile(images: list[NDArray[np.uint8]], columns: int = 3) -> NDArray[np.uint8]:
-    """Side by side, in rows."""
+    """Side by side in rows, with a white line between."""
     columns = min(columns, len(images))
     rows = math.ceil(len(images) / columns)
-    blank = np.full_like(images[0], 255)
-    padded = [*images, *[blank] * (rows * columns - len(images))]
-    return np.concatenate(
-        [np.concatenate(padded[row * columns : (row + 1) * columns], axis=1) for row in range(rows)], axis=0
-    )
+    height, width, _ = images[0].shape
+    sheet = np.full((rows * (height + LINE) - LINE, columns * (width + LINE) - LINE, 3), 255, dtype=np.uint8)
+    for index, image in enumerate(images):
+        top, left = (index // columns) * (height + LINE), (index % columns) * (width + LINE)
+        sheet[top : top + height, left : left + width] = image
+    return sheet
 
 
 def write_png(path: Path, image: NDArray[np.uint8]) -> None:

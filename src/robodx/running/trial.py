@@ -33,6 +33,8 @@ class Trial:
     def __post_init__(self) -> None:
         if self.clock not in CLOCKS:
             raise UnknownName(unknown("clock", self.clock, CLOCKS))
+        if self.seed < 0 or self.repeat < 0:
+            raise ValueError(f"seed {self.seed}, repeat {self.repeat}: neither may be negative")
         names = [name for name, _ in self.perturbations]
         if len(set(names)) < len(names):
             raise UserError(f"a perturbation is applied twice: {', '.join(names)}")
@@ -41,7 +43,8 @@ class Trial:
 
     @cached_property
     def id(self) -> str:
-        return _digest(asdict(self))
+        """Of what decides the episode. The suite is only who asked: what two suites ask for is run once."""
+        return _digest({name: value for name, value in asdict(self).items() if name != "suite"})
 
     @cached_property
     def pair_id(self) -> str:

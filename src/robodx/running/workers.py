@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -125,6 +126,8 @@ def _start_worker(job: Job) -> None:
     global _worker_job, _worker_policy
     # Ctrl-C is the driver's business: it keeps what is finished and stops the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What a policy prints is for a person to read, never part of a command's answer.
+    sys.stdout = sys.stderr
     threading.Thread(target=_die_with_driver, daemon=True).start()
     _worker_job = job
     try:
