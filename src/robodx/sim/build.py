@@ -55,6 +55,8 @@ def build(scene: Scene, robot: Robot, substeps: int) -> mujoco.MjModel:
     spec.visual.quality.numstacks = 8
     spec.visual.map.znear = 0.01
     spec.visual.map.zfar = 10.0
+    # Shadows reach the table's corners.
+    spec.visual.map.shadowclip = 1.5
     spec.stat.extent = 1.0
     spec.stat.center = [0.0, 0.0, 0.2]
     _add_arena(spec, scene.arena)

@@ -176,16 +176,14 @@ class Arena:
     ambient: float = 0.42
 
 
-# Half-way between the workspace and the arm's shoulder: at home the whole arm is in the picture.
-LOOK_AT: Vector = (-0.24, 0.0, 0.24)
-
+# Each sees the workspace and, at home, the whole arm.
 CAMERAS: tuple[Camera, ...] = (
     # From across the table, looking back at the robot: its left is the picture's right.
     Camera("front", (1.00, 0.0, 0.80), (-0.20, 0.0, 0.28), 45.0),
-    Camera("left", (-0.15, 1.20, 0.68), LOOK_AT, 44.0),
-    Camera("right", (-0.15, -1.20, 0.68), LOOK_AT, 44.0),
-    Camera("back_left", (-1.15, 0.85, 1.00), (-0.15, 0.0, 0.14), 44.0),
-    Camera("back_right", (-1.15, -0.85, 1.00), (-0.15, 0.0, 0.14), 44.0),
+    Camera("left", (-0.34, 1.45, 0.72), (-0.35, 0.0, 0.27), 40.0),
+    Camera("right", (-0.34, -1.45, 0.72), (-0.35, 0.0, 0.27), 40.0),
+    Camera("back_left", (-1.30, 0.95, 1.10), (-0.27, 0.02, 0.22), 42.0),
+    Camera("back_right", (-1.30, -0.95, 1.10), (-0.27, -0.02, 0.22), 42.0),
 )
 
 LIGHTS: tuple[Light, ...] = (Light("key", (0.6, 0.8, 2.0), (-0.35, -0.4, -1.0), brightness=0.6),)
