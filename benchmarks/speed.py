@@ -91,29 +91,27 @@ def ours(policy: Policy, size: int | None) -> float:
 
 
 def bare(commands: NDArray[np.float32], size: int | None) -> float:
-    """Seconds a control step of the same motion with nothing but mj_step and the renderer."""
+    """Seconds a control step of the same motion with nothing but the controls, mj_step and the renderer."""
     environment = Environment(trial(), spec_for(size))
     simulation, arm = environment.simulation, environment.robot.arm
     model, data = simulation.model, simulation.data
     renderer = None if size is None else Renderer(simulation, largest=(size, size))
-    targets = [simulation.command.joints, *(command[:-1] for command in commands)]
-    steps = []
-    for before, after, command in zip(targets, targets[1:], commands, strict=False):
-        velocity = (after.astype(float) - before) / 0.05
-        gripper = command[-1] * arm.gripper.finger_travel_m
-        steps.append((before + arm.lead_s * velocity, np.append(velocity, gripper)))
+    before = simulation.command.joints
     start = time.perf_counter()
-    for act, ctrl in steps:
+    for command in commands:
         if renderer is not None:
             for camera in CAMERAS:
                 renderer.rgb(camera, size or 0, size or 0)
-        data.act[:] = act
-        data.ctrl[:] = ctrl
+        velocity = (command[:-1] - before) / 0.05
+        data.act[:] = before + arm.lead_s * velocity
+        data.ctrl[:-1] = velocity
+        data.ctrl[-1] = command[-1] * arm.gripper.finger_travel_m
+        before = command[:-1]
         mujoco.mj_step(model, data, nstep=25)
     seconds = time.perf_counter() - start
     if renderer is not None:
         renderer.close()
-    return seconds / len(steps)
+    return seconds / len(commands)
 
 
 def in_turns(first: Callable[[], float], second: Callable[[], float], seconds: float) -> tuple[float, float]:

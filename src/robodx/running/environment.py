@@ -224,13 +224,8 @@ class Environment:
 
     def _note_state(self) -> None:
         simulation = self.simulation
-        tools = [simulation.tool_in_world(arm) for arm in range(len(self.robot.arms))]
-        self._recorder.note_state(
-            simulation.time_s,
-            simulation.data.qpos,
-            [(*tool.position, *tool.quaternion) for tool in tools],
-            self.score.reached,
-        )
+        tools = self._recorder.note_state(simulation.time_s, simulation.data.qpos, self.score.reached)
+        simulation.write_tools(tools)
 
 
 def check_fit(spec: PolicySpec, robot: Robot, scene: Scene) -> None:

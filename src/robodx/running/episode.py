@@ -132,11 +132,13 @@ class Recorder:
         self._actions = np.zeros((self.max_steps, self.action_width), dtype=np.float32)
         self._commands = np.zeros((self.max_steps, self.command_width), dtype=np.float32)
 
-    def note_state(self, time_s: float, qpos: Array, tools: list[tuple[float, ...]], stage: int) -> None:
+    def note_state(self, time_s: float, qpos: Array, stage: int) -> Array:
+        """Returns where the tools (arms, 7) of this state are to be written."""
         self._time[self.n] = time_s
         self._qpos[self.n] = qpos
-        self._tool[self.n] = tools
         self._stage[self.n] = stage
+        row: Array = self._tool[self.n]
+        return row
 
     def note_step(self, action: NDArray[np.float32], command: NDArray[np.float32]) -> None:
         self._actions[self.n] = action

@@ -30,20 +30,23 @@ class Geometric(Condition):
 def footprint_gap(world: World, a: str, b: str) -> float:
     """How far apart two things are as seen from above, as they are turned; negative by how much they overlap."""
     (ax, ay, _), (bx, by, _) = world.position(a), world.position(b)
-    sides: list[tuple[float, float, float]] = []  # of each box side, its direction from above and its half extent
-    for name in (a, b):
-        pose, half_extents = world.pose(name), world.thing(name).half_extents
-        for axis, half in zip("xyz", half_extents, strict=True):
-            x, y, _ = pose.axis(axis)
-            sides.append((x, y, half))
+    sides = [*_sides(world, a), *_sides(world, b)]
     gap = -math.inf
     # Boxes are as far apart as they are along that of their own sides along which they are furthest.
     for nx, ny, _ in sides:
-        length = math.hypot(nx, ny)
-        if length > FLAT:
-            reach = sum(half * abs(nx * x + ny * y) for x, y, half in sides)
-            gap = max(gap, (abs((ax - bx) * nx + (ay - by) * ny) - reach) / length)
+        distance = abs((ax - bx) * nx + (ay - by) * ny)
+        for x, y, half in sides:
+            distance -= half * abs(nx * x + ny * y)
+        gap = max(gap, distance / math.hypot(nx, ny))
     return gap
+
+
+def _sides(world: World, name: str) -> list[tuple[float, float, float]]:
+    """Of each side of a thing's box that is seen from above: its direction there, and its half extent."""
+    (xx, xy, _), (yx, yy, _), (zx, zy, _) = (world.pose(name).axis(axis) for axis in "xyz")
+    x, y, z = world.thing(name).half_extents
+    sides = ((xx, xy, x), (yx, yy, y), (zx, zy, z))
+    return [side for side in sides if abs(side[0]) + abs(side[1]) > FLAT]
 
 
 @dataclass(frozen=True)

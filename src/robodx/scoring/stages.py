@@ -53,7 +53,7 @@ class Score:
             if self.broken is None and condition.holds(world):
                 self.broken = condition
                 world.log.add(LogEntry(world.step, world.time_s, "broken", str(condition)))
-        while not self.is_over:
+        while self.broken is None and len(self.stage_steps) < len(self.stages):
             stage = self.stages[len(self.stage_steps)]
             if not stage.holds(world):
                 if self._start is None or is_last or world.step % PROGRESS_EVERY == 0:

@@ -127,6 +127,12 @@ class Simulation:
             for (left, right), scale in zip(self._finger_qpos, self._opening_per_m, strict=True)
         ]
 
+    def write_tools(self, rows: Array) -> None:
+        """Every arm's tool in the world, position and quaternion, into rows (arms, 7)."""
+        for row, site in zip(rows, self._tools, strict=True):
+            row[:3] = site.xpos
+            mujoco.mju_mat2Quat(row[3:], site.xmat)
+
     def tool_in_world(self, arm: int = 0) -> Pose:
         pose = self._tool_poses.get(arm)
         if pose is None:
