@@ -120,11 +120,22 @@ def versions(*, gl_renderer: str | None) -> dict[str, str | None]:
     """What bits depend on. The renderer counts only where the policy saw pictures."""
     return {
         "robodx": version("robodx"),
+        "source": _source_digest(),
         "python": platform.python_version(),
         "mujoco": version("mujoco"),
         "numpy": version("numpy"),
         "gl_renderer": gl_renderer,
     }
+
+
+def _source_digest() -> str:
+    """Changes with any line of RoboDx: between releases the version number does not tell."""
+    digest = hashlib.blake2b(digest_size=8)
+    package = Path(__file__).parent.parent
+    for path in sorted(package.rglob("*.py")):
+        digest.update(str(path.relative_to(package)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def machine() -> dict[str, Any]:
