@@ -23,7 +23,8 @@ class Preset:
 
 
 PRESETS = {"fast": Preset(0, 0), "standard": Preset(1024, 4), "high": Preset(4096, 8)}
-MAX_GEOMS = 1000
+# A scene's size costs time at every reset; what MuJoCo draws beyond the model's own geoms is little.
+SPARE_GEOMS = 32
 BACKGROUND = "background"
 
 
@@ -38,9 +39,9 @@ class Renderer:
         model.vis.global_.offheight, model.vis.global_.offwidth = largest
         model.vis.quality.shadowsize, model.vis.quality.offsamples = quality.shadow_size, quality.samples
         gl.context()
-        self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_50)
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
-        self._scene = mujoco.MjvScene(model, maxgeom=MAX_GEOMS)
+        self._scene = mujoco.MjvScene(model, maxgeom=model.ngeom + SPARE_GEOMS)
         self._scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = quality.shadow_size > 0
         self._options = mujoco.MjvOption()
         self._perturb = mujoco.MjvPerturb()
