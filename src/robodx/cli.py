@@ -166,6 +166,9 @@ def run(
     perturb: Annotated[
         list[str], typer.Option(metavar="NAME=LEVEL", help="Apply a perturbation; may be given several times.")
     ] = [],  # noqa: B006
+    clock: Annotated[
+        str, typer.Option(help="lockstep (the world waits), realtime:SECONDS (it does not) or realtime:measured.")
+    ] = "lockstep",
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
     batch: Annotated[int, typer.Option(help="Episodes a worker steps together.", min=1)] = 1,
     shuffle: Annotated[int | None, typer.Option(help="Execute in a random order, from this seed.", min=0)] = None,
@@ -186,9 +189,17 @@ def run(
     from robodx.sim import gl
 
     request = Request(
-        tuple(selectors), policy, seeds, repeats, robot, _perturbations(perturb), preset, batch,
-        tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in plugin),
-    )  # fmt: skip
+        selectors=tuple(selectors),
+        policy=policy,
+        seeds=seeds,
+        repeats=repeats,
+        robot=robot,
+        perturbations=_perturbations(perturb),
+        clock=clock,
+        preset=preset,
+        batch=batch,
+        plugins=tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in plugin),
+    )
     folder = out or Path("runs") / _default_name(selectors, policy)
     if video:
         gl.context()

@@ -133,6 +133,11 @@ def test_diff_names_what_differs_and_exits_with_one(tmp_path: Path) -> None:
     assert f"{TASK} seed 0 repeat 0: success" in text and "1 trials only in a" in text
 
 
+def test_a_run_on_a_measured_clock_is_not_compared_bit_for_bit(tmp_path: Path) -> None:
+    robodx("run", TASK, "--policy", "still", "--seeds", "1", "--clock", "realtime:measured", "--out", "a", cwd=tmp_path)
+    assert "ran on a measured clock" in robodx("diff", "a", "a", cwd=tmp_path, expect=2)
+
+
 def test_summary_shows_rates_with_intervals(tmp_path: Path) -> None:
     robodx("run", TASK, "--policy", "expert", "--seeds", "3", "--out", "run", cwd=tmp_path)
     assert "100% [44, 100]" in robodx("summary", "run", cwd=tmp_path)
@@ -156,6 +161,8 @@ def test_summary_shows_rates_with_intervals(tmp_path: Path) -> None:
         (("run", TASK, "--policy", "expert", "--robot", "pandas"), 'Did you mean "panda"'),
         (("run", TASK, "--policy", "expert", "--preset", "fst"), 'Did you mean "fast"'),
         (("run", TASK, "--policy", "expert", "--plugin", "no.py"), "no plugin file"),
+        (("run", TASK, "--policy", "expert", "--clock", "realtme:1"), "There are: lockstep, realtime:SECONDS"),
+        (("run", TASK, "--policy", "expert", "--clock", "realtime:measured", "--workers", "2"), "to itself"),
         (("show", "control/stack_cub"), 'Did you mean "control/stack_cube"'),
         (("show", TASK, "--camera", "frnt", "-o", "x.png"), 'No camera "frnt". Did you mean "front"'),
         (("show", TASK, "-o", "x.gif"), "neither a .png"),

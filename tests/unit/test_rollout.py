@@ -250,7 +250,7 @@ def test_another_version_of_a_task_is_not_run() -> None:
 
 
 def test_a_trial_refuses_what_it_cannot_mean() -> None:
-    with pytest.raises(UnknownName, match='No clock "banana"'):
+    with pytest.raises(UserError, match='No clock "banana"'):
         Trial("primitive/pick_cube", 1, "still", 0, clock="banana")
     with pytest.raises(UserError, match="applied twice"):
         Trial("primitive/pick_cube", 1, "still", 0, perturbations=(("frame_drop", 0.1), ("frame_drop", 0.2)))

@@ -12,7 +12,7 @@ from robodx.errors import UserError
 
 
 class Incomparable(UserError):
-    """Two runs whose pictures came from different renderers: bits cannot be expected to agree."""
+    """Two runs whose bits cannot be expected to agree, for the reason given."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,9 @@ class Diff:
 def diff(first: Path, second: Path) -> Diff:
     """Match the trials of two runs and compare trajectory hashes; an error equals nothing, not even an error."""
     a, b = read_about(first), read_about(second)
+    for run, about in ((first, a), (second, b)):
+        if not about.get("is_reproducible", True):
+            raise Incomparable(f"{run} ran on a measured clock: its bits depend on how busy the machine was")
     renderers = [about["versions"].get("gl_renderer") for about in (a, b)]
     if None not in renderers and renderers[0] != renderers[1]:
         raise Incomparable(f"the runs were rendered by {renderers[0]} and by {renderers[1]}: their bits differ anyway")

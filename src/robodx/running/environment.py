@@ -15,7 +15,8 @@ from robodx.language.meaning import Instruction
 from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, Privileged
 from robodx.robots.control import Controller, InvalidAction, action_width, as_joint_action, read_chunk
-from robodx.running.episode import Recorder, Told, Trajectory
+from robodx.running.clock import Clock
+from robodx.running.episode import Query, Recorder, Told, Trajectory
 from robodx.running.trial import Trial
 from robodx.scoring.events import Script
 from robodx.scoring.stages import Score, Stage
@@ -71,14 +72,18 @@ class Environment:
         self._instruct(situation.instruction)
         self._controller = Controller(self.robot, spec.action_space)
         self._renderer: Renderer | None = None
+        self._clock = Clock.parse(trial.clock)
         self._pending: deque[NDArray[np.float32]] = deque()
+        # A chunk on its way, and the step at which it arrives.
+        self._awaited: tuple[NDArray[np.float32], int] | None = None
         self._has_replied = False
         self._is_over = False
         self._limits: tuple[str, ...] = ()
         self.limit_steps = 0
         self.invalid_action: str | None = None
-        self.inference_s: list[float] = []
+        self.queries: list[Query] = []
         self._action_width = action_width(spec.action_space, self.robot)
+        self._no_action = np.full(self._action_width, np.nan, dtype=np.float32)
         self._recorder = Recorder(
             max_steps=self.max_steps,
             nq=self.simulation.model.nq,
@@ -157,30 +162,37 @@ class Environment:
 
     @property
     def needs_chunk(self) -> bool:
-        return not self._pending and not self.is_done
+        return not self._pending and self._awaited is None and not self.is_done
 
     def accept(self, chunk: ActionChunk, inference_s: float) -> None:
         """Take a policy's reply. One that cannot be executed ends the episode, or raises if it is the first."""
-        self.inference_s.append(inference_s)
+        step = self.simulation.step_count
+        self.queries.append(Query(step, inference_s))
         try:
             actions = read_chunk(chunk, self.spec.action_space, self.robot, self._action_width)
         except InvalidAction as error:
             if not self._has_replied:
                 raise FirstReplyInvalid(f"the policy's first reply is {error}") from error
-            self.invalid_action = f"at step {self.simulation.step_count} the policy sent {error}"
+            self.invalid_action = f"at step {step} the policy sent {error}"
             return
         self._has_replied = True
-        self._pending.extend(actions[: self.spec.replan])
+        self._awaited = (actions[: self.spec.replan], step + self._clock.delay_steps(inference_s, self.spec.hz))
 
     def step(self) -> None:
-        """Execute the next pending action."""
+        """Execute the next pending action; while a chunk is on its way, the last command holds."""
         simulation = self.simulation
-        action = self._pending.popleft()
         step = simulation.step_count
         substeps = self._substeps[step]
-        resolved = self._controller.resolve(action, simulation.command, substeps * PHYSICS_STEP_S)
-        self._note_limits(resolved.limits)
-        command = resolved.command
+        if self._awaited is not None and step >= self._awaited[1]:
+            self._pending.extend(self._awaited[0])
+            self._awaited = None
+        if self._pending:
+            action = self._pending.popleft()
+            resolved = self._controller.resolve(action, simulation.command, substeps * PHYSICS_STEP_S)
+            self._note_limits(resolved.limits)
+            command = resolved.command
+        else:
+            action, command = self._no_action, simulation.command
         for perturbation in self._perturbations:
             command = perturbation.action(command, simulation.command, step)
         simulation.step(command, substeps)
@@ -196,7 +208,7 @@ class Environment:
         return self._is_over or self.invalid_action is not None
 
     def trajectory(self) -> Trajectory:
-        return self._recorder.trajectory()
+        return self._recorder.trajectory(self.queries)
 
     def close(self) -> None:
         if self._renderer is not None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +84,13 @@ class Episode:
     inference_ms_p95: float | None = None
 
 
+class Query(NamedTuple):
+    """One call of the policy."""
+
+    step: int
+    inference_s: float
+
+
 @dataclass(frozen=True)
 class Trajectory:
     """Arrays of one episode: n control steps, n + 1 states."""
@@ -91,8 +99,10 @@ class Trajectory:
     qpos: Array  # (n + 1, nq)
     tool_in_world: Array  # (n + 1, arms, 7)
     stage: NDArray[np.int32]  # (n + 1,)
-    actions: NDArray[np.float32]  # (n, action_dim): as the policy sent them
+    actions: NDArray[np.float32]  # (n, action_dim): as the policy sent them, NaN while it was thinking
     commands: NDArray[np.float32]  # (n, joint action): what was executed, as `joint` actions
+    query_steps: NDArray[np.int32]  # (queries,): when the policy was asked
+    inference_s: Array  # (queries,): how long each answer took
 
     def digest(self) -> str:
         """The same for two episodes only if they moved alike, bit for bit."""
@@ -145,7 +155,7 @@ class Recorder:
         self._commands[self.n] = command
         self.n += 1
 
-    def trajectory(self) -> Trajectory:
+    def trajectory(self, queries: Sequence[Query]) -> Trajectory:
         n = self.n
         return Trajectory(
             self._time[: n + 1].copy(),
@@ -154,4 +164,6 @@ class Recorder:
             self._stage[: n + 1].copy(),
             self._actions[:n].copy(),
             self._commands[:n].copy(),
+            np.array([query.step for query in queries], dtype=np.int32),
+            np.array([query.inference_s for query in queries], dtype=np.float64),
         )

@@ -135,7 +135,7 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
     elif score.broken is not None:
         outcome, failure_kind = "failure", "constraint"
     forces = [entry.value for entry in log.entries if entry.kind == "collision"]
-    inference_ms = [1000 * seconds for seconds in environment.inference_s]
+    inference_ms = 1000 * trajectory.inference_s
     period_s = 1.0 / environment.spec.hz
     tools = trajectory.tool_in_world[:, :, :3]  # (n + 1, arms, 3)
     joints = trajectory.commands[:, joint_columns(environment.robot)]
@@ -161,8 +161,8 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         collisions=len(forces),
         peak_collision_n=max(forces, default=None),
         limit_steps=environment.limit_steps,
-        inference_ms_p50=float(np.percentile(inference_ms, 50)) if inference_ms else None,
-        inference_ms_p95=float(np.percentile(inference_ms, 95)) if inference_ms else None,
+        inference_ms_p50=float(np.percentile(inference_ms, 50)) if len(inference_ms) else None,
+        inference_ms_p95=float(np.percentile(inference_ms, 95)) if len(inference_ms) else None,
     )
     return Finished(episode, trajectory)
 

@@ -12,9 +12,11 @@ import numpy as np
 import polars as pl
 
 from robodx.analysis.episodes import SCHEMA, UnreadableRun, load, read_about
+from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.policies.base import PolicySpec, make_policy
 from robodx.registry import UnknownName, fingerprint, unknown
+from robodx.running.clock import Clock
 from robodx.running.environment import check_fit
 from robodx.running.episode import Episode, Trajectory
 from robodx.running.records import RunFolder, digest, machine, versions
@@ -39,6 +41,7 @@ class Request:
     repeats: int = 1
     robot: str = "panda"
     perturbations: tuple[Applied, ...] = ()
+    clock: str = "lockstep"
     preset: str = "fast"
     batch: int = 1
     plugins: tuple[str, ...] = ()
@@ -58,7 +61,15 @@ def plan_round(request: Request, done: pl.DataFrame) -> list[Trial]:
     trials: dict[str, Trial] = {}
     for selector in request.selectors:
         name, within = find_suite(selector)
-        plan = Plan(request.policy, request.seeds, request.robot, request.repeats, request.perturbations, within)
+        plan = Plan(
+            policy=request.policy,
+            seeds=request.seeds,
+            robot=request.robot,
+            repeats=request.repeats,
+            perturbations=request.perturbations,
+            clock=request.clock,
+            within=within,
+        )
         trials.update({trial.id: trial for trial in SUITES[name](done, plan)})
     return list(trials.values())
 
@@ -69,7 +80,7 @@ def run(
     """Execute what is missing in the folder, and return the table of all its episodes."""
     policy = make_policy(request.policy)
     trials = plan_round(request, pl.DataFrame(schema=SCHEMA))
-    _check(request, policy.spec, trials)
+    _check(request, policy.spec, trials, workers)
     facts = _facts(policy.spec, trials)
     asked = {
         **asdict(request),
@@ -132,8 +143,13 @@ def film(out: Path, per_task: int) -> Iterator[Path]:
         yield path
 
 
-def _check(request: Request, spec: PolicySpec, trials: list[Trial]) -> None:
+def _check(request: Request, spec: PolicySpec, trials: list[Trial], workers: int) -> None:
     """Everything that can be known to be wrong before the first step."""
+    if not Clock.parse(request.clock).is_reproducible and (workers > 1 or request.batch > 1):
+        raise UserError(
+            f"the clock {request.clock} measures a policy that has the machine to itself: "
+            f"{workers} workers with batches of {request.batch} would measure each other"
+        )
     for name, _ in request.perturbations:
         PERTURBATIONS[name]
     robot = ROBOTS[request.robot]
@@ -148,6 +164,7 @@ def _check(request: Request, spec: PolicySpec, trials: list[Trial]) -> None:
 def _facts(spec: PolicySpec, trials: list[Trial]) -> dict[str, Any]:
     return {
         "policy_spec": asdict(spec),
+        "is_reproducible": all(Clock.parse(trial.clock).is_reproducible for trial in trials),
         "physics": {"step_s": PHYSICS_STEP_S, "integrator": "implicitfast", "impratio": IMPEDANCE_RATIO},
         "versions": versions(gl_renderer=gl.renderer_name() if spec.cameras else None),
         "machine": machine(),

@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 
 from robodx.errors import UserError
-from robodx.registry import UnknownName, unknown
+from robodx.running.clock import Clock
 from robodx.streams import Streams
 
-CLOCKS = ("lockstep",)
 # How a perturbation is applied: its name and its severity.
 Applied = tuple[str, float]
 
@@ -31,8 +30,7 @@ class Trial:
     clock: str = "lockstep"
 
     def __post_init__(self) -> None:
-        if self.clock not in CLOCKS:
-            raise UnknownName(unknown("clock", self.clock, CLOCKS))
+        Clock.parse(self.clock)
         if self.seed < 0 or self.repeat < 0:
             raise ValueError(f"seed {self.seed}, repeat {self.repeat}: neither may be negative")
         names = [name for name, _ in self.perturbations]

@@ -21,12 +21,13 @@ class Plan:
     robot: str = "panda"
     repeats: int = 1
     perturbations: tuple[Applied, ...] = ()
+    clock: str = "lockstep"
     # What follows the suite's name in a selector: `capability/control/easy` gives ("control", "easy").
     within: tuple[str, ...] = ()
 
     def trials(self, tasks: Iterable[Task], suite: str) -> list[Trial]:
         return [
-            Trial(task.id, task.version, self.policy, seed, self.robot, repeat, self.perturbations, suite)
+            Trial(task.id, task.version, self.policy, seed, self.robot, repeat, self.perturbations, suite, self.clock)
             for task in tasks
             for seed in range(self.seeds)
             for repeat in range(self.repeats)
