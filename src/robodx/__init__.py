@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from robodx.analysis.episodes import load as load
     from robodx.analysis.estimates import Estimate as Estimate
+    from robodx.evaluation import Results as Results
+    from robodx.evaluation import evaluate as evaluate
     from robodx.perturbations.base import Perturbation as Perturbation
     from robodx.perturbations.base import perturbation as perturbation
     from robodx.policies.base import CameraRequest as CameraRequest
@@ -34,8 +36,10 @@ _HOMES = {
     "Perturbation": "perturbations.base",
     "Policy": "policies.base",
     "PolicySpec": "policies.base",
+    "Results": "evaluation",
     "Situation": "tasks.base",
     "Trial": "running.trial",
+    "evaluate": "evaluation",
     "load": "analysis.episodes",
     "make_policy": "policies.base",
     "perturbation": "perturbations.base",

@@ -394,6 +394,8 @@ def _print_json(content: object) -> None:
 def main() -> None:
     """The `robodx` command: mistakes of the user's are told in a line, ours keep their traceback."""
     pin()
+    # `python:my_policy:make` and `--plugin my_module` may lie where the user stands, as with python -m.
+    sys.path.append(str(Path.cwd()))
     try:
         app()
     except KeyboardInterrupt:

@@ -26,7 +26,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def make(name: str, recorded: Path) -> Policy:
-    return make_policy(f"{name}:{recorded}" if POLICIES[name].takes else name)
+    argument = {"RUN": str(recorded), "PACKAGE.MODULE:NAME": "robodx.policies.still:StillPolicy"}
+    takes = POLICIES[name].takes
+    return make_policy(f"{name}:{argument[takes]}" if takes else name)
 
 
 def trials(policy: str, n: int = 3) -> list[Trial]:

@@ -138,6 +138,12 @@ def test_a_run_on_a_measured_clock_is_not_compared_bit_for_bit(tmp_path: Path) -
     assert "ran on a measured clock" in robodx("diff", "a", "a", cwd=tmp_path, expect=2)
 
 
+def test_a_policy_in_the_users_folder_is_found_by_every_worker(tmp_path: Path) -> None:
+    (tmp_path / "my_policy.py").write_text("from robodx.policies.still import StillPolicy as make\n")
+    words = ("run", TASK, "--policy", "python:my_policy:make", "--seeds", "2", "--workers", "2", "--out", "run")
+    assert "0%" in robodx(*words, cwd=tmp_path)
+
+
 def test_summary_shows_rates_with_intervals(tmp_path: Path) -> None:
     robodx("run", TASK, "--policy", "expert", "--seeds", "3", "--out", "run", cwd=tmp_path)
     assert "100% [44, 100]" in robodx("summary", "run", cwd=tmp_path)

@@ -83,8 +83,9 @@ def test_tasks_import_only_declarations_of_the_simulator() -> None:
 
 def test_the_public_names_are_these() -> None:
     assert sorted(robodx.__all__) == [
-        "CameraRequest", "Environment", "Estimate", "Observation", "Perturbation", "Policy", "PolicySpec", "Situation",
-        "Trial", "__version__", "load", "make_policy", "perturbation", "policy", "rollout", "suite", "task",
+        "CameraRequest", "Environment", "Estimate", "Observation", "Perturbation", "Policy", "PolicySpec", "Results",
+        "Situation", "Trial", "__version__", "evaluate", "load", "make_policy", "perturbation", "policy", "rollout",
+        "suite", "task",
     ]  # fmt: skip
     for name in robodx.__all__:
         assert getattr(robodx, name) is not None

@@ -80,7 +80,7 @@ def run(
     """Execute what is missing in the folder, and return the table of all its episodes."""
     policy = make_policy(request.policy)
     trials = plan_round(request, pl.DataFrame(schema=SCHEMA))
-    _check(request, policy.spec, trials, workers)
+    check(request, policy.spec, trials, workers)
     facts = _facts(policy.spec, trials)
     asked = {
         **asdict(request),
@@ -143,7 +143,7 @@ def film(out: Path, per_task: int) -> Iterator[Path]:
         yield path
 
 
-def _check(request: Request, spec: PolicySpec, trials: list[Trial], workers: int) -> None:
+def check(request: Request, spec: PolicySpec, trials: list[Trial], workers: int) -> None:
     """Everything that can be known to be wrong before the first step."""
     if not Clock.parse(request.clock).is_reproducible and (workers > 1 or request.batch > 1):
         raise UserError(

@@ -1,0 +1,53 @@
+"""Evaluation from Python, as in a training loop: a policy object in, its episodes and rates out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from robodx.analysis.estimates import Estimate
+from robodx.analysis.summary import Row, success_rate, summarise
+from robodx.policies.base import Policy, make_policy
+from robodx.running.records import to_table
+from robodx.running.rollout import rollout
+from robodx.running.run import Request, check, plan_round
+
+
+@dataclass(frozen=True)
+class Results:
+    """What an evaluation found; `episodes` is the table that a run folder would hold."""
+
+    episodes: pl.DataFrame
+
+    @property
+    def success(self) -> Estimate:
+        return success_rate(self.episodes)
+
+    @property
+    def tasks(self) -> list[Row]:
+        return summarise(self.episodes)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{row.task:34} {row.success}  n = {row.success.n}" for row in self.tasks)
+
+
+def evaluate(
+    policy: Policy | str, suite: str = "capability", *, seeds: int = 5, batch: int = 1, clock: str = "lockstep"
+) -> Results:
+    """Run a policy, an object or a name, on a suite, a family or a task, in this process and in memory.
+
+    The episodes are those of `robodx run SUITE --policy NAME`, bit for bit; nothing is written.
+    """
+    acting = make_policy(policy) if isinstance(policy, str) else policy
+    name = policy if isinstance(policy, str) else type(policy).__name__
+    request = Request((suite,), name, seeds, clock=clock, batch=batch)
+    trials = plan_round(request, to_table([]))
+    check(request, acting.spec, trials, workers=1)
+    episodes = []
+    known = set()
+    while trials:
+        known |= {trial.id for trial in trials}
+        episodes += [finished.episode for finished in rollout(trials, acting, batch=batch)]
+        trials = [trial for trial in plan_round(request, to_table(episodes)) if trial.id not in known]
+    return Results(to_table(episodes))

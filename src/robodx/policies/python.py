@@ -1,0 +1,38 @@
+"""A policy of the user's own, by where it is in Python."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TypeGuard
+
+from robodx.errors import UserError
+from robodx.policies.base import Policy, policy
+
+
+@policy("python", takes="PACKAGE.MODULE:NAME")
+def from_python(place: str) -> Policy:
+    """The object of that name, or what it returns or makes when it is called without arguments."""
+    module_name, _, name = place.partition(":")
+    try:
+        found = importlib.import_module(module_name)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UserError(f"no policy at python:{place}: {error}") from error
+    made = found if _is_policy(found) and not isinstance(found, type) else _call(found, place)
+    if not _is_policy(made):
+        missing = [method for method in ("spec", "reset", "act", "finish") if not hasattr(made, method)]
+        raise UserError(
+            f"python:{place} gives a {type(made).__name__}, which is no policy: it has no {', '.join(missing)}"
+        )
+    return made
+
+
+def _is_policy(candidate: object) -> TypeGuard[Policy]:
+    return all(hasattr(candidate, name) for name in ("spec", "reset", "act", "finish"))
+
+
+def _call(factory: object, place: str) -> object:
+    if not callable(factory):
+        raise UserError(f"python:{place} is a {type(factory).__name__}: neither a policy nor something that makes one")
+    return factory()

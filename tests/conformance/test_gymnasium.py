@@ -1,0 +1,90 @@
+"""Every task is a Gymnasium environment that Gymnasium itself accepts, and the same as in a run."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import robodx.environments
+from robodx.policies.base import make_policy
+from robodx.registry import UnknownName
+from robodx.running.rollout import rollout
+from robodx.running.trial import Trial
+from robodx.spaces import ACTION_SPACES
+from robodx.tasks.base import TASKS
+
+
+def env_id(task: str) -> str:
+    return f"robodx/{task.replace('/', '.')}-v{TASKS[task].version}"
+
+
+@pytest.mark.parametrize("task", list(TASKS))
+def test_gymnasium_accepts_the_environment(task: str) -> None:
+    env = gymnasium.make(env_id(task), size=48, render_mode="rgb_array")
+    check_env(env.unwrapped)
+    env.close()
+
+
+@pytest.mark.parametrize("space", ACTION_SPACES)
+def test_every_action_space_can_be_sampled_and_executed(space: str) -> None:
+    env = gymnasium.make(env_id("control/stack_cube"), action_space=space, cameras=())
+    env.reset(seed=3)
+    env.action_space.seed(3)
+    for _ in range(20):
+        observation, _, _, _, _ = env.step(env.action_space.sample())
+        assert observation in env.observation_space
+    env.close()
+
+
+def test_the_same_actions_move_it_as_in_a_run() -> None:
+    ((episode, trajectory),) = rollout([Trial("control/stack_cube", 1, "expert", 5)], make_policy("expert"))
+    assert trajectory is not None
+    env = gymnasium.make(env_id("control/stack_cube"), action_space="ee_pose", cameras=())
+    _, info = env.reset(seed=5)
+    assert info["instruction"] == episode.instructions[0].text
+    total = 0.0
+    for action in trajectory.actions:
+        _, reward, terminated, truncated, info = env.step(action)
+        total += float(reward)
+    assert terminated and not truncated and info["success"]
+    assert total == pytest.approx(1.0)
+    inner = env.unwrapped
+    assert isinstance(inner, robodx.environments.GymTask)
+    assert np.array_equal(inner.running.trajectory().qpos, trajectory.qpos)
+    env.close()
+
+
+def test_time_runs_out_as_truncation() -> None:
+    env = gymnasium.make(env_id("primitive/press_switch"), cameras=())
+    env.reset(seed=0)
+    hold = np.array([0, 0, 0, 0, 0, 0, 1], dtype=np.float32)
+    results = [env.step(hold) for _ in range(400)]
+    assert [truncated for *_, truncated, _ in results] == [False] * 399 + [True]
+    assert not any(terminated for _, _, terminated, _, _ in results)
+    env.close()
+
+
+def test_bad_actions_and_early_steps_raise() -> None:
+    env = robodx.environments.GymTask("control/stack_cube", cameras=())
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(np.zeros(7, dtype=np.float32))
+    env.reset(seed=0)
+    env.step(np.zeros(7, dtype=np.float32))
+    with pytest.raises(ValueError, match="not finite"):
+        env.step(np.full(7, np.nan, dtype=np.float32))
+    with pytest.raises(UnknownName, match="stack_cube"):
+        robodx.environments.GymTask("control/stack_cub")
+
+
+def test_without_a_seed_situations_differ() -> None:
+    env = gymnasium.make(env_id("primitive/pick_cube"), cameras=())
+    env.reset(seed=1)
+    situations = set()
+    for _ in range(3):
+        env.reset()
+        assert isinstance(env.unwrapped, robodx.environments.GymTask)
+        situations.add(env.unwrapped.running.trial.seed)
+    assert len(situations) == 3
+    env.close()
