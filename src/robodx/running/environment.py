@@ -176,7 +176,11 @@ class Environment:
             self.invalid_action = f"at step {step} the policy sent {error}"
             return
         self._has_replied = True
-        self._awaited = (actions[: self.spec.replan], step + self._clock.delay_steps(inference_s, self.spec.hz))
+        delay = self._clock.delay_steps(inference_s, self.spec.hz)
+        if delay:
+            self._awaited = (actions[: self.spec.replan], step + delay)
+        else:
+            self._pending.extend(actions[: self.spec.replan])
 
     def step(self) -> None:
         """Execute the next pending action; while a chunk is on its way, the last command holds."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from robodx.sim.geometry import Array
 from robodx.sim.log import Log, LogEntry
@@ -121,7 +122,7 @@ class Contacts:
         self._since_s = -np.inf if is_whole else self._data.time - self._model.opt.timestep / 2
         mujoco.mj_step(self._model, self._data, nstep=substeps)
 
-    def end_step(self, step: int, time_s: float, told_openings: list[float]) -> None:
+    def end_step(self, step: int, time_s: float, told_openings: NDArray[np.float32]) -> None:
         """Log what began and ended in this control step; `told_openings` is what the grippers were commanded."""
         geoms = self._data.contact.geom.tobytes()
         look = (geoms, self._found.tobytes())
@@ -173,14 +174,14 @@ class Contacts:
         for pair in [pair for pair in self._open_collisions if pair not in forces]:
             del self._open_collisions[pair]
 
-    def _log_grasps(self, pattern: _Pattern, step: int, time_s: float, told_openings: list[float]) -> None:
+    def _log_grasps(self, pattern: _Pattern, step: int, time_s: float, told_openings: NDArray[np.float32]) -> None:
         held = tuple(self._held_by(pattern, arm) for arm in range(len(self.held)))
         for arm, (before, now) in enumerate(zip(self.held, held, strict=True)):
             if before == now:
                 continue
             if before is not None:
                 # Not told to open any further than when it closed on the thing: it slipped, or was knocked out.
-                is_drop = told_openings[arm] <= self._held_at[arm]
+                is_drop = bool(told_openings[arm] <= self._held_at[arm])
                 self._log.add(LogEntry(step, time_s, "drop" if is_drop else "release", before))
             if now is not None:
                 self._held_at[arm] = self._openings()[arm]

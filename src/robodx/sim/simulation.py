@@ -83,12 +83,9 @@ class Simulation:
         mujoco.mj_step(self.model, self.data, nstep=round(SETTLE_S / PHYSICS_STEP_S))
         self._start_s = self.data.time
         self.step_count = 0
+        # Since the episode began, settling not counted.
+        self.time_s = 0.0
         self.refresh()
-
-    @property
-    def time_s(self) -> float:
-        """Since the episode began, settling not counted."""
-        return float(self.data.time - self._start_s)
 
     def step(self, command: Command, substeps: int) -> None:
         """Move the joint targets linearly to the command over this many physics steps."""
@@ -100,8 +97,9 @@ class Simulation:
         self.command = command
         self.contacts.step(substeps)
         self.step_count += 1
+        self.time_s = self.data.time - self._start_s
         self.refresh()
-        self.contacts.end_step(self.step_count, self.time_s, command.openings.tolist())
+        self.contacts.end_step(self.step_count, self.time_s, command.openings)
 
     def refresh(self) -> None:
         """Bring body and site poses up to the state: mj_step leaves them one substep behind."""
