@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from robodx import catalogue
 from robodx.errors import UserError
 from robodx.running.threads import pin
 
@@ -40,8 +41,6 @@ Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 # The rest are in the record, with their tracebacks.
 SHOWN_ERRORS = 3
 
-KINDS = ("tasks", "policies", "robots", "perturbations", "suites", "cameras")
-
 
 @app.callback()
 def robodx(
@@ -56,69 +55,17 @@ def robodx(
 
 @app.command("list")
 def list_(
-    kind: Annotated[str, typer.Argument(metavar="|".join(KINDS), help="What to list.")],
+    kind: Annotated[str, typer.Argument(metavar="|".join(catalogue.KINDS), help="What to list.")],
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006  (typer reads the default)
 ) -> None:
     """List what there is, with a line on each."""
-    from robodx.registry import UnknownName, unknown
-
     _load(plugin)
-    if kind not in KINDS:
-        raise UnknownName(unknown("list", kind, KINDS))
-    rows = _rows(kind)
+    rows = catalogue.rows(kind)
     if as_json:
         _print_json(rows)
     else:
         _print_table(rows)
-
-
-def _rows(kind: str) -> list[dict[str, Any]]:
-    if kind == "tasks":
-        from robodx.tasks.base import TASKS
-
-        return [
-            {
-                "task": task.id, "tier": task.tier, "varies": ", ".join(task.varies), "chance": round(task.chance, 3),
-                "limit_s": task.time_limit_s, "summary": task.summary,
-            }
-            for task in TASKS.entries()
-        ]  # fmt: skip
-    if kind == "policies":
-        from robodx.policies.base import POLICIES
-
-        return [
-            {"policy": f"{p.name}:{p.takes}" if p.takes else p.name, "summary": p.summary} for p in POLICIES.entries()
-        ]
-    if kind == "robots":
-        from robodx.sim.robot import ROBOTS
-
-        return [
-            {
-                "robot": robot.name, "arms": len(robot.arms), "joints": sum(len(arm.joints) for arm in robot.arms),
-                "cameras": ", ".join(robot.cameras), "summary": robot.description,
-            }
-            for robot in ROBOTS.entries()
-        ]  # fmt: skip
-    if kind == "perturbations":
-        from robodx.perturbations.base import PERTURBATIONS
-
-        return [
-            {
-                "perturbation": p.name, "kind": p.kind,
-                "levels": ", ".join(f"{level}={value:g}" for level, value in p.levels.items()), "summary": p.summary,
-            }
-            for p in PERTURBATIONS.entries()
-        ]  # fmt: skip
-    if kind == "cameras":
-        from robodx.sim.robot import ROBOTS
-        from robodx.sim.scene import CAMERAS
-
-        standing = [{"camera": camera.name, "on": "table-top scene"} for camera in CAMERAS]
-        return standing + [{"camera": name, "on": robot.name} for robot in ROBOTS.entries() for name in robot.cameras]
-    from robodx.suites.base import SUITES
-
-    return [{"suite": name, "summary": (SUITES[name].__doc__ or "").strip()} for name in SUITES]
 
 
 @app.command()

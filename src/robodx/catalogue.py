@@ -1,0 +1,60 @@
+"""What there is, as rows: the entries of the registries, for a person or a program to read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from robodx.registry import UnknownName, unknown
+
+KINDS = ("tasks", "policies", "robots", "perturbations", "suites", "cameras")
+
+
+def rows(kind: str) -> list[dict[str, Any]]:
+    """One row an entry; the first column is the name to use on the command line."""
+    if kind not in KINDS:
+        raise UnknownName(unknown("list", kind, KINDS))
+    if kind == "tasks":
+        from robodx.tasks.base import TASKS
+
+        return [
+            {
+                "task": task.id, "tier": task.tier, "varies": ", ".join(task.varies), "chance": round(task.chance, 3),
+                "limit_s": task.time_limit_s, "summary": task.summary,
+            }
+            for task in TASKS.entries()
+        ]  # fmt: skip
+    if kind == "policies":
+        from robodx.policies.base import POLICIES
+
+        return [
+            {"policy": f"{p.name}:{p.takes}" if p.takes else p.name, "summary": p.summary} for p in POLICIES.entries()
+        ]
+    if kind == "robots":
+        from robodx.sim.robot import ROBOTS
+
+        return [
+            {
+                "robot": robot.name, "arms": len(robot.arms), "joints": sum(len(arm.joints) for arm in robot.arms),
+                "cameras": ", ".join(robot.cameras), "summary": robot.description,
+            }
+            for robot in ROBOTS.entries()
+        ]  # fmt: skip
+    if kind == "perturbations":
+        from robodx.perturbations.base import PERTURBATIONS
+
+        return [
+            {
+                "perturbation": p.name, "kind": p.kind,
+                "levels": ", ".join(f"{level}={value:g}" for level, value in p.levels.items()), "summary": p.summary,
+            }
+            for p in PERTURBATIONS.entries()
+        ]  # fmt: skip
+    if kind == "cameras":
+        from robodx.sim.robot import ROBOTS
+        from robodx.sim.scene import CAMERAS
+
+        standing = [{"camera": camera.name, "on": "table-top scene"} for camera in CAMERAS]
+        return standing + [{"camera": name, "on": robot.name} for robot in ROBOTS.entries() for name in robot.cameras]
+    from robodx.suites.base import SUITES
+
+    return [{"suite": name, "summary": (SUITES[name].__doc__ or "").strip()} for name in SUITES]
