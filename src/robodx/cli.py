@@ -119,6 +119,9 @@ def run(
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
     batch: Annotated[int, typer.Option(help="Episodes a worker steps together.", min=1)] = 1,
     shuffle: Annotated[int | None, typer.Option(help="Execute in a random order, from this seed.", min=0)] = None,
+    shard: Annotated[
+        str | None, typer.Option(metavar="K/N", help="Only the K-th of N parts, for N machines; see: robodx merge.")
+    ] = None,
     video: Annotated[int, typer.Option(help="Film up to N successes and N failures a task.", min=0)] = 0,
     preset: Annotated[str, typer.Option(help="Rendering quality of the policy's cameras.")] = "fast",
     robot: Annotated[str, typer.Option(help="The embodiment.")] = "panda",
@@ -146,6 +149,7 @@ def run(
         preset=preset,
         batch=batch,
         plugins=tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in plugin),
+        shard=shard,
     )
     folder = out or Path("runs") / _default_name(selectors, policy)
     if video:
@@ -169,6 +173,19 @@ def run(
 def summary(run: Run, as_json: Json = False) -> None:
     """Print success rates by task, with Wilson intervals and errors counted apart."""
     _print_summary(run, as_json=as_json)
+
+
+@app.command()
+def merge(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="The parts of one run.")],
+    out: Annotated[Path, typer.Option(help="The folder of the whole.")],
+    as_json: Json = False,
+) -> None:
+    """Put together a run that was split over machines with --shard."""
+    from robodx.running.merge import merge as put_together
+
+    put_together(runs, out)
+    _print_summary(out, as_json=as_json)
 
 
 @app.command()
@@ -267,7 +284,7 @@ def _progress_bar() -> Iterator[Progress]:
     from robodx.running.episode import Episode
 
     console = Console(stderr=True)
-    errors = 0
+    errors, is_started = 0, False
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
         TimeRemainingColumn(),
@@ -276,9 +293,10 @@ def _progress_bar() -> Iterator[Progress]:
         job = bar.add_task("episodes", total=None)
 
         def progress(episode: Episode | None, *, done: int, total: int, solved: int) -> None:
-            nonlocal errors
-            if episode is None and done:
+            nonlocal errors, is_started
+            if not is_started and done:
                 console.print(f"Resuming: {done} of {total} episodes are there already.")
+            is_started = True
             if episode is not None and episode.outcome == "error":
                 errors += 1
                 if errors <= SHOWN_ERRORS:

@@ -94,7 +94,7 @@ def plugin(tmp_path: Path) -> Path:
 
 def test_help_teaches_and_every_command_has_it(tmp_path: Path) -> None:
     text = robodx("--help", cwd=tmp_path)
-    for command in ("list", "show", "run", "summary", "diff", "doctor"):
+    for command in ("list", "show", "run", "summary", "merge", "diff", "doctor"):
         assert command in text
         assert "Usage" in robodx(command, "--help", cwd=tmp_path)
 
@@ -124,6 +124,27 @@ def test_a_replay_moves_bit_for_bit_like_its_record(tmp_path: Path) -> None:
     words = ("run", TASK, "--policy", "replay:record", "--seeds", "3", "--out", "more")
     text = robodx(*words, cwd=tmp_path, expect=1)
     assert "no primitive/press_switch at seed 2" in text
+
+
+def test_parts_of_a_run_merge_into_the_whole(tmp_path: Path) -> None:
+    common = ("run", "primitive", "--policy", "expert", "--seeds", "4")
+    robodx(*common, "--out", "whole", cwd=tmp_path)
+    for part in ("1", "2", "3"):
+        robodx(*common, "--shard", f"{part}/3", "--out", f"part{part}", cwd=tmp_path)
+    parts = [load(tmp_path / f"part{part}") for part in (1, 2, 3)]
+    assert sum(len(part) for part in parts) == 8 and max(len(part) for part in parts) < 8
+    robodx("merge", "part1", "part2", "--out", "merged", cwd=tmp_path)
+    text = robodx(*common, "--out", "merged", cwd=tmp_path)
+    assert f"Resuming: {len(parts[0]) + len(parts[1])} of 8" in text, "the whole command runs what is missing"
+    robodx("merge", "part1", "part2", "part3", "--out", "all", cwd=tmp_path)
+    for name in ("merged", "all"):
+        assert "8 trajectories are the same, 0 differ." in robodx("diff", "whole", name, cwd=tmp_path)
+    assert "8 trajectories are the same" in robodx("diff", "whole", "all", cwd=tmp_path)
+    robodx("run", "primitive", "--policy", "replay:all", "--seeds", "4", "--out", "replay", cwd=tmp_path)
+    robodx("run", TASK, "--policy", "expert", "--seeds", "1", "--out", "other", cwd=tmp_path)
+    text = robodx("merge", "part1", "other", "--out", "mixed", cwd=tmp_path, expect=2)
+    assert "are not parts of one run" in text and "seeds: 4 / 1" in text
+    assert not (tmp_path / "mixed").exists()
 
 
 def test_diff_names_what_differs_and_exits_with_one(tmp_path: Path) -> None:
@@ -169,6 +190,7 @@ def test_summary_shows_rates_with_intervals(tmp_path: Path) -> None:
         (("run", TASK, "--policy", "expert", "--plugin", "no.py"), "no plugin file"),
         (("run", TASK, "--policy", "expert", "--clock", "realtme:1"), "There are: lockstep, realtime:SECONDS"),
         (("run", TASK, "--policy", "expert", "--clock", "realtime:measured", "--workers", "2"), "to itself"),
+        (("run", TASK, "--policy", "expert", "--shard", "5/4"), "write K/N"),
         (("show", "control/stack_cub"), 'Did you mean "control/stack_cube"'),
         (("show", TASK, "--camera", "frnt", "-o", "x.png"), 'No camera "frnt". Did you mean "front"'),
         (("show", TASK, "-o", "x.gif"), "neither a .png"),

@@ -78,16 +78,17 @@ class RunFolder:
 
     def flush(self) -> None:
         if self._waiting:
-            path = self.path / "episodes" / f"part-{self._next_part:05}.parquet"
-            try:
-                _write_table(path, to_table(self._waiting))
-            except OSError as error:
-                raise Unsaved(
-                    f"{error}: {len(self._waiting)} finished episodes are not saved in {self.path}"
-                ) from error
-            self._next_part += 1
+            self.add(to_table(self._waiting))
             self._waiting.clear()
         self._written_s = time.monotonic()
+
+    def add(self, episodes: pl.DataFrame) -> None:
+        """Write a part of its own."""
+        try:
+            _write_table(self.path / "episodes" / f"part-{self._next_part:05}.parquet", episodes)
+        except OSError as error:
+            raise Unsaved(f"{error}: {len(episodes)} finished episodes are not saved in {self.path}") from error
+        self._next_part += 1
 
     def compact(self) -> None:
         """One file in a fixed order, whatever the order in which the episodes came."""

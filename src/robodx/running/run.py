@@ -45,10 +45,26 @@ class Request:
     preset: str = "fast"
     batch: int = 1
     plugins: tuple[str, ...] = ()
+    # "K/N": only the K-th of N parts, each about as large, for N machines to share a run.
+    shard: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.shard is not None:
+            part, _, parts = self.shard.partition("/")
+            if not (part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
+                raise UserError(f'No shard "{self.shard}": write K/N, the K-th of N, as in 2/4')
+
+    def part_of(self, trials: list[Trial]) -> list[Trial]:
+        """This shard's trials: every N-th in the order of their ids, so that the parts never overlap."""
+        if self.shard is None:
+            return trials
+        part, _, parts = self.shard.partition("/")
+        mine = set(sorted(trial.id for trial in trials)[int(part) - 1 :: int(parts)])
+        return [trial for trial in trials if trial.id in mine]
 
 
 class Progress(Protocol):
-    """Called before the first episode, with None, and after each."""
+    """Called before each round, with None, and after each episode."""
 
     def __call__(self, episode: Episode | None, *, done: int, total: int, solved: int) -> None: ...
 
@@ -97,21 +113,22 @@ def run(
         # Trials that erred in an earlier call are tried again, once.
         finished = set(done.filter(pl.col("outcome") != "error")["trial_id"])
         solved = int(done["success"].sum())
-        notify(None, done=len(finished), total=len(trials), solved=solved)
-        planned: list[Trial] = []
+        total, known = 0, set[str]()
         while trials:
-            planned += trials
-            missing = [trial for trial in trials if trial.id not in finished]
+            known |= {trial.id for trial in trials}
+            mine = request.part_of(trials)
+            total += len(mine)
+            notify(None, done=len(finished), total=max(total, len(finished)), solved=solved)
+            missing = [trial for trial in mine if trial.id not in finished]
             if shuffle is not None:
                 missing = [missing[index] for index in np.random.default_rng(shuffle).permutation(len(missing))]
             for episode in execute(missing, job, workers=workers, policy=policy):
                 folder.append(replace(episode, attempt=episode.attempt + tried.get(episode.trial_id, 0)))
                 finished.add(episode.trial_id)
                 solved += episode.success
-                notify(episode, done=len(finished), total=max(len(planned), len(finished)), solved=solved)
+                notify(episode, done=len(finished), total=max(total, len(finished)), solved=solved)
             folder.flush()
             # A suite sees whole rounds only, so that a killed run goes on as it would have.
-            known = {trial.id for trial in planned}
             rounds = folder.episodes().filter(pl.col("trial_id").is_in(known))
             trials = [trial for trial in plan_round(request, rounds) if trial.id not in known]
         folder.compact()
