@@ -339,7 +339,7 @@ def _print_summary(run: Path, *, as_json: bool) -> bool:
         print(f"Too many errors for a rate: between {low:.0%} and {high:.0%} of {len(episodes)}, had they ended.")
     else:
         print("No episodes yet.")
-    print("success: rate with its 95% Wilson interval; n: distinct situations.")
+    print("success: rate with its 95% Wilson interval; n: episodes, those alike bit for bit counted once.")
     return overall.value is not None
 
 

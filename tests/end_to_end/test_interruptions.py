@@ -101,6 +101,14 @@ def test_a_plugin_that_changed_is_another_run(tmp_path: Path) -> None:
     assert again.returncode == 2 and "holds another run" in again.stderr and "plugins" in again.stderr
 
 
+def test_the_same_plugin_in_another_place_is_the_same_run(tmp_path: Path) -> None:
+    for folder in ("here", "there"):
+        plugin = write_policy(tmp_path / folder / "mine.py", "mine")
+        words = ("run", TASK, "--policy", "mine", "--seeds", "1", "--plugin", plugin, "--out", "run")
+        result = subprocess.run([*ROBODX, *map(str, words)], cwd=tmp_path, check=True, text=True, capture_output=True)
+    assert "Resuming: 1 of 1" in result.stderr
+
+
 def test_two_plugins_may_share_a_file_name(tmp_path: Path) -> None:
     plugins = [write_policy(tmp_path / folder / "my.py", f"{folder}_policy") for folder in ("one", "two")]
     words = ["run", TASK, "--policy", "two_policy", "--seeds", "1", "--out", "run"]

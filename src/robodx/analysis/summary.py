@@ -11,7 +11,7 @@ from robodx.analysis.estimates import MAX_ERROR_SHARE, Estimate, wilson
 
 @dataclass(frozen=True)
 class Row:
-    """One policy on one task. `success` is of distinct situations; without a value where too many trials erred."""
+    """One policy on one task. `success` counts episodes that are alike once, and has no value if too many erred."""
 
     policy: str
     task: str

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from robodx.analysis.episodes import load, read_about
+from robodx.running import files
 from robodx.running.records import RunConflict, RunFolder
 
 
@@ -34,7 +35,8 @@ def merge(runs: Sequence[Path], out: Path) -> pl.DataFrame:
             for trial_id in episodes["trial_id"]:
                 trajectory = run / "trajectories" / f"{trial_id}.npz"
                 if trajectory.exists():
-                    shutil.copy2(trajectory, out / "trajectories" / trajectory.name)
+                    with files.beside(out / "trajectories" / trajectory.name) as part:
+                        shutil.copyfile(trajectory, part)
             folder.add(episodes)
         folder.compact()
         return folder.episodes()

@@ -100,7 +100,8 @@ def run(
     facts = _facts(policy.spec, trials)
     asked = {
         **asdict(request),
-        "plugins": {name: fingerprint(name) for name in request.plugins},
+        # By what they hold, not by where they lie: the shards of a run are made on several machines.
+        "plugins": [[Path(name).name, fingerprint(name)] for name in request.plugins],
         "policy_spec": facts["policy_spec"],
         "tasks": {task: card["version"] for task, card in facts["tasks"].items()},
         "trials": digest(trial.id for trial in trials),
