@@ -43,7 +43,7 @@ from numpy.typing import NDArray  # isort: skip
 TASK = "control/stack_cube"
 CAMERAS = ("front", "wrist")
 SIZES = (None, 128, 224)
-# Of robosuite: as it ships, and without shadows and multisampling like our preset `fast`.
+# Of robosuite: as it ships, and without shadows and multisampling like our quality `fast`.
 SETTINGS = ("shipped", "matched")
 ROOT = Path(__file__).parent.parent
 CACHE = ROOT / ".cache"
@@ -127,11 +127,11 @@ def in_turns(first: Callable[[], float], second: Callable[[], float], seconds: f
 
 
 def reset_seconds(n: int = 40) -> float:
-    """Median time from a trial to its first observation with two 128×128 cameras, in preset fast."""
+    """Median time from a trial to its first observation with two 128×128 cameras, in quality fast."""
     times = []
     for seed in range(n):
         start = time.perf_counter()
-        environment = Environment(trial(seed), spec_for(128), preset="fast")
+        environment = Environment(trial(seed), spec_for(128), quality="fast")
         environment.observe()
         times.append(time.perf_counter() - start)
         environment.close()

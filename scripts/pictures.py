@@ -25,7 +25,7 @@ def at_work(task: str, count: int = 5, size: int = 256) -> None:
     ((_, trajectory),) = rollout([trial], policy)
     assert trajectory is not None
     moments = np.linspace(0, len(trajectory.qpos) - 1, count).astype(int)
-    pictures = list(frames(trial, trajectory, [], hz=policy.spec.hz, size=size, preset="high"))
+    pictures = list(frames(trial, trajectory, [], hz=policy.spec.hz, size=size, quality="high"))
     columns = [np.concatenate(np.split(pictures[moment], 2, axis=1), axis=0) for moment in moments]
     write_png(IMAGES / f"{task.replace('/', '.')}.png", np.concatenate(columns, axis=1))
 
@@ -34,7 +34,7 @@ def contact_sheet(size: int = 256) -> None:
     pictures = []
     for task in TASKS:
         environment = Environment(Trial(task, TASKS[task].version, "still", 0), PolicySpec())
-        renderer = Renderer(environment.simulation, largest=(size, size), preset="high")
+        renderer = Renderer(environment.simulation, largest=(size, size), quality="high")
         pictures.append(renderer.rgb("front", size, size))
         renderer.close()
     write_png(IMAGES / "tasks.png", tile(pictures, columns=4))

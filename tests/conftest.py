@@ -69,11 +69,11 @@ def perform() -> Callable[[Simulation, Callable[[Hand], Steps]], None]:
 
 @pytest.fixture
 def renderer_of() -> Iterator[Callable[..., Renderer]]:
-    """`renderer_of(simulation, preset=...)`: closed when the test ends."""
+    """`renderer_of(simulation, quality=...)`: closed when the test ends."""
     opened: list[Renderer] = []
 
-    def renderer_of(simulation: Simulation, *, preset: str = "fast") -> Renderer:
-        opened.append(Renderer(simulation, largest=(240, 240), preset=preset))
+    def renderer_of(simulation: Simulation, *, quality: str = "fast") -> Renderer:
+        opened.append(Renderer(simulation, largest=(240, 240), quality=quality))
         return opened[-1]
 
     yield renderer_of

@@ -77,7 +77,7 @@ def show(
         Path | None, typer.Option("-o", "--out", help="x.png for the start, x.mp4 for the expert solving it.")
     ] = None,
     size: Annotated[int, typer.Option(help="Pixels of a picture's side.", min=32, max=2048)] = 480,
-    preset: Annotated[str, typer.Option(help="Rendering quality: fast, standard or high.")] = "standard",
+    quality: Annotated[str, typer.Option(help="Rendering quality: fast, standard or high.")] = "standard",
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:
@@ -87,7 +87,7 @@ def show(
 
     card = describe(task, seed)
     if out is not None:
-        draw(task, seed, camera, out, size=size, preset=preset)
+        draw(task, seed, camera, out, size=size, quality=quality)
         card["picture"] = str(out)
     if as_json:
         _print_json(card)
@@ -123,7 +123,7 @@ def run(
         str | None, typer.Option(metavar="K/N", help="Only the K-th of N parts, for N machines; see: robodx merge.")
     ] = None,
     video: Annotated[int, typer.Option(help="Film up to N successes and N failures a task.", min=0)] = 0,
-    preset: Annotated[str, typer.Option(help="Rendering quality of the policy's cameras.")] = "fast",
+    quality: Annotated[str, typer.Option(help="Rendering quality of the policy's cameras.")] = "fast",
     robot: Annotated[str, typer.Option(help="The embodiment.")] = "panda",
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
@@ -146,7 +146,7 @@ def run(
         robot=robot,
         perturbations=_perturbations(perturb),
         clock=clock,
-        preset=preset,
+        quality=quality,
         batch=batch,
         plugins=tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in plugin),
         shard=shard,

@@ -186,7 +186,7 @@ def test_summary_shows_rates_with_intervals(tmp_path: Path) -> None:
         (("run", TASK, "--policy", "expert", "--perturb", "frame_drop=v9"), 'No level of frame_drop "v9"'),
         (("run", TASK, "--policy", "expert", "--perturb", "frame_drop"), "names no level"),
         (("run", TASK, "--policy", "expert", "--robot", "pandas"), 'Did you mean "panda"'),
-        (("run", TASK, "--policy", "expert", "--preset", "fst"), 'Did you mean "fast"'),
+        (("run", TASK, "--policy", "expert", "--quality", "fst"), 'Did you mean "fast"'),
         (("run", TASK, "--policy", "expert", "--plugin", "no.py"), "no plugin file"),
         (("run", TASK, "--policy", "expert", "--clock", "realtme:1"), "There are: lockstep, realtime:SECONDS"),
         (("run", TASK, "--policy", "expert", "--clock", "realtime:measured", "--workers", "2"), "to itself"),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from robodx.registry import UnknownName
 from robodx.sim.geometry import Array
 from robodx.sim.objects import bin_, cube
-from robodx.sim.render import BACKGROUND, PRESETS, Renderer
+from robodx.sim.render import BACKGROUND, QUALITIES, Renderer
 from robodx.sim.simulation import Simulation
 
 CAMERAS = ("front", "left", "right", "back_left", "back_right", "wrist")
@@ -126,17 +126,17 @@ def test_robots_left_is_on_the_side_of_the_picture_that_the_docs_say(
     assert (left < right) == is_seen_left
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_presets_draw_the_same_scene_with_the_same_ids(
-    preset: str, simulation: Simulation, renderer: Renderer, simulate: Callable[..., Simulation],
+@pytest.mark.parametrize("quality", QUALITIES)
+def test_qualities_draw_the_same_scene_with_the_same_ids(
+    quality: str, simulation: Simulation, renderer: Renderer, simulate: Callable[..., Simulation],
     renderer_of: Callable[..., Renderer],
 ) -> None:  # fmt: skip
     fast = renderer.rgb("front", 128, 128).astype(float), renderer.segmentation("front", 128, 128)
-    other = renderer_of(simulate(*simulation.scene), preset=preset)
+    other = renderer_of(simulate(*simulation.scene), quality=quality)
     image, ids = other.rgb("front", 128, 128).astype(float), other.segmentation("front", 128, 128)
     assert (ids == fast[1]).all(), "multisampling must not blend ids"
     difference = np.abs(image - fast[0]).mean()
-    assert difference == 0.0 if preset == "fast" else 0.2 < difference < 15.0, "shadows, and nothing else"
+    assert difference == 0.0 if quality == "fast" else 0.2 < difference < 15.0, "shadows, and nothing else"
 
 
 @EVERY_CAMERA
@@ -154,8 +154,8 @@ def test_two_renderers_draw_the_same_pixels(
         assert first(camera, 128, 128).tobytes() == second(camera, 128, 128).tobytes()
 
 
-def test_unknown_camera_or_preset_suggests_the_nearest(simulation: Simulation, renderer: Renderer) -> None:
+def test_unknown_camera_or_quality_suggests_the_nearest(simulation: Simulation, renderer: Renderer) -> None:
     with pytest.raises(UnknownName, match=r'No camera "frnt". Did you mean "front"'):
         renderer.rgb("frnt", 64, 64)
-    with pytest.raises(UnknownName, match=r'No rendering preset "fsat". Did you mean "fast"'):
-        Renderer(simulation, largest=(64, 64), preset="fsat")
+    with pytest.raises(UnknownName, match=r'No rendering quality "fsat". Did you mean "fast"'):
+        Renderer(simulation, largest=(64, 64), quality="fsat")

@@ -54,10 +54,10 @@ class GymTask(gymnasium.Env[Observed, Any]):
         hz: float = 20.0,
         robot: str = "panda",
         perturbations: tuple[Applied, ...] = (),
-        preset: str = "fast",
+        quality: str = "fast",
         render_mode: str | None = None,
     ) -> None:
-        self._task, self._robot, self._perturbations, self._preset = TASKS[task], robot, perturbations, preset
+        self._task, self._robot, self._perturbations, self._quality = TASKS[task], robot, perturbations, quality
         self._spec = PolicySpec(
             action_space=action_space, cameras=tuple(CameraRequest(name, size, size) for name in cameras), hz=hz
         )
@@ -77,7 +77,7 @@ class GymTask(gymnasium.Env[Observed, Any]):
         trial = Trial(
             self._task.id, self._task.version, "gymnasium", situation, self._robot, perturbations=self._perturbations
         )
-        self._environment = Environment(trial, self._spec, preset=self._preset)
+        self._environment = Environment(trial, self._spec, quality=self._quality)
         return self._observed(self._environment.observe()), self._info(self._environment)
 
     def step(self, action: NDArray[np.float32]) -> tuple[Observed, float, bool, bool, dict[str, Any]]:
@@ -101,7 +101,7 @@ class GymTask(gymnasium.Env[Observed, Any]):
             return None
         if self._view is None:
             largest = (RENDER_PIXELS, RENDER_PIXELS)
-            self._view = Renderer(self.running.simulation, largest=largest, preset="standard")
+            self._view = Renderer(self.running.simulation, largest=largest, quality="standard")
         return self._view.rgb("front", RENDER_PIXELS, RENDER_PIXELS)
 
     def close(self) -> None:

@@ -44,8 +44,8 @@ class FirstReplyInvalid(RuntimeError):
 class Environment:
     """Built for one trial and one policy spec; `step` executes one action at the policy's own rate."""
 
-    def __init__(self, trial: Trial, spec: PolicySpec, *, preset: str = "fast") -> None:
-        self.trial, self.spec, self._preset = trial, spec, preset
+    def __init__(self, trial: Trial, spec: PolicySpec, *, quality: str = "fast") -> None:
+        self.trial, self.spec, self._quality = trial, spec, quality
         self.task, self.robot = TASKS[trial.task], ROBOTS[trial.robot]
         if trial.task_version != self.task.version:
             raise Unfit(f"{trial.task} is at version {self.task.version}, but the trial is of {trial.task_version}")
@@ -154,7 +154,7 @@ class Environment:
         if self._renderer is None:
             sizes = [(c.height, c.width) for c in self.spec.cameras]
             self._renderer = Renderer(
-                self.simulation, largest=(max(h for h, _ in sizes), max(w for _, w in sizes)), preset=self._preset
+                self.simulation, largest=(max(h for h, _ in sizes), max(w for _, w in sizes)), quality=self._quality
             )
         return self._renderer
 

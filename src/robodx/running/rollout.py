@@ -42,7 +42,7 @@ class _Live:
 
 
 def rollout(
-    trials: Iterable[Trial], policy: Policy, *, batch: int = 1, preset: str = "fast", attempt: int = 1
+    trials: Iterable[Trial], policy: Policy, *, batch: int = 1, quality: str = "fast", attempt: int = 1
 ) -> Iterator[Finished]:
     """Execute the trials, at most `batch` at a time, and yield each as it ends.
 
@@ -54,7 +54,7 @@ def rollout(
         while waiting and len(live) < batch:
             trial, started_s = waiting.popleft(), time.perf_counter()
             try:
-                environment = Environment(trial, policy.spec, preset=preset)
+                environment = Environment(trial, policy.spec, quality=quality)
                 policy.reset([environment.start()])
             except FAILURES:
                 yield Finished(lost(trial, traceback.format_exc(), attempt, time.perf_counter() - started_s), None)

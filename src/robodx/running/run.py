@@ -25,7 +25,7 @@ from robodx.running.video import frames, write_mp4
 from robodx.running.workers import Job, execute
 from robodx.sim import gl
 from robodx.sim.build import IMPEDANCE_RATIO, PHYSICS_STEP_S
-from robodx.sim.render import PRESETS
+from robodx.sim.render import QUALITIES
 from robodx.sim.robot import ROBOTS
 from robodx.suites.base import SUITES, Plan, find_suite
 from robodx.tasks.base import TASKS
@@ -42,7 +42,7 @@ class Request:
     robot: str = "panda"
     perturbations: tuple[Applied, ...] = ()
     clock: str = "lockstep"
-    preset: str = "fast"
+    quality: str = "fast"
     batch: int = 1
     plugins: tuple[str, ...] = ()
     # "K/N": only the K-th of N parts, each about as large, for N machines to share a run.
@@ -106,7 +106,7 @@ def run(
         "tasks": {task: card["version"] for task, card in facts["tasks"].items()},
         "trials": digest(trial.id for trial in trials),
     }
-    job = Job(request.policy, out / "trajectories", request.preset, request.batch, request.plugins)
+    job = Job(request.policy, out / "trajectories", request.quality, request.batch, request.plugins)
     notify = progress or _ignore
     with RunFolder.open(out, asked, facts) as folder:
         done = folder.episodes()
@@ -171,8 +171,8 @@ def check(request: Request, spec: PolicySpec, trials: list[Trial], workers: int)
     for name, _ in request.perturbations:
         PERTURBATIONS[name]
     robot = ROBOTS[request.robot]
-    if request.preset not in PRESETS:
-        raise UnknownName(unknown("rendering preset", request.preset, PRESETS))
+    if request.quality not in QUALITIES:
+        raise UnknownName(unknown("rendering quality", request.quality, QUALITIES))
     for task in {trial.task for trial in trials}:
         check_fit(spec, robot, TASKS[task].situation(0).scene)
     if spec.cameras:

@@ -43,14 +43,14 @@ def describe(task_id: str, seed: int) -> dict[str, Any]:
     }
 
 
-def draw(task_id: str, seed: int, camera: str, out: Path, *, size: int, preset: str) -> None:
+def draw(task_id: str, seed: int, camera: str, out: Path, *, size: int, quality: str) -> None:
     """Write `out`: a .png of the start, or an .mp4 of the expert at work; several cameras stand side by side."""
     if out.suffix.lower() not in (".png", ".mp4"):
         raise UnknownSuffix(f"{out} is neither a .png (the start) nor an .mp4 (the expert solving it)")
     task = TASKS[task_id]
     if out.suffix.lower() == ".png":
         environment = Environment(Trial(task_id, task.version, "still", seed), PolicySpec())
-        renderer = Renderer(environment.simulation, largest=(size, size), preset=preset)
+        renderer = Renderer(environment.simulation, largest=(size, size), quality=quality)
         names = _cameras(camera, environment)
         write_png(out, tile([renderer.rgb(name, size, size) for name in names]))
         renderer.close()
@@ -64,7 +64,7 @@ def draw(task_id: str, seed: int, camera: str, out: Path, *, size: int, preset: 
     names = _cameras(camera, environment)
     events = [(entry.step, entry.object) for entry in episode.events if entry.kind == "event"]
     hz = policy.spec.hz
-    write_mp4(out, frames(trial, trajectory, events, hz=hz, cameras=names, size=size - size % 2, preset=preset), hz)
+    write_mp4(out, frames(trial, trajectory, events, hz=hz, cameras=names, size=size - size % 2, quality=quality), hz)
 
 
 def _cameras(words: str, environment: Environment) -> tuple[str, ...]:

@@ -50,12 +50,12 @@ def frames(
     hz: float,
     cameras: tuple[str, ...] = CAMERAS,
     size: int = SIZE,
-    preset: str = "standard",
+    quality: str = "standard",
 ) -> Iterator[NDArray[np.uint8]]:
     """The episode's pictures, the cameras side by side; `events` are the logged ones, by step and effect."""
     environment = Environment(trial, PolicySpec(hz=hz))
     simulation = environment.simulation
-    renderer = Renderer(simulation, largest=(size, size), preset=preset)
+    renderer = Renderer(simulation, largest=(size, size), quality=quality)
     effects = {str(event.effect): event.effect for event in environment.events}
     happened = [(at, effects[name]) for at, name in events]
     try:

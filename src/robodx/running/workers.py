@@ -33,7 +33,7 @@ class Job:
 
     policy: str
     trajectories: Path | None = None
-    preset: str = "fast"
+    quality: str = "fast"
     batch: int = 1
     plugins: tuple[str, ...] = ()
 
@@ -55,7 +55,7 @@ def execute(trials: Sequence[Trial], job: Job, *, workers: int = 1, policy: Poli
 
 
 def _run(trials: tuple[Trial, ...], policy: Policy, job: Job, attempt: int) -> Iterator[Episode]:
-    for finished in rollout(trials, policy, batch=job.batch, preset=job.preset, attempt=attempt):
+    for finished in rollout(trials, policy, batch=job.batch, quality=job.quality, attempt=attempt):
         if job.trajectories is not None and finished.trajectory is not None:
             finished.trajectory.save(job.trajectories / f"{finished.episode.trial_id}.npz")
         yield finished.episode

@@ -15,14 +15,14 @@ from robodx.sim.simulation import Simulation
 
 
 @dataclass(frozen=True)
-class Preset:
+class Quality:
     """How much the renderer takes trouble: shadow map size and multisampling."""
 
     shadow_size: int
     samples: int
 
 
-PRESETS = {"fast": Preset(0, 0), "standard": Preset(1024, 4), "high": Preset(4096, 8)}
+QUALITIES = {"fast": Quality(0, 0), "standard": Quality(1024, 4), "high": Quality(4096, 8)}
 # A scene's size costs time at every reset; what MuJoCo draws beyond the model's own geoms is little.
 SPARE_GEOMS = 32
 BACKGROUND = "background"
@@ -31,18 +31,18 @@ BACKGROUND = "background"
 class Renderer:
     """Draws one simulation. All renderers of a process share one GL context, which costs more than an episode."""
 
-    def __init__(self, simulation: Simulation, *, largest: tuple[int, int], preset: str = "fast") -> None:
-        if preset not in PRESETS:
-            raise UnknownName(unknown("rendering preset", preset, PRESETS))
+    def __init__(self, simulation: Simulation, *, largest: tuple[int, int], quality: str = "fast") -> None:
+        if quality not in QUALITIES:
+            raise UnknownName(unknown("rendering quality", quality, QUALITIES))
         self._simulation, model = simulation, simulation.model
-        quality = PRESETS[preset]
+        settings = QUALITIES[quality]
         model.vis.global_.offheight, model.vis.global_.offwidth = largest
-        model.vis.quality.shadowsize, model.vis.quality.offsamples = quality.shadow_size, quality.samples
+        model.vis.quality.shadowsize, model.vis.quality.offsamples = settings.shadow_size, settings.samples
         gl.context()
         self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_50)
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
         self._scene = mujoco.MjvScene(model, maxgeom=model.ngeom + SPARE_GEOMS)
-        self._scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = quality.shadow_size > 0
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = settings.shadow_size > 0
         self._options = mujoco.MjvOption()
         self._perturb = mujoco.MjvPerturb()
         self._camera = mujoco.MjvCamera()
