@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class UserError(Exception):
     """The message names what was given and what would be right; nothing was lost."""
+
+
+class Stop(UserError):
+    """Nothing can go on: it ends the run, where other errors end an episode. What is finished is kept."""

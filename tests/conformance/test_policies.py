@@ -40,7 +40,7 @@ def test_replies_have_the_declared_width_and_type(name: str, recorded: Path) -> 
     policy = make(name, recorded)
     environments = [Environment(trial, policy.spec) for trial in trials(name)]
     policy.reset([environment.start() for environment in environments])
-    chunks = policy.act([environment.observe() for environment in environments])
+    chunks = [np.asarray(chunk) for chunk in policy.act([environment.observe() for environment in environments])]
     width = action_width(policy.spec.action_space, ROBOTS["panda"])
     assert [chunk.shape[1] for chunk in chunks] == [width] * len(environments)
     assert all(chunk.dtype == np.float32 and np.isfinite(chunk).all() for chunk in chunks)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from robodx.errors import UserError
 from robodx.language.meaning import Meaning
 from robodx.registry import Registry, UnknownName, unknown
-from robodx.spaces import ACTION_SPACES, ActionSpace
+from robodx.spaces import ACTION_SPACES, DELTA_FRAMES, DELTA_FROM, ActionSpace, DeltaFrame, DeltaFrom
 
 if TYPE_CHECKING:
     from robodx.sim.world import World
@@ -42,6 +42,8 @@ class PolicySpec:
     """What a policy needs and gives; checked against task and robot before the first step."""
 
     action_space: ActionSpace = "ee_delta"
+    delta_frame: DeltaFrame = "base"
+    delta_from: DeltaFrom = "commanded"
     cameras: tuple[CameraRequest, ...] = ()
     # Parts of the robot's state; like cameras, only what is asked for is gathered.
     state: tuple[str, ...] = STATE
@@ -57,14 +59,19 @@ class PolicySpec:
             raise ValueError(f"a policy's rate must be 5 to 60 Hz, not {self.hz:g}")
         if self.replan is not None and self.replan < 1:
             raise ValueError(f"at least 1 action of a chunk must be executed, not {self.replan}")
-        if self.action_space not in ACTION_SPACES:
-            raise UnknownName(unknown("action space", self.action_space, ACTION_SPACES))
+        for noun, name, valid in (
+            ("action space", self.action_space, ACTION_SPACES),
+            ("delta frame", self.delta_frame, DELTA_FRAMES),
+            ("start of a delta", self.delta_from, DELTA_FROM),
+        ):
+            if name not in valid:
+                raise UnknownName(unknown(noun, name, valid))
         names = [camera.name for camera in self.cameras]
         if len(set(names)) < len(names):
             raise ValueError(f"a camera is asked for twice: {', '.join(names)}")
-        for name in self.state:
-            if name not in STATE:
-                raise UnknownName(unknown("part of the state", name, STATE))
+        for part in self.state:
+            if part not in STATE:
+                raise UnknownName(unknown("part of the state", part, STATE))
 
 
 @dataclass(frozen=True)
@@ -114,17 +121,18 @@ class Policy(Protocol):
 
     def reset(self, starts: Sequence[EpisodeStart]) -> None: ...
 
-    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]: ...
+    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
+        """A chunk for each observation, or what went wrong with that one alone."""
 
     def finish(self, ids: Sequence[str]) -> None: ...
 
 
 @dataclass(frozen=True)
 class PolicyEntry:
-    """A policy by name; `make(argument)` gets what follows the colon in `name:argument`, else None."""
+    """A policy by name; `make` gets what follows the colon in `name:argument`, and a preset, each None if not given."""
 
     name: str
-    make: Callable[[str | None], Policy]
+    make: Callable[[str | None, str | None], Policy]
     summary: str
     takes: str | None = None
 
@@ -132,18 +140,25 @@ class PolicyEntry:
 POLICIES: Registry[PolicyEntry] = Registry("policy", "policies")
 
 
-def policy(name: str, *, takes: str | None = None) -> Callable[[Callable[..., Policy]], Callable[..., Policy]]:
-    """Register a class or factory; with `takes` it is named `name:ARGUMENT` and called with that argument."""
+def policy(
+    name: str, *, takes: str | None = None, takes_preset: bool = False
+) -> Callable[[Callable[..., Policy]], Callable[..., Policy]]:
+    """Register a class or factory; with `takes` it is named `name:ARGUMENT` and called with that argument.
+
+    With `takes_preset` it is also called with the name of a preset, a server's conventions, or None.
+    """
 
     def register(factory: Callable[..., Policy]) -> Callable[..., Policy]:
-        def make(argument: str | None) -> Policy:
+        def make(argument: str | None, preset: str | None) -> Policy:
+            if preset is not None and not takes_preset:
+                raise UserError(f'policy "{name}" speaks RoboDx\'s own conventions and takes no preset ("{preset}")')
             if takes is None:
                 if argument is not None:
                     raise UserError(f'policy "{name}" takes no argument, but got "{argument}"')
                 return factory()
             if not argument:
                 raise UserError(f'policy "{name}" is named {name}:{takes}; {takes} is missing')
-            return factory(argument)
+            return factory(argument, preset) if takes_preset else factory(argument)
 
         POLICIES.add(name, PolicyEntry(name, make, (factory.__doc__ or "").strip().splitlines()[0], takes))
         return factory
@@ -151,9 +166,9 @@ def policy(name: str, *, takes: str | None = None) -> Callable[[Callable[..., Po
     return register
 
 
-def make_policy(name: str) -> Policy:
-    """Build the policy called `name` or `name:argument`."""
+def make_policy(name: str, preset: str | None = None) -> Policy:
+    """Build the policy called `name` or `name:argument`; a server's may need a preset, by name or TOML file."""
     head, _, argument = name.partition(":")
     if head not in POLICIES:
         raise UnknownName(unknown("policy", head, POLICIES))
-    return POLICIES[head].make(argument or None)
+    return POLICIES[head].make(argument or None, preset)

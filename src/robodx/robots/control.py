@@ -11,20 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.robots.kinematics import Kinematics
-from robodx.sim.geometry import Pose, from_rotation_vector, multiply, normalise
+from robodx.sim.geometry import Array, Pose, Quaternion, Vector, from_rotation_vector, multiply, normalise
 from robodx.sim.robot import Arm, Robot
 from robodx.sim.simulation import Command
-from robodx.spaces import ActionSpace
+from robodx.spaces import ActionSpace, DeltaFrame, DeltaFrom, InvalidAction
 
 MAX_DELTA_M = 0.05
 MAX_DELTA_RAD = 0.25
 # Sums of float32 steps: a command this close to a bound has not crossed it.
 SLACK = 1e-5
 SHORTEST_QUATERNION = 1e-6
-
-
-class InvalidAction(ValueError):
-    """Numbers that no action space can execute: the wrong width, or not finite. The policy's own doing."""
 
 
 class Resolved(NamedTuple):
@@ -100,17 +96,27 @@ class Controller:
 
     robot: Robot
     space: ActionSpace
+    delta_frame: DeltaFrame = "base"
+    delta_from: DeltaFrom = "commanded"
 
     def __post_init__(self) -> None:
         self._kinematics = [Kinematics(self.robot.name, index) for index in range(len(self.robot.arms))]
 
-    def resolve(self, action: NDArray[np.float32], last: Command, period_s: float) -> Resolved:
+    @property
+    def starts_from_achieved(self) -> bool:
+        return self.space == "ee_delta" and self.delta_from == "achieved"
+
+    def resolve(
+        self, action: NDArray[np.float32], last: Command, period_s: float, achieved: Array | None = None
+    ) -> Resolved:
         """The command for one control step of `period_s`: beyond a limit it saturates, and says which.
 
+        `achieved` are the measured joints, for steps that start from them and not from the last command.
         The action is one that `read_chunk` let through. Joints are handled as plain floats: for seven numbers numpy's
         calls cost more than the work.
         """
         values, held = action.tolist(), last.joints.tolist()
+        starts = held if achieved is None else achieved.tolist()
         joints: list[float] = []
         openings: list[float] = []
         limits: list[str] = []
@@ -118,13 +124,20 @@ class Controller:
             count = width(self.space, arm)
             part, values = values[:count], values[count:]
             before, held = held[: len(arm.joints)], held[len(arm.joints) :]
-            goal = self._goal(index, part[:-1], before, period_s, limits)
+            start, starts = starts[: len(arm.joints)], starts[len(arm.joints) :]
+            goal = self._goal(index, part[:-1], before, start, period_s, limits)
             joints += _saturate(arm, goal, before, period_s, limits)
             openings += _clip("gripper", part[-1:], (0.0,), (1.0,), limits)
         return Resolved(Command(np.array(joints, np.float32), np.array(openings, np.float32)), tuple(limits))
 
     def _goal(
-        self, index: int, part: Sequence[float], before: list[float], period_s: float, limits: list[str]
+        self,
+        index: int,
+        part: Sequence[float],
+        before: list[float],
+        start: list[float],
+        period_s: float,
+        limits: list[str],
     ) -> Sequence[float]:
         if self.space == "joint":
             return part
@@ -136,15 +149,22 @@ class Controller:
         if self.space == "ee_pose":
             goal = Pose.of(part[:3], normalise(part[3:7]))
         else:
-            delta = _clip("step length", part[:3], (-MAX_DELTA_M,) * 3, (MAX_DELTA_M,) * 3, limits)
+            x, y, z = _clip("step length", part[:3], (-MAX_DELTA_M,) * 3, (MAX_DELTA_M,) * 3, limits)
             turn = _clip("step turn", part[3:6], (-MAX_DELTA_RAD,) * 3, (MAX_DELTA_RAD,) * 3, limits)
-            tool = kinematics.tool_in_base(np.array(before))
-            rotation = normalise(multiply(from_rotation_vector(turn), tool.quaternion))
-            goal = Pose(tool.position, rotation).shifted(*delta)
+            goal = moved(
+                kinematics.tool_in_base(np.array(start)), (x, y, z), from_rotation_vector(turn), self.delta_frame
+            )
         solution = kinematics.solve(goal, np.array(before))
         if not solution.is_reached:
             limits.append("reach")
         return [float(joint) for joint in solution.joints]
+
+
+def moved(tool: Pose, delta: Vector, turn: Quaternion, frame: DeltaFrame) -> Pose:
+    """The pose a step away, its shift and its turn given in the base's axes or in the tool's own."""
+    if frame == "tool":
+        return Pose(tool.apply(delta), normalise(multiply(tool.quaternion, turn)))
+    return Pose(tool.position, normalise(multiply(turn, tool.quaternion))).shifted(*delta)
 
 
 def _saturate(

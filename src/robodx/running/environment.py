@@ -14,7 +14,7 @@ from robodx.errors import UserError
 from robodx.language.meaning import Instruction
 from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, Privileged
-from robodx.robots.control import Controller, InvalidAction, action_width, as_joint_action, read_chunk
+from robodx.robots.control import Controller, action_width, as_joint_action, read_chunk
 from robodx.running.clock import Clock
 from robodx.running.episode import Query, Recorder, Told, Trajectory
 from robodx.running.trial import Trial
@@ -29,6 +29,7 @@ from robodx.sim.robot import ROBOTS, Robot
 from robodx.sim.scene import Scene
 from robodx.sim.simulation import Simulation
 from robodx.sim.world import World
+from robodx.spaces import InvalidAction
 from robodx.streams import Streams
 from robodx.tasks.base import TASKS
 
@@ -70,7 +71,7 @@ class Environment:
         self._script = Script(self.events)
         self.told: list[Told] = []
         self._instruct(situation.instruction)
-        self._controller = Controller(self.robot, spec.action_space)
+        self._controller = Controller(self.robot, spec.action_space, spec.delta_frame, spec.delta_from)
         self._renderer: Renderer | None = None
         self._clock = Clock.parse(trial.clock)
         self._pending: deque[NDArray[np.float32]] = deque()
@@ -164,11 +165,16 @@ class Environment:
     def needs_chunk(self) -> bool:
         return not self._pending and self._awaited is None and not self.is_done
 
-    def accept(self, chunk: ActionChunk, inference_s: float) -> None:
-        """Take a policy's reply. One that cannot be executed ends the episode, or raises if it is the first."""
+    def accept(self, chunk: ActionChunk | Exception, inference_s: float) -> None:
+        """Take a policy's reply. One that cannot be executed ends the episode, or raises if it is the first.
+
+        An exception in place of a chunk is raised, unless it says that the policy's numbers were wrong.
+        """
         step = self.simulation.step_count
         self.queries.append(Query(step, inference_s))
         try:
+            if isinstance(chunk, Exception):
+                raise chunk
             actions = read_chunk(chunk, self.spec.action_space, self.robot, self._action_width)
         except InvalidAction as error:
             if not self._has_replied:
@@ -192,7 +198,8 @@ class Environment:
             self._awaited = None
         if self._pending:
             action = self._pending.popleft()
-            resolved = self._controller.resolve(action, simulation.command, substeps * PHYSICS_STEP_S)
+            achieved = simulation.joint_positions() if self._controller.starts_from_achieved else None
+            resolved = self._controller.resolve(action, simulation.command, substeps * PHYSICS_STEP_S, achieved)
             self._note_limits(resolved.limits)
             command = resolved.command
         else:

@@ -1,0 +1,146 @@
+"""What every wire to a policy server has: an address, deadlines, and what the server says of itself."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, TypeVar
+from urllib.parse import parse_qsl, urlsplit
+
+from robodx.errors import Stop, UserError
+
+Request = Mapping[str, Any]
+Reply = Mapping[str, Any]
+T = TypeVar("T")
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 2.0
+# Never part of a policy's name, which is stored in records.
+API_KEY = "ROBODX_API_KEY"
+
+
+class WireError(RuntimeError):
+    """A server that closed, hung or answered what is no answer: an error of the episode, never its failure."""
+
+
+class Unreachable(Stop):
+    """No server at the address, for as long as was to be waited: nothing can go on."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """`//HOST:PORT?timeout=SECONDS&connect=SECONDS`, and what else a wire takes by name."""
+
+    host: str
+    port: int
+    path: str = ""
+    # Of one call. Generous: a first call may compile a model.
+    timeout_s: float = 120.0
+    # How long a server that is not there is waited for: it may be starting, or being restarted.
+    connect_s: float = 20.0
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, scheme: str, place: str, *, port: int | None = None, takes: Sequence[str] = ()) -> Address:
+        """The address in `scheme:place`; of several hosts with commas, the one for this worker."""
+        name = f"{scheme}:{place}"
+        parts = urlsplit(place)
+        hosts = [host for host in parts.netloc.split(",") if host]
+        if not hosts:
+            raise UserError(f'"{name}" names no server: write {scheme}://HOST{"" if port else ":PORT"}')
+        mine = hosts[int(os.environ.get("ROBODX_WORKER", "0")) % len(hosts)]
+        try:
+            host, number = urlsplit(f"//{mine}").hostname, urlsplit(f"//{mine}").port
+        except ValueError as error:
+            raise UserError(f'"{name}": {error}') from error
+        number = number or port
+        if not host or not number:
+            raise UserError(f'"{name}" names no port: write {scheme}://{host or "HOST"}:PORT')
+        options = dict(parse_qsl(parts.query, keep_blank_values=True))
+        seconds = {key: _seconds(name, key, options.pop(key)) for key in ("timeout", "connect") if key in options}
+        for key in options:
+            if key not in takes:
+                raise UserError(f'"{name}": no option "{key}". There are: {", ".join(["timeout", "connect", *takes])}')
+        return cls(
+            host, number, parts.path, seconds.get("timeout", cls.timeout_s), seconds.get("connect", cls.connect_s),
+            options,
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+def _seconds(name: str, key: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 86400:
+        raise UserError(f'"{name}": {key} must be seconds, more than 0 and at most a day, not "{text}"')
+    return value
+
+
+def wait_for(connect: Callable[[float], T], address: Address) -> T:
+    """Connect, again and again with growing pauses until the address's patience ends; `connect` gets a time limit."""
+    end, pause = time.monotonic() + address.connect_s, FIRST_PAUSE_S
+    while True:
+        left = end - time.monotonic()
+        try:
+            return connect(max(left, FIRST_PAUSE_S))
+        except (OSError, EOFError, TimeoutError) as error:
+            if time.monotonic() + pause >= end:
+                raise Unreachable(
+                    f"no policy server answers at {address} after {address.connect_s:g} s: {error}. "
+                    "Is it running, and is this its port? (?connect=SECONDS waits longer.)"
+                ) from error
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE_S)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a server says of itself; None where it does not say."""
+
+    # To be shown to a person.
+    about: Mapping[str, Any] = field(default_factory=dict)
+    # Its whole conventions, as a preset: RoboDx's own servers say them.
+    preset: Mapping[str, Any] | None = None
+    # What a person has yet to complete: a preset with what is known.
+    draft: Mapping[str, Any] | None = None
+    # The keys that it needs, with shapes (None for any size), and those that it answers, with widths.
+    inputs: Mapping[str, tuple[int | None, ...] | None] | None = None
+    outputs: Mapping[str, int | None] | None = None
+
+
+class Names(NamedTuple):
+    """How a wire calls things when RoboDx speaks to RoboDx."""
+
+    image: str = "images.{}"
+    depth: str = "depth.{}"
+    state: str = "state.{}"
+    prompt: str = "prompt"
+    actions: str = "actions"
+
+
+class Wire(Protocol):
+    """One way to reach a policy. Requests and replies are flat: `a.b` stands for `b` in the map `a`, if it has maps.
+
+    Any call may raise WireError; the wire then mends itself on the next one.
+    """
+
+    names: Names
+
+    def describe(self) -> Told:
+        """Connect, and say what the server said."""
+
+    def start(self, episode_id: str, instruction: str) -> None:
+        """An episode begins."""
+
+    def ask(self, requests: Sequence[tuple[str, Request]]) -> list[Reply | WireError]:
+        """A reply or an error for each (episode id, request), in order; in flight together where the server allows."""
+
+    def finish(self, episode_id: str) -> None:
+        """An episode has ended."""
+
+    def close(self) -> None: ...

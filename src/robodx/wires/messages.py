@@ -1,0 +1,207 @@
+"""Messages of named values: msgpack with arrays in the forms that policy servers use. Nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+
+# Of a reply: actions are small, and a server gone wrong must not fill the memory.
+MAX_REPLY_BYTES = 16 * 2**20
+# Of a request: a few pictures of the largest size that a policy may ask for.
+MAX_REQUEST_BYTES = 256 * 2**20
+# bool, signed, unsigned, float: nothing that could hold an object.
+KINDS = "biuf"
+MAX_PIXELS = 4096 * 4096
+
+Encode = Callable[[Any], Any]
+
+
+class Malformed(ValueError):
+    """Bytes that are no message; the text says what came and what was expected."""
+
+
+def pack(message: object, encode: Encode) -> bytes:
+    packed: bytes = msgpack.packb(message, default=encode)
+    return packed
+
+
+def unpack(data: bytes | bytearray | memoryview) -> Any:
+    """Read a message with arrays in any of the known forms."""
+    try:
+        return msgpack.unpackb(data, object_hook=_decode, strict_map_key=False)
+    except Malformed:
+        raise
+    # What msgpack and numpy raise on bad bytes is many things, and each means the same here.
+    except Exception as error:
+        raise Malformed(f"{quote(data)}, which is no msgpack message: {type(error).__name__}: {error}") from error
+
+
+def quote(data: object) -> str:
+    """Enough of what came to recognise it."""
+    if isinstance(data, bytes | bytearray | memoryview):
+        start = bytes(data[:40])
+        return f"{len(data)} bytes beginning {start!r}"
+    text = repr(data)
+    return text if len(text) <= 120 else f"{text[:117]}…"
+
+
+def encode_with_bytes(value: Any) -> Any:
+    """The form of openpi: bytes as keys."""
+    if isinstance(value, np.ndarray):
+        return {
+            b"__ndarray__": True, b"data": _plain(value).tobytes(), b"dtype": value.dtype.str, b"shape": value.shape,
+        }  # fmt: skip
+    if isinstance(value, np.generic):
+        return {b"__npgeneric__": True, b"data": value.item(), b"dtype": value.dtype.str}
+    raise TypeError(f"a {type(value).__name__} cannot be sent")
+
+
+def encode_with_text(value: Any) -> Any:
+    """The form of vla-eval: text as keys, scalars as plain numbers."""
+    if isinstance(value, np.ndarray):
+        return {
+            "__ndarray__": True, "data": _plain(value).tobytes(), "dtype": value.dtype.str, "shape": list(value.shape),
+        }  # fmt: skip
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a {type(value).__name__} cannot be sent")
+
+
+def encode_as_npy(value: Any) -> Any:
+    """The form of GR00T: the bytes of a .npy file."""
+    if isinstance(value, np.ndarray):
+        file = io.BytesIO()
+        np.save(file, _plain(value), allow_pickle=False)
+        return {"__ndarray_class__": True, "as_npy": file.getvalue()}
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a {type(value).__name__} cannot be sent")
+
+
+def flatten(message: Mapping[str, Any], prefix: str = "", depth: int = 8) -> dict[str, Any]:
+    """Nested maps as one, with dotted names; maps that lie deeper than anything sensible stay maps."""
+    flat: dict[str, Any] = {}
+    for key, value in message.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping) and depth:
+            flat.update(flatten(value, f"{name}.", depth - 1))
+        else:
+            flat[name] = value
+    return flat
+
+
+def nest(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """The reverse: `images.front` becomes `front` in the map `images`."""
+    nested: dict[str, Any] = {}
+    for name, value in flat.items():
+        *path, last = name.split(".")
+        inner = nested
+        for key in path:
+            inner = inner.setdefault(key, {})
+        inner[last] = value
+    return nested
+
+
+def rebuild(data: object, dtype: object, shape: object) -> NDArray[Any]:
+    """An array from its parts, refused unless they fit together."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise Malformed(f"an array whose data are {type(data).__name__}, not bytes")
+    if not isinstance(dtype, str) or not isinstance(shape, list | tuple):
+        raise Malformed(f"an array of type {quote(dtype)} and shape {quote(shape)}")
+    try:
+        kind = np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError) as error:
+        raise Malformed(f"an array of the unknown type {quote(dtype)}") from error
+    if kind.kind not in KINDS:
+        raise Malformed(f"an array of type {kind}, but only booleans, integers and floats are taken")
+    if not all(isinstance(size, int) and not isinstance(size, bool) and size >= 0 for size in shape) or len(shape) > 8:
+        raise Malformed(f"an array of shape {quote(shape)}")
+    count = 1
+    for size in shape:
+        count *= size
+    if count * kind.itemsize != len(data):
+        raise Malformed(f"an array of shape {tuple(shape)} and type {kind} with {len(data)} bytes of data")
+    # A copy: what is read must not be a view into a buffer that the next message overwrites.
+    return np.frombuffer(data, kind).reshape(shape).copy()
+
+
+def _plain(array: NDArray[Any]) -> NDArray[Any]:
+    if array.dtype.kind not in KINDS:
+        raise TypeError(f"an array of type {array.dtype} cannot be sent")
+    return np.ascontiguousarray(array)
+
+
+def _decode(value: dict[Any, Any]) -> Any:
+    # openpi's keys are bytes, vla-eval's text: after that they agree.
+    for ndarray, data, dtype, shape in (
+        (b"__ndarray__", b"data", b"dtype", b"shape"),
+        ("__ndarray__", "data", "dtype", "shape"),
+        (b"nd", b"data", b"type", b"shape"),
+        ("nd", "data", "type", "shape"),
+    ):
+        if ndarray in value and data in value:
+            array = rebuild(value[data], _text(value.get(dtype)), value.get(shape, []))
+            # msgpack-numpy marks scalars by a false `nd`.
+            return array if value[ndarray] else array.reshape(-1)[0]
+    for generic, data, dtype in ((b"__npgeneric__", b"data", b"dtype"), ("__npgeneric__", "data", "dtype")):
+        if generic in value:
+            return _scalar(value.get(data), _text(value.get(dtype)))
+    if "__ndarray_class__" in value:
+        return _from_npy(value.get("as_npy"))
+    if "__image__" in value:
+        return _from_image(value)
+    return value
+
+
+def _text(value: object) -> object:
+    return value.decode("ascii", "replace") if isinstance(value, bytes) else value
+
+
+def _scalar(data: object, dtype: object) -> Any:
+    if not isinstance(data, bool | int | float) or not isinstance(dtype, str):
+        raise Malformed(f"a scalar {quote(data)} of type {quote(dtype)}")
+    kind = np.dtype(dtype)
+    if kind.kind not in KINDS:
+        raise Malformed(f"a scalar of type {kind}, but only booleans, integers and floats are taken")
+    return kind.type(data)
+
+
+def _from_npy(data: object) -> NDArray[Any]:
+    if not isinstance(data, bytes):
+        raise Malformed(f"an array whose .npy bytes are {quote(data)}")
+    file = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(file)
+        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, is_fortran, dtype = read_header(file)
+    except (ValueError, OSError, EOFError) as error:
+        raise Malformed(f"{quote(data)}, which is no .npy array: {error}") from error
+    # By its own parts, never np.load: a header may claim more than was sent.
+    array = rebuild(data[file.tell() :], dtype.str, list(shape)[::-1] if is_fortran else list(shape))
+    return array.T if is_fortran else array
+
+
+def _from_image(value: dict[Any, Any]) -> NDArray[Any]:
+    """vla-eval's pictures: raw, PNG or JPEG."""
+    form, data = value.get("format"), value.get("data")
+    if form == "raw":
+        return rebuild(data, value.get("dtype"), value.get("shape", []))
+    if form not in ("png", "jpeg") or not isinstance(data, bytes):
+        raise Malformed(f"a picture of format {quote(form)} with data {quote(data)}")
+    return decode_picture(data, form)
+
+
+def decode_picture(data: bytes, form: str) -> NDArray[np.uint8]:
+    from av import CodecContext, Packet, VideoCodecContext
+
+    codec = CodecContext.create({"png": "png", "jpeg": "mjpeg"}[form], "r")
+    assert isinstance(codec, VideoCodecContext)
+    frames = [*codec.decode(Packet(data)), *codec.decode(None)]
+    if len(frames) != 1 or frames[0].width * frames[0].height > MAX_PIXELS:
+        raise Malformed(f"{quote(data)}, which is no {form} picture")
+    return frames[0].to_ndarray(format="rgb24").astype(np.uint8, copy=False)

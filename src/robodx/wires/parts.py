@@ -1,0 +1,106 @@
+"""Parts of a robot's state in the forms that policy servers ask for, each there and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.sim.geometry import Quaternion
+from robodx.wires.rotations import ROTATIONS, Form
+
+Array = NDArray[np.float32]
+Angles = Literal["radians", "degrees"]
+
+
+class Part(NamedTuple):
+    """Numbers of one arm. `of` is the part of RoboDx's state that they are made from and give back."""
+
+    of: str
+    # None: as many as the arm has joints.
+    width: int | None
+    # From RoboDx's numbers of one arm to the server's, given the gripper's widest opening in metres.
+    write: Callable[[Array, float], Sequence[float] | Array]
+    # Back, as (where in RoboDx's numbers, the numbers).
+    read: Callable[[Array, float], tuple[int, Sequence[float] | Array]]
+    is_angles: bool = False
+
+
+def _turn(form: Form) -> Part:
+    def write(pose: Array, _: float) -> Sequence[float]:
+        w, x, y, z = pose[3:7].tolist()
+        return form.write((w, x, y, z))
+
+    def read(numbers: Array, _: float) -> tuple[int, Quaternion]:
+        return 3, form.read(numbers.tolist())
+
+    return Part("ee_pose", form.width, write, read, form.is_angles)
+
+
+def _same(of: str, width: int | None, *, is_angles: bool = False) -> Part:
+    return Part(of, width, lambda numbers, _: numbers, lambda numbers, _: (0, numbers), is_angles)
+
+
+PARTS: dict[str, Part] = {
+    "joint_positions": _same("joint_positions", None, is_angles=True),
+    "joint_velocities": _same("joint_velocities", None, is_angles=True),
+    # 0 closed … 1 open, and the reverse.
+    "gripper_opening": _same("gripper_opening", 1),
+    "gripper_closing": Part("gripper_opening", 1, lambda o, _: 1.0 - o, lambda c, _: (0, 1.0 - c)),
+    # Between the fingers, and of each finger from the middle, as simulators of the Panda have them; in metres.
+    "gripper_width": Part("gripper_opening", 1, lambda o, widest: o * widest, lambda w, widest: (0, w / widest)),
+    "finger_positions": Part(
+        "gripper_opening",
+        2,
+        lambda o, widest: [o[0] * widest / 2, -o[0] * widest / 2],
+        lambda f, widest: (0, [(f[0] - f[1]) / widest]),
+    ),
+    "ee_position": Part("ee_pose", 3, lambda pose, _: pose[:3], lambda xyz, _: (0, xyz)),
+    **{f"ee_{name}": _turn(form) for name, form in ROTATIONS.items()},
+    "ee_pose": _same("ee_pose", 7),
+    "base_pose": _same("base_pose", 7),
+}
+# How many numbers RoboDx's own state has for an arm, where that does not depend on the robot.
+WIDTHS = {"gripper_opening": 1, "ee_pose": 7, "base_pose": 7}
+
+
+def write_state(
+    names: Sequence[str], state: Mapping[str, Array], *, arms: int, angles: Angles, widest_m: float
+) -> Array:
+    """The server's vector: for each arm in turn, its parts one after the other."""
+    numbers: list[NDArray[np.float32]] = []
+    for arm in range(arms):
+        for name in names:
+            part = PARTS[name]
+            # The base is one, whatever the arms.
+            ours = state[part.of] if part.of == "base_pose" else np.split(state[part.of], arms)[arm]
+            written = np.asarray(part.write(ours, widest_m), dtype=np.float32)
+            numbers.append(np.degrees(written) if part.is_angles and angles == "degrees" else written)
+    return np.concatenate(numbers)
+
+
+def read_state(
+    names: Sequence[str], vector: Array, into: dict[str, Array], *, arms: int, angles: Angles, widest_m: float
+) -> None:
+    """The reverse, into RoboDx's state, for a server of ours; what was not sent stays NaN."""
+    fixed = sum(PARTS[name].width or 0 for name in names)
+    flexible = sum(PARTS[name].width is None for name in names)
+    joints, rest = divmod(len(vector) - arms * fixed, arms * flexible) if flexible else (0, len(vector) - arms * fixed)
+    if rest or joints < 0:
+        raise ValueError(f"a state of {len(vector)} numbers for {arms} × ({', '.join(names)})")
+    at = 0
+    for arm in range(arms):
+        for name in names:
+            part = PARTS[name]
+            width = joints if part.width is None else part.width
+            numbers = vector[at : at + width]
+            at += width
+            if part.is_angles and angles == "degrees":
+                numbers = np.radians(numbers)
+            start, values = part.read(numbers, widest_m)
+            size = WIDTHS.get(part.of, joints)
+            whole = into.setdefault(part.of, np.full(size * arms, math.nan, dtype=np.float32))
+            whole[arm * size + start : arm * size + start + len(values)] = values

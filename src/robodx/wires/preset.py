@@ -1,0 +1,512 @@
+"""Presets: a policy server's conventions as declared data, which map observations to its keys and its actions back."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.errors import UserError
+from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec
+from robodx.registry import UnknownName, unknown
+from robodx.spaces import ActionSpace, DeltaFrame, DeltaFrom, InvalidAction
+from robodx.wires.base import Names, Reply, Request, Told, WireError
+from robodx.wires.messages import quote
+from robodx.wires.parts import PARTS, Angles, read_state, write_state
+from robodx.wires.rotations import ROTATIONS
+
+SHIPPED = Path(__file__).parent / "presets"
+# Under this key RoboDx tells its own servers which episode and which step a request is of.
+EPISODE = "robodx"
+
+T = TypeVar("T")
+Orientation = Literal["upright", "rotated_180", "flipped_vertical", "flipped_horizontal"]
+Layout = Literal["HWC", "CHW"]
+FLIPS: dict[Orientation, tuple[slice, slice]] = {
+    "upright": (slice(None), slice(None)),
+    "rotated_180": (slice(None, None, -1), slice(None, None, -1)),
+    "flipped_vertical": (slice(None, None, -1), slice(None)),
+    "flipped_horizontal": (slice(None), slice(None, None, -1)),
+}
+
+
+class BadPreset(UserError):
+    """A preset that cannot be meant; the message names the field, its value and the valid ones."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A camera's picture as a server wants it."""
+
+    camera: str
+    height: int = 224
+    width: int = 224
+    # What is drawn of it, in the middle; the rest is black. 0: all of it. Real cameras are wide, their pictures padded.
+    content_height: int = 0
+    content_width: int = 0
+    orientation: Orientation = "upright"
+    layout: Layout = "HWC"
+    # Metres along the viewing axis, float32 (H, W), and not colours.
+    is_depth: bool = False
+
+    @property
+    def content(self) -> tuple[int, int]:
+        return self.content_height or self.height, self.content_width or self.width
+
+    def write(self, image: NDArray[Any]) -> NDArray[Any]:
+        image = image[FLIPS[self.orientation]]
+        height, width = self.content
+        if (height, width) != (self.height, self.width):
+            whole = np.zeros((self.height, self.width, *image.shape[2:]), image.dtype)
+            whole[self._inside()] = image
+            image = whole
+        if self.layout == "CHW" and image.ndim == 3:
+            image = image.transpose(2, 0, 1)
+        return np.ascontiguousarray(image)
+
+    def read(self, image: NDArray[Any]) -> NDArray[Any]:
+        if self.layout == "CHW" and image.ndim == 3:
+            image = image.transpose(1, 2, 0)
+        if image.shape[:2] != (self.height, self.width):
+            raise ValueError(f"a picture of shape {image.shape}, not {self.height}×{self.width}")
+        return np.ascontiguousarray(image[self._inside()][FLIPS[self.orientation]])
+
+    def _inside(self) -> tuple[slice, slice]:
+        height, width = self.content
+        top, left = (self.height - height) // 2, (self.width - width) // 2
+        return slice(top, top + height), slice(left, left + width)
+
+
+@dataclass(frozen=True)
+class Actions:
+    """What a server's numbers mean: for each arm its motion, then its gripper."""
+
+    space: ActionSpace = "ee_delta"
+    # The keys of a reply, joined in this order, with their widths; 0: whatever comes.
+    keys: Mapping[str, int] = field(default_factory=lambda: {"actions": 0})
+    # Metres and radians that a 1 stands for; degrees are 0.0174533.
+    scale_m: float = 1.0
+    scale_rad: float = 1.0
+    # "" is the space's own: a rotation vector for steps, a wxyz quaternion for poses.
+    rotation: str = ""
+    delta_frame: DeltaFrame = "base"
+    delta_from: DeltaFrom = "commanded"
+    gripper_open: float = 1.0
+    gripper_closed: float = 0.0
+    # Whether anything past the middle means wholly open or closed.
+    gripper_is_binary: bool = False
+
+    def read(self, numbers: NDArray[np.float32], arms: int) -> ActionChunk:
+        """RoboDx's actions from the server's (n, width)."""
+        if numbers.shape[1] % arms:
+            raise InvalidAction(f"an action of {numbers.shape[1]} numbers for {arms} arms")
+        return np.concatenate([self._read_arm(block) for block in np.split(numbers, arms, axis=1)], axis=1)
+
+    def write(self, chunk: ActionChunk, arms: int) -> NDArray[np.float32]:
+        """The server's numbers from RoboDx's actions."""
+        return np.concatenate([self._write_arm(block) for block in np.split(chunk, arms, axis=1)], axis=1)
+
+    @property
+    def rotation_form(self) -> str:
+        return self.rotation or {"ee_pose": "quaternion_wxyz"}.get(self.space, "rotation_vector")
+
+    def _read_arm(self, block: NDArray[np.float32]) -> NDArray[np.float32]:
+        motion, gripper = block[:, :-1], block[:, -1:]
+        opening = (gripper - np.float32(self.gripper_closed)) / np.float32(self.gripper_open - self.gripper_closed)
+        if self.gripper_is_binary:
+            opening = (opening >= 0.5).astype(np.float32)
+        if not self.space.startswith("ee_"):
+            return np.concatenate([motion * np.float32(self.scale_rad), opening], axis=1)
+        form = ROTATIONS[self.rotation_form]
+        if motion.shape[1] != 3 + form.width:
+            raise InvalidAction(
+                f"an action of {motion.shape[1] + 1} numbers an arm, but {self.space} with {self.rotation_form} "
+                f"takes {4 + form.width}: {quote(block[0].tolist())}"
+            )
+        turns = motion[:, 3:] * np.float32(self.scale_rad) if form.is_angles else motion[:, 3:]
+        own = "quaternion_wxyz" if self.space == "ee_pose" else "rotation_vector"
+        if self.rotation_form != own:
+            try:
+                quaternions = [form.read(row) for row in turns.tolist()]
+            except ValueError as error:
+                raise InvalidAction(str(error)) from error
+            turns = np.array([ROTATIONS[own].write(q) for q in quaternions], dtype=np.float32)
+        return np.concatenate([motion[:, :3] * np.float32(self.scale_m), turns, opening], axis=1)
+
+    def _write_arm(self, block: NDArray[np.float32]) -> NDArray[np.float32]:
+        motion, opening = block[:, :-1], block[:, -1:]
+        gripper = self.gripper_closed + opening * np.float32(self.gripper_open - self.gripper_closed)
+        if not self.space.startswith("ee_"):
+            return np.concatenate([motion / np.float32(self.scale_rad), gripper], axis=1, dtype=np.float32)
+        form, turns = ROTATIONS[self.rotation_form], motion[:, 3:]
+        own = "quaternion_wxyz" if self.space == "ee_pose" else "rotation_vector"
+        if self.rotation_form != own:
+            turns = np.array([form.write(ROTATIONS[own].read(row)) for row in turns.tolist()], dtype=np.float32)
+        if form.is_angles:
+            turns = turns / np.float32(self.scale_rad)
+        return np.concatenate([motion[:, :3] / np.float32(self.scale_m), turns, gripper], axis=1, dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """All that must be agreed with a server before the first step."""
+
+    name: str
+    summary: str = ""
+    arms: int = 1
+    hz: float = 20.0
+    # Actions of a chunk that are executed before the next query; 0: all of them.
+    replan: int = 0
+    # Steps at the start in which the arm stands still with an open gripper, and the server is not asked.
+    settle_steps: int = 0
+    # The key of the instruction; "" for a policy without language.
+    prompt: str = "prompt"
+    images: Mapping[str, Picture] = field(default_factory=dict)
+    # Vectors by key, each of parts one after the other.
+    state: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    state_angles: Angles = "radians"
+    gripper_width_m: float = 0.08
+    actions: Actions = field(default_factory=Actions)
+    # Whether requests say which episode and step they are of, as RoboDx's own servers like to know.
+    tells_episode: bool = False
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @property
+    def spec(self) -> PolicySpec:
+        cameras: dict[str, CameraRequest] = {}
+        for picture in self.images.values():
+            height, width = picture.content
+            known = cameras.get(picture.camera)
+            if known is not None and (known.height, known.width) != (height, width):
+                raise BadPreset(f"preset {self.name} asks for the camera {picture.camera} in two sizes")
+            depth = picture.is_depth or (known is not None and known.depth)
+            cameras[picture.camera] = CameraRequest(picture.camera, height, width, depth=depth)
+        needed = {PARTS[part].of for parts in self.state.values() for part in parts}
+        return PolicySpec(
+            action_space=self.actions.space,
+            delta_frame=self.actions.delta_frame,
+            delta_from=self.actions.delta_from,
+            cameras=tuple(cameras.values()),
+            state=tuple(sorted(needed)),
+            hz=self.hz,
+            uses_language=bool(self.prompt),
+            replan=self.replan or None,
+        )
+
+    # The client's side.
+
+    def request(self, observation: Observation, start: EpisodeStart | None) -> Request:
+        """What the server is sent, flat."""
+        request: dict[str, Any] = {}
+        for key, picture in self.images.items():
+            source = observation.depth if picture.is_depth else observation.images
+            request[key] = picture.write(source[picture.camera])
+        for key, parts in self.state.items():
+            request[key] = write_state(
+                parts, observation.state, arms=self.arms, angles=self.state_angles, widest_m=self.gripper_width_m
+            )
+        if self.prompt:
+            request[self.prompt] = observation.instruction
+        if self.tells_episode and start is not None:
+            request[EPISODE] = {
+                "episode_id": start.episode_id, "step": observation.step, "time_s": observation.time_s,
+                "policy_seed": start.policy_seed, "task": start.task, "robot": start.robot,
+                "situation_seed": start.situation_seed, "repeat": start.repeat, "instruction": observation.instruction,
+                "first_instruction": start.instruction,
+            }  # fmt: skip
+        return request
+
+    def chunk(self, reply: Reply) -> ActionChunk:
+        """RoboDx's actions from what the server answered."""
+        blocks = []
+        for key, width in self.actions.keys.items():
+            if key not in reply:
+                raise WireError(f"the server's reply has no {key}; it has: {quote(sorted(map(str, reply)))}")
+            block = np.asarray(reply[key])
+            if block.dtype.kind not in "fiu":
+                raise InvalidAction(f"{key} of type {block.dtype}, not numbers: {quote(reply[key])}")
+            if block.ndim == 1 and width != 1:
+                block = block[None]
+            elif block.ndim == 1:
+                block = block[:, None]
+            if block.ndim != 2 or len(block) == 0 or (width and block.shape[1] != width):
+                expected = f"(actions, {width})" if width else "(actions, numbers)"
+                raise InvalidAction(f"{key} of shape {np.shape(reply[key])}, not {expected} with at least one action")
+            blocks.append(block.astype(np.float32))
+        if len({len(block) for block in blocks}) > 1:
+            lengths = {key: len(block) for key, block in zip(self.actions.keys, blocks, strict=True)}
+            raise InvalidAction(f"chunks of different lengths: {lengths}")
+        numbers = np.concatenate(blocks, axis=1)
+        if not np.isfinite(numbers).all():
+            row = int(np.flatnonzero(~np.isfinite(numbers).all(axis=1))[0])
+            raise InvalidAction(f"an action that is not finite: {quote(numbers[row].tolist())}")
+        return self.actions.read(numbers, self.arms)
+
+    def resting(self, steps: int) -> ActionChunk:
+        """Standing still with an open gripper."""
+        return np.tile(np.array([0, 0, 0, 0, 0, 0, 1] * self.arms, dtype=np.float32), (steps, 1))
+
+    # The server's side.
+
+    def observation(self, request: Request, *, episode_id: str, step: int, time_s: float) -> Observation:
+        """What a policy of ours sees of a request."""
+        missing = [key for key in (*self.images, *self.state, *filter(None, [self.prompt])) if key not in request]
+        if missing:
+            raise ValueError(f"the request has no {', '.join(missing)}; it has: {quote(sorted(map(str, request)))}")
+        state: dict[str, NDArray[np.float32]] = {}
+        for key, parts in self.state.items():
+            vector = np.asarray(request[key], dtype=np.float32).reshape(-1)
+            read_state(parts, vector, state, arms=self.arms, angles=self.state_angles, widest_m=self.gripper_width_m)
+        pictures = {key: picture.read(np.asarray(request[key])) for key, picture in self.images.items()}
+        colour = {p.camera: pictures[key] for key, p in self.images.items() if not p.is_depth}
+        depth = {p.camera: pictures[key] for key, p in self.images.items() if p.is_depth}
+        instruction = str(request[self.prompt]) if self.prompt else ""
+        return Observation(episode_id, step, time_s, instruction, state, colour, depth)
+
+    def reply(self, chunk: ActionChunk) -> dict[str, Any]:
+        """What a server of ours answers."""
+        numbers = self.actions.write(np.asarray(chunk, dtype=np.float32), self.arms)
+        if len(self.actions.keys) == 1:
+            return {next(iter(self.actions.keys)): numbers}
+        ends = np.cumsum(list(self.actions.keys.values()))[:-1]
+        return dict(zip(self.actions.keys, np.split(numbers, ends, axis=1), strict=True))
+
+    # As data.
+
+    def as_dict(self) -> dict[str, Any]:
+        """Without what is the default, as it would be written in TOML."""
+        return _without_defaults(self)
+
+    def mismatches(self, told: Told) -> list[str]:
+        """Where the preset and what the server says of itself disagree."""
+        wrong = []
+        if told.inputs is not None:
+            sent = {**self._shapes()}
+            for key, shape in told.inputs.items():
+                if key not in sent:
+                    wrong.append(f"the server needs {key}, which the preset does not send")
+                elif shape is not None and sent[key] is not None and not _fits(sent[key], shape):
+                    wrong.append(f"{key} is {sent[key]} in the preset, but the server wants {shape}")
+        if told.outputs is not None:
+            for key, width in self.actions.keys.items():
+                if key not in told.outputs:
+                    wrong.append(f"the preset reads {key}, but the server answers {', '.join(told.outputs)}")
+                elif width and told.outputs[key] and width != told.outputs[key]:
+                    wrong.append(f"{key} is {width} wide in the preset, but {told.outputs[key]} at the server")
+        return wrong
+
+    def _shapes(self) -> dict[str, tuple[int | None, ...] | None]:
+        shapes: dict[str, tuple[int | None, ...] | None] = {}
+        for key, picture in self.images.items():
+            size = (picture.height, picture.width)
+            shapes[key] = size if picture.is_depth else (*size, 3) if picture.layout == "HWC" else (3, *size)
+        for key, parts in self.state.items():
+            widths = [PARTS[part].width for part in parts]
+            total = None if None in widths else self.arms * sum(width or 0 for width in widths)
+            shapes[key] = (total,)
+        if self.prompt:
+            shapes[self.prompt] = None
+        return shapes
+
+
+def _fits(ours: tuple[int | None, ...] | None, theirs: tuple[int | None, ...]) -> bool:
+    return ours is None or (
+        len(ours) == len(theirs) and all(a is None or b is None or a == b for a, b in zip(ours, theirs, strict=True))
+    )
+
+
+def native(spec: PolicySpec, names: Names) -> Preset:
+    """RoboDx's own conventions for a policy of ours, in the words of a wire."""
+    images = {}
+    for camera in spec.cameras:
+        picture = Picture(camera.name, camera.height, camera.width)
+        images[names.image.format(camera.name)] = picture
+        if camera.depth:
+            images[names.depth.format(camera.name)] = replace(picture, is_depth=True)
+    return Preset(
+        name="native",
+        summary="RoboDx's own conventions, with the trial's id and the step",
+        hz=spec.hz,
+        replan=spec.replan or 0,
+        prompt=names.prompt if spec.uses_language else "",
+        images=images,
+        state={names.state.format(part): (part,) for part in spec.state},
+        actions=Actions(
+            space=spec.action_space, keys={names.actions: 0}, delta_frame=spec.delta_frame, delta_from=spec.delta_from
+        ),
+        tells_episode=True,
+    )
+
+
+def shipped() -> list[str]:
+    return sorted(path.stem for path in SHIPPED.glob("*.toml"))
+
+
+def find_preset(name: str) -> Preset:
+    """A shipped preset by its name, or a user's by the path of its TOML file."""
+    path = Path(name) if name.endswith(".toml") else SHIPPED / f"{name}.toml"
+    if not name.endswith(".toml") and name not in shipped():
+        raise UnknownName(unknown("preset", name, shipped()) + " A file of yours must end in .toml.")
+    try:
+        content = tomllib.loads(path.read_text())
+    except FileNotFoundError as error:
+        raise BadPreset(f"there is no preset file {path}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadPreset(f"the preset {path} is no TOML: {error}") from error
+    return read_preset({"name": path.stem, **content})
+
+
+def read_preset(content: Mapping[str, Any]) -> Preset:
+    """A preset from its data; every field is checked."""
+    where = f"preset {content.get('name', '?')}"
+    plain = dict(content)
+    images = _map(plain.pop("images", {}), where, "images")
+    state = _map(plain.pop("state", {}), where, "state")
+    actions = _map(plain.pop("actions", {}), where, "actions")
+    return _build(
+        Preset,
+        {
+            **plain,
+            "images": {
+                key: _build(Picture, _map(value, where, key), f"{where}, {key}") for key, value in images.items()
+            },
+            "state": {key: tuple(_texts(value, where, key)) for key, value in state.items()},
+            "actions": _build(Actions, actions, f"{where}, actions"),
+        },
+        where,
+    )
+
+
+def as_toml(content: Mapping[str, Any], comments: Mapping[str, str] | None = None) -> str:
+    """A preset's data as text; a comment stands above the field that it is about."""
+    lines: list[str] = []
+
+    def put(table: Mapping[str, Any], path: str) -> None:
+        inner = {key: value for key, value in table.items() if isinstance(value, Mapping) and value}
+        for key, value in table.items():
+            if key not in inner:
+                if note := (comments or {}).get(f"{path}.{key}".lstrip(".")):
+                    lines.append(f"# {note}")
+                lines.append(f"{_key(key)} = {_value(value)}")
+        for key, value in inner.items():
+            if key == "keys":
+                lines.append(f"keys = {{ {', '.join(f'{_key(name)} = {width}' for name, width in value.items())} }}")
+            else:
+                name = f"{path}.{_key(key)}".lstrip(".")
+                if not all(isinstance(child, Mapping) for child in value.values()):
+                    lines.extend(["", f"[{name}]"])
+                put(value, name)
+
+    put(content, "")
+    return "\n".join(lines).strip() + "\n"
+
+
+def _key(name: str) -> str:
+    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else _value(name)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        escaped = "".join(f"\\u{ord(c):04x}" if ord(c) < 32 or c in '"\\\x7f' else c for c in value)
+        return f'"{escaped}"'
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return repr(value)
+
+
+def _without_defaults(part: Any) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for one in fields(part):
+        value = getattr(part, one.name)
+        default = one.default_factory() if one.default_factory is not MISSING else one.default
+        if value == default and one.name != "space":
+            continue
+        if one.name == "images":
+            value = {key: _without_defaults(picture) for key, picture in value.items()}
+        elif one.name == "actions":
+            value = _without_defaults(value)
+        elif one.name == "state":
+            value = {key: list(parts) for key, parts in value.items()}
+        elif isinstance(value, Mapping):
+            value = dict(value)
+        kept[one.name] = value
+    return kept
+
+
+def _build(kind: type[T], values: Mapping[str, Any], where: str) -> T:
+    known = {one.name: one for one in fields(kind)}  # type: ignore[arg-type]  # each is a dataclass
+    for name, value in values.items():
+        if name not in known:
+            raise BadPreset(f"{where}: {unknown('field', str(name), known)}")
+        expected = {"int": int, "float": float, "str": str, "bool": bool}.get(str(known[name].type))
+        if expected is float and type(value) is int:
+            continue
+        if expected is not None and type(value) is not expected:
+            raise BadPreset(f"{where}: {name} must be a {expected.__name__}, not {quote(value)}")
+    missing = [one.name for one in known.values() if one.default is MISSING and one.default_factory is MISSING]
+    for name in missing:
+        if name not in values:
+            raise BadPreset(f"{where}: {name} is missing")
+    return kind(**values)
+
+
+def _map(value: object, where: str, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise BadPreset(f"{where}: {name} must be a table, not {quote(value)}")
+    return value
+
+
+def _texts(value: object, where: str, name: str) -> list[str]:
+    if not isinstance(value, list | tuple) or not all(isinstance(part, str) for part in value):
+        raise BadPreset(f"{where}: {name} must be a list of parts, not {quote(value)}")
+    return list(value)
+
+
+def _check(preset: Preset) -> None:
+    """What types cannot say."""
+    where, actions = f"preset {preset.name}", preset.actions
+    for picture in preset.images.values():
+        _one_of(where, "orientation", picture.orientation, get_args(Orientation))
+        _one_of(where, "layout", picture.layout, get_args(Layout))
+        height, width = picture.content
+        if not (0 < height <= picture.height and 0 < width <= picture.width):
+            raise BadPreset(
+                f"{where}: {picture.camera} is drawn {height}×{width}, into a picture of "
+                f"{picture.height}×{picture.width}"
+            )
+    for parts in preset.state.values():
+        for part in parts:
+            _one_of(where, "state", part, PARTS)
+    _one_of(where, "state_angles", preset.state_angles, get_args(Angles))
+    _one_of(where, "rotation", actions.rotation_form, ROTATIONS)
+    for key, width in _map(actions.keys, where, "keys").items():
+        if type(width) is not int or width < 0:
+            raise BadPreset(f"{where}: the width of {key} must be a whole number, not {quote(width)}")
+    if not actions.keys or (len(actions.keys) > 1 and not all(actions.keys.values())):
+        raise BadPreset(f"{where}: the actions' keys need a width each, but are {quote(dict(actions.keys))}")
+    if actions.gripper_open == actions.gripper_closed:
+        raise BadPreset(f"{where}: an open and a closed gripper are both {actions.gripper_open:g}")
+    if not (actions.scale_m > 0 and actions.scale_rad > 0):
+        raise BadPreset(f"{where}: scales must be positive, not {actions.scale_m:g} and {actions.scale_rad:g}")
+    if preset.arms < 1 or preset.replan < 0 or preset.settle_steps < 0 or not preset.gripper_width_m > 0:
+        raise BadPreset(f"{where}: arms, replan, settle_steps and gripper_width_m cannot be negative")
+    if preset.settle_steps and actions.space != "ee_delta":
+        raise BadPreset(f"{where}: settle_steps needs ee_delta, where standing still is 0, not {actions.space}")
+    try:
+        _ = preset.spec
+    except (ValueError, LookupError) as error:
+        raise BadPreset(f"{where}: {error}") from error
+
+
+def _one_of(where: str, name: str, value: str, valid: Any) -> None:
+    if value not in valid:
+        raise BadPreset(f"{where}: {unknown(name, str(value), valid)}")

@@ -1,0 +1,131 @@
+"""A policy of ours as a server's inside: requests of any wire in, replies out. The wires' servers stand on it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from robodx.errors import UserError
+from robodx.policies.base import EpisodeStart, Policy
+from robodx.wires.base import Names, Request
+from robodx.wires.preset import EPISODE, Preset, native
+
+# Clients need not say that an episode has ended: the one unused for longest is then given up.
+MAX_EPISODES = 1024
+PROTOCOL = 1
+
+
+@dataclass
+class _Session:
+    """What is known of a client that does not tell its episodes: it has one at a time, counted here."""
+
+    number: int = 0
+    step: int = 0
+
+
+class Endpoint:
+    """Answers requests with one policy, one at a time."""
+
+    def __init__(self, policy: Policy, preset: Preset | None = None, names: Names | None = None) -> None:
+        if policy.spec.is_privileged:
+            raise UserError("a policy that sees the simulator's state cannot be served: its world does not travel")
+        self.preset = preset or native(policy.spec, names or Names())
+        _check_fit(policy, self.preset)
+        self._policy = policy
+        self._episodes: OrderedDict[str, None] = OrderedDict()
+        self._sessions: dict[Hashable, _Session] = {}
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """For the protocol's own greeting: RoboDx's clients read their conventions off it."""
+        return {EPISODE: {"protocol": PROTOCOL, "preset": self.preset.as_dict()}}
+
+    def restart(self, session: Hashable) -> None:
+        """A client that does not tell its episodes begins another."""
+        known = self._sessions.setdefault(session, _Session())
+        self._finish(_episode_of(session, known))
+        known.number, known.step = known.number + 1, 0
+
+    def answer(self, session: Hashable, request: Request) -> dict[str, Any]:
+        """The reply, flat. A request that cannot be read raises ValueError and says why."""
+        told = request.get(EPISODE)
+        if told is not None:
+            start, step, time_s = _read_start(told)
+        else:
+            known = self._sessions.setdefault(session, _Session())
+            step, time_s = known.step, known.step / self.preset.hz
+            prompt = str(request.get(self.preset.prompt, "")) if self.preset.prompt else ""
+            start = EpisodeStart(_episode_of(session, known), 0, "", "", 0, 0, prompt)
+        observation = self.preset.observation(request, episode_id=start.episode_id, step=step, time_s=time_s)
+        self._begin(start)
+        (chunk,) = self._policy.act([observation])
+        if isinstance(chunk, Exception):
+            raise chunk
+        if told is None:
+            self._sessions[session].step += min(self.preset.replan or len(chunk), len(chunk))
+        return self.preset.reply(chunk)
+
+    def leave(self, session: Hashable) -> None:
+        known = self._sessions.pop(session, None)
+        if known is not None:
+            self._finish(_episode_of(session, known))
+
+    def _begin(self, start: EpisodeStart) -> None:
+        if start.episode_id in self._episodes:
+            self._episodes.move_to_end(start.episode_id)
+            return
+        self._policy.reset([start])
+        self._episodes[start.episode_id] = None
+        if len(self._episodes) > MAX_EPISODES:
+            self._finish(next(iter(self._episodes)))
+
+    def _finish(self, episode_id: str) -> None:
+        if episode_id in self._episodes:
+            del self._episodes[episode_id]
+            self._policy.finish([episode_id])
+
+
+def _episode_of(session: Hashable, known: _Session) -> str:
+    return f"{session}-{known.number}"
+
+
+def _read_start(told: object) -> tuple[EpisodeStart, int, float]:
+    if not isinstance(told, Mapping):
+        raise ValueError(f"{EPISODE} must be a map, not {type(told).__name__}")
+    try:
+        start = EpisodeStart(
+            str(told["episode_id"]), int(told["policy_seed"]), str(told["task"]), str(told["robot"]),
+            int(told["situation_seed"]), int(told["repeat"]), str(told["first_instruction"]),
+        )  # fmt: skip
+        return start, int(told["step"]), float(told["time_s"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{EPISODE} does not say its {error}") from error
+
+
+def _check_fit(policy: Policy, preset: Preset) -> None:
+    """What the policy needs must be in what the preset carries."""
+    needs, carries = policy.spec, preset.spec
+    wrong = [
+        f"{what} {ours} for the policy, {theirs} in the preset"
+        for what, ours, theirs in (
+            ("the action space is", needs.action_space, carries.action_space),
+            ("steps are in the frame of the", needs.delta_frame, carries.delta_frame),
+            ("steps start from the pose", needs.delta_from, carries.delta_from),
+        )
+        if ours != theirs
+    ]
+    have = {camera.name: camera for camera in carries.cameras}
+    for camera in needs.cameras:
+        mine = have.get(camera.name)
+        if mine is None or (mine.height, mine.width) != (camera.height, camera.width) or camera.depth > mine.depth:
+            kind = " with depth" if camera.depth else ""
+            wrong.append(f"the policy needs {camera.name} at {camera.height}×{camera.width}{kind}")
+        if camera.segmentation:
+            wrong.append("no wire carries segmentation")
+    missing = [part for part in needs.state if part not in carries.state]
+    if missing:
+        wrong.append(f"the policy needs the state's {', '.join(missing)}")
+    if wrong:
+        raise UserError(f"the policy cannot be served with the preset {preset.name}: {'; '.join(wrong)}")
