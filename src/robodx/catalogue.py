@@ -6,7 +6,7 @@ from typing import Any
 
 from robodx.registry import UnknownName, unknown
 
-KINDS = ("tasks", "policies", "robots", "perturbations", "suites", "cameras")
+KINDS = ("tasks", "policies", "presets", "robots", "perturbations", "suites", "cameras")
 
 
 def rows(kind: str) -> list[dict[str, Any]]:
@@ -29,6 +29,17 @@ def rows(kind: str) -> list[dict[str, Any]]:
         return [
             {"policy": f"{p.name}:{p.takes}" if p.takes else p.name, "summary": p.summary} for p in POLICIES.entries()
         ]
+    if kind == "presets":
+        from robodx.wires.preset import find_preset, shipped
+
+        return [
+            {
+                "preset": name, "actions": preset.actions.space, "hz": preset.hz,
+                "cameras": ", ".join(picture.camera for picture in preset.images.values()), "summary": preset.summary,
+            }
+            for name in shipped()
+            for preset in [find_preset(name)]
+        ]  # fmt: skip
     if kind == "robots":
         from robodx.sim.robot import ROBOTS
 

@@ -18,7 +18,7 @@ from robodx.errors import UserError
 from robodx.running.threads import pin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from robodx.running.run import Progress
 
@@ -35,6 +35,10 @@ app = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program instead of text for a person.")]
 Plugins = Annotated[
     list[str], typer.Option("--plugin", metavar="FILE|MODULE", help="Your own file or module with tasks, policies, …")
+]
+Preset = Annotated[
+    str | None,
+    typer.Option("--preset", metavar="NAME|FILE.toml", help="A server's conventions; see: robodx list presets."),
 ]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
@@ -107,6 +111,10 @@ def run(
         list[str], typer.Argument(help="Tasks, families or suites: control/stack_cube, control/easy, capability …")
     ],
     policy: Annotated[str, typer.Option(help="Who acts; see: robodx list policies.")],
+    preset: Preset = None,
+    name: Annotated[
+        str | None, typer.Option(help="What to call the policy in the record; then its address may change.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="The run folder; the same command resumes it.")] = None,
     seeds: Annotated[int, typer.Option(help="Situations a task: seeds 0 … N-1.", min=1, max=100_000)] = 25,
     repeats: Annotated[int, typer.Option(help="Repeats a situation, with other randomness of the policy.", min=1)] = 1,
@@ -118,6 +126,9 @@ def run(
     ] = "lockstep",
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
     batch: Annotated[int, typer.Option(help="Episodes a worker steps together.", min=1)] = 1,
+    retries: Annotated[
+        int, typer.Option(help="How often an episode that ended in an error is tried again.", min=0)
+    ] = 2,
     shuffle: Annotated[int | None, typer.Option(help="Execute in a random order, from this seed.", min=0)] = None,
     shard: Annotated[
         str | None, typer.Option(metavar="K/N", help="Only the K-th of N parts, for N machines; see: robodx merge.")
@@ -141,6 +152,8 @@ def run(
     request = Request(
         selectors=tuple(selectors),
         policy=policy,
+        preset=preset,
+        name=name,
         seeds=seeds,
         repeats=repeats,
         robot=robot,
@@ -151,14 +164,14 @@ def run(
         plugins=tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in plugin),
         shard=shard,
     )
-    folder = out or Path("runs") / _default_name(selectors, policy)
+    folder = out or Path("runs") / _default_name(selectors, request.label)
     if video:
         gl.context()
     _stop_on_signals()
     try:
         # What a policy prints is for a person to read, never part of the answer.
         with _progress_bar() as progress, redirect_stdout(sys.stderr):
-            execute_run(request, folder, workers=workers, shuffle=shuffle, progress=progress)
+            execute_run(request, folder, workers=workers, shuffle=shuffle, retries=retries, progress=progress)
         if video:
             for path in film(folder, video):
                 print(f"Filmed {path}", file=sys.stderr)
@@ -167,6 +180,83 @@ def run(
         raise typer.Exit(130) from None
     if not _print_summary(folder, as_json=as_json):
         raise typer.Exit(1)
+
+
+@app.command()
+def serve(
+    policy: Annotated[str, typer.Argument(help="Who acts; see: robodx list policies.")],
+    protocol: Annotated[str, typer.Option(help="What clients speak: openpi, gr00t or vla-eval.")] = "openpi",
+    host: Annotated[str, typer.Option(help="Which interface; 0.0.0.0 for all of them.")] = "127.0.0.1",
+    port: Annotated[int | None, typer.Option(help="0 takes any free one.", min=0, max=65535)] = None,
+    preset: Preset = None,
+    plugin: Plugins = [],  # noqa: B006
+) -> None:
+    """Serve a policy to other harnesses, or to RoboDx elsewhere, until Ctrl-C.
+
+    Without a preset it speaks RoboDx's own conventions, which RoboDx's clients learn by themselves.
+    """
+    _load(plugin)
+    from robodx.policies.base import make_policy
+    from robodx.wires.preset import Preset as Conventions
+    from robodx.wires.serving import serve as serve_policy
+
+    def tell(open_port: int, used: Conventions) -> None:
+        address = f"{protocol}://{host}:{open_port}"
+        print(f"Serving {policy} at {address} with preset {used.name}. Try: robodx check {address}", flush=True)
+
+    _stop_on_signals()
+    serve_policy(make_policy(policy), protocol, tell, host=host, port=port, preset=preset)
+
+
+@app.command()
+def check(
+    policy: Annotated[str, typer.Argument(help="A policy's name or address, as for robodx run.")],
+    preset: Preset = None,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Compare its actions with the expert's to find wrong conventions.")
+    ] = False,
+    write_preset: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="Write the preset, drafted from what the server says.")
+    ] = None,
+    task: Annotated[str, typer.Option(help="Where the steps are made.")] = "control/stack_cube",
+    robot: Annotated[str, typer.Option(help="The embodiment.")] = "panda",
+    as_json: Json = False,
+    plugin: Plugins = [],  # noqa: B006
+) -> None:
+    """Say whether a policy's conventions fit, before it is run: both sides, a few steps, what kind of policy it is.
+
+    A flipped gripper or picture is in no server's description: --probe shows it frames of the expert's demonstrations
+    and compares what it would do. Exits with 1 if something does not fit.
+    """
+    _load(plugin)
+    from robodx.policies.base import make_policy
+    from robodx.running.checking import check as check_policy
+    from robodx.wires.drafting import draft
+
+    _stop_on_signals()
+    if write_preset is not None and not probe:
+        print(draft(policy, preset, write_preset), file=sys.stderr)
+        return
+    acting = make_policy(policy, preset)
+    with redirect_stdout(sys.stderr):
+        found = check_policy(policy, acting, task=task, robot=robot)
+    if not as_json:
+        print("\n".join(found.lines()))
+    if not probe:
+        if as_json:
+            _print_json(found.as_json())
+        raise typer.Exit(1 if found.problems else 0)
+    from robodx.running.probe import probe as probe_policy
+
+    with _counting_bar("frames") as advance, redirect_stdout(sys.stderr):
+        verdict = probe_policy(acting, robot=robot, advance=advance)
+    if write_preset is not None:
+        draft(policy, preset, write_preset, corrected=verdict.preset)
+    if as_json:
+        _print_json({**found.as_json(), "probe": verdict.as_json()})
+    else:
+        print("\n".join(verdict.lines()))
+    raise typer.Exit(0 if verdict.fits and not found.problems else 1)
 
 
 @app.command()
@@ -308,6 +398,17 @@ def _progress_bar() -> Iterator[Progress]:
                 console.print(f"{done}/{total} episodes, {tally}")
 
         yield progress
+
+
+@contextmanager
+def _counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar for work whose total grows as it is found out."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        job = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(job, completed=done, total=total)
 
 
 def _print_summary(run: Path, *, as_json: bool) -> bool:

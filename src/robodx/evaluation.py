@@ -33,13 +33,19 @@ class Results:
 
 
 def evaluate(
-    policy: Policy | str, suite: str = "capability", *, seeds: int = 5, batch: int = 1, clock: str = "lockstep"
+    policy: Policy | str,
+    suite: str = "capability",
+    *,
+    seeds: int = 5,
+    batch: int = 1,
+    clock: str = "lockstep",
+    preset: str | None = None,
 ) -> Results:
     """Run a policy, an object or a name, on a suite, a family or a task, in this process and in memory.
 
     The episodes are those of `robodx run SUITE --policy NAME`, bit for bit; nothing is written.
     """
-    acting = make_policy(policy) if isinstance(policy, str) else policy
+    acting = make_policy(policy, preset) if isinstance(policy, str) else policy
     name = policy if isinstance(policy, str) else type(policy).__name__
     request = Request((suite,), name, seeds, clock=clock, batch=batch)
     trials = plan_round(request, to_table([]))

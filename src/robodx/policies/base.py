@@ -53,6 +53,8 @@ class PolicySpec:
     is_privileged: bool = False
     # How many actions of a chunk are executed before the next query; None executes all of them.
     replan: int | None = None
+    # How many numbers an action has, where that is known without a robot; None is whatever the robot takes.
+    action_width: int | None = None
 
     def __post_init__(self) -> None:
         if not 5 <= self.hz <= 60:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from robodx.policies.base import Policy, policy
-from robodx.policies.remote import connect
-from robodx.wires.base import Address
+from robodx.policies.remote import remote
+from robodx.wires.base import Address, Wire
 
 
-@policy("openpi", takes="//HOST:PORT", takes_preset=True)
-def openpi(place: str, preset: str | None) -> Policy:
+@remote("openpi", takes="//HOST:PORT")
+def openpi(place: str) -> Wire:
     """A server of openpi (π0, π0-FAST, π0.5), or of its RoboArena and StarVLA variants."""
     from robodx.wires.openpi import PORT, OpenPi
 
-    return connect(OpenPi(Address.parse("openpi", place, port=PORT)), f"openpi:{place}", preset)
+    return OpenPi(Address.parse("openpi", place, port=PORT))

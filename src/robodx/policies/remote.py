@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from robodx.errors import UserError
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation
+from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy, policy
+from robodx.registry import Registry
 from robodx.spaces import InvalidAction
 from robodx.wires.base import Told, Wire, WireError
 from robodx.wires.preset import BadPreset, Preset, find_preset, read_preset, shipped
+
+# How each is reached, given what follows the colon in the policy's name.
+WIRES: Registry[Callable[[str], Wire]] = Registry("wire", "policies")
+
+
+def remote(name: str, *, takes: str) -> Callable[[Callable[[str], Wire]], Callable[[str], Wire]]:
+    """Register what opens a wire as the policy `name:TAKES`, which may be given a preset."""
+
+    def register(open_wire: Callable[[str], Wire]) -> Callable[[str], Wire]:
+        def make(place: str, preset: str | None) -> Policy:
+            return connect(open_wire(place), f"{name}:{place}", preset)
+
+        make.__doc__ = open_wire.__doc__
+        policy(name, takes=takes, takes_preset=True)(make)
+        return WIRES.add(name, open_wire)
+
+    return register
 
 
 class RemotePolicy:
@@ -26,22 +44,19 @@ class RemotePolicy:
 
     def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
         settling = self.preset.settle_steps
-        asking = [observation for observation in observations if observation.step >= settling]
+        chunks: dict[str, ActionChunk | Exception] = {
+            one.episode_id: self.preset.resting(settling - one.step) for one in observations if one.step < settling
+        }
+        asking = [one for one in observations if one.step >= settling]
         replies = self.wire.ask(
             [(one.episode_id, self.preset.request(one, self._starts.get(one.episode_id))) for one in asking]
         )
-        answers = dict(zip((id(one) for one in asking), replies, strict=True))
-        chunks: list[ActionChunk | Exception] = []
-        for observation in observations:
-            if observation.step < settling:
-                chunks.append(self.preset.resting(settling - observation.step))
-                continue
-            reply = answers[id(observation)]
+        for one, reply in zip(asking, replies, strict=True):
             try:
-                chunks.append(reply if isinstance(reply, Exception) else self.preset.chunk(reply))
+                chunks[one.episode_id] = reply if isinstance(reply, Exception) else self.preset.chunk(reply)
             except (WireError, InvalidAction) as error:
-                chunks.append(error)
-        return chunks
+                chunks[one.episode_id] = error
+        return [chunks[one.episode_id] for one in observations]
 
     def finish(self, ids: Sequence[str]) -> None:
         for episode_id in ids:
@@ -57,8 +72,8 @@ def connect(wire: Wire, name: str, preset: str | None) -> RemotePolicy:
 
     Refused if the two disagree, before anything is simulated.
     """
-    told = wire.describe()
     try:
+        told = wire.describe()
         if preset is not None:
             chosen = find_preset(preset)
         elif told.preset is not None:
@@ -75,3 +90,15 @@ def connect(wire: Wire, name: str, preset: str | None) -> RemotePolicy:
         wire.close()
         raise
     return RemotePolicy(wire, chosen, told)
+
+
+def describe(name: str) -> Told | None:
+    """What the server of a policy's name says of itself; None for a policy of this process."""
+    head, _, place = name.partition(":")
+    if head not in WIRES:
+        return None
+    wire = WIRES[head](place)
+    try:
+        return wire.describe()
+    finally:
+        wire.close()

@@ -253,6 +253,12 @@ class Environment:
 
 def check_fit(spec: PolicySpec, robot: Robot, scene: Scene) -> None:
     """Refuse before the first step what could only go wrong later."""
+    expected = action_width(spec.action_space, robot)
+    if spec.action_width not in (None, expected):
+        raise Unfit(
+            f"the policy's {spec.action_space} actions have {spec.action_width} numbers, "
+            f"but {robot.name} with {len(robot.arms)} arm{'s'[: len(robot.arms) > 1]} takes {expected}"
+        )
     cameras = [*(camera.name for camera in scene.cameras), *robot.cameras]
     missing = [request.name for request in spec.cameras if request.name not in cameras]
     if missing:

@@ -14,7 +14,8 @@ import polars as pl
 from robodx.analysis.episodes import SCHEMA, UnreadableRun, load, read_about
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS
-from robodx.policies.base import PolicySpec, make_policy
+from robodx.policies.base import Policy, PolicySpec, make_policy
+from robodx.policies.remote import RemotePolicy
 from robodx.registry import UnknownName, fingerprint, unknown
 from robodx.running.clock import Clock
 from robodx.running.environment import check_fit
@@ -30,12 +31,16 @@ from robodx.sim.robot import ROBOTS
 from robodx.suites.base import SUITES, Plan, find_suite
 from robodx.tasks.base import TASKS
 
+# A server that was restarted, a worker that was killed: most errors do not come twice.
+RETRIES = 2
+
 
 @dataclass(frozen=True)
 class Request:
     """What decides the episodes of a run."""
 
     selectors: tuple[str, ...]
+    # How the policy is made; what it is called in the record is `label`.
     policy: str
     seeds: int
     repeats: int = 1
@@ -45,6 +50,10 @@ class Request:
     quality: str = "fast"
     batch: int = 1
     plugins: tuple[str, ...] = ()
+    # A server's conventions, by name or TOML file.
+    preset: str | None = None
+    # A name of the user's for the policy: then a resumed run may reach it at another address.
+    name: str | None = None
     # "K/N": only the K-th of N parts, each about as large, for N machines to share a run.
     shard: str | None = None
 
@@ -53,6 +62,11 @@ class Request:
             part, _, parts = self.shard.partition("/")
             if not (part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
                 raise UserError(f'No shard "{self.shard}": write K/N, the K-th of N, as in 2/4')
+
+    @property
+    def label(self) -> str:
+        """The policy's name in trials and records."""
+        return self.name or (f"{self.policy}#{Path(self.preset).stem}" if self.preset else self.policy)
 
     def part_of(self, trials: list[Trial]) -> list[Trial]:
         """This shard's trials: every N-th in the order of their ids, so that the parts never overlap."""
@@ -78,7 +92,7 @@ def plan_round(request: Request, done: pl.DataFrame) -> list[Trial]:
     for selector in request.selectors:
         name, within = find_suite(selector)
         plan = Plan(
-            policy=request.policy,
+            policy=request.label,
             seeds=request.seeds,
             robot=request.robot,
             repeats=request.repeats,
@@ -91,27 +105,38 @@ def plan_round(request: Request, done: pl.DataFrame) -> list[Trial]:
 
 
 def run(
-    request: Request, out: Path, *, workers: int = 1, shuffle: int | None = None, progress: Progress | None = None
+    request: Request,
+    out: Path,
+    *,
+    workers: int = 1,
+    shuffle: int | None = None,
+    retries: int = RETRIES,
+    progress: Progress | None = None,
 ) -> pl.DataFrame:
-    """Execute what is missing in the folder, and return the table of all its episodes."""
-    policy = make_policy(request.policy)
+    """Execute what is missing in the folder, and return the table of all its episodes.
+
+    Episodes that end in an error are tried again, up to `retries` times, when the others are done.
+    """
+    policy = make_policy(request.policy, request.preset)
     trials = plan_round(request, pl.DataFrame(schema=SCHEMA))
     check(request, policy.spec, trials, workers)
-    facts = _facts(policy.spec, trials)
+    facts = _facts(policy, trials)
     asked = {
-        **asdict(request),
+        **{name: value for name, value in asdict(request).items() if name not in ("name", "preset")},
+        "policy": request.label,
+        "preset": facts["preset"],
         # By what they hold, not by where they lie: the shards of a run are made on several machines.
         "plugins": [[Path(name).name, fingerprint(name)] for name in request.plugins],
         "policy_spec": facts["policy_spec"],
         "tasks": {task: card["version"] for task, card in facts["tasks"].items()},
         "trials": digest(trial.id for trial in trials),
     }
-    job = Job(request.policy, out / "trajectories", request.quality, request.batch, request.plugins)
+    job = Job(request.policy, out / "trajectories", request.quality, request.batch, request.plugins, request.preset)
     notify = progress or _ignore
     with RunFolder.open(out, asked, facts) as folder:
         done = folder.episodes()
         tried = dict(done.select("trial_id", "attempt").iter_rows())
-        # Trials that erred in an earlier call are tried again, once.
+        # Trials that erred in an earlier call are tried again.
         finished = set(done.filter(pl.col("outcome") != "error")["trial_id"])
         solved = int(done["success"].sum())
         total, known = 0, set[str]()
@@ -123,12 +148,20 @@ def run(
             missing = [trial for trial in mine if trial.id not in finished]
             if shuffle is not None:
                 missing = [missing[index] for index in np.random.default_rng(shuffle).permutation(len(missing))]
-            for episode in execute(missing, job, workers=workers, policy=policy):
-                folder.append(replace(episode, attempt=episode.attempt + tried.get(episode.trial_id, 0)))
-                finished.add(episode.trial_id)
-                solved += episode.success
-                notify(episode, done=len(finished), total=max(total, len(finished)), solved=solved)
-            folder.flush()
+            for _ in range(retries + 1):
+                erred = []
+                for episode in execute(missing, job, workers=workers, policy=policy):
+                    tried[episode.trial_id] = episode.attempt + tried.get(episode.trial_id, 0)
+                    folder.append(replace(episode, attempt=tried[episode.trial_id]))
+                    finished.add(episode.trial_id)
+                    solved += episode.success
+                    if episode.outcome == "error":
+                        erred.append(episode.trial_id)
+                    notify(episode, done=len(finished), total=max(total, len(finished)), solved=solved)
+                folder.flush()
+                missing = [trial for trial in missing if trial.id in erred]
+                if not missing:
+                    break
             # A suite sees whole rounds only, so that a killed run goes on as it would have.
             rounds = folder.episodes().filter(pl.col("trial_id").is_in(known))
             trials = [trial for trial in plan_round(request, rounds) if trial.id not in known]
@@ -179,9 +212,11 @@ def check(request: Request, spec: PolicySpec, trials: list[Trial], workers: int)
         gl.context()
 
 
-def _facts(spec: PolicySpec, trials: list[Trial]) -> dict[str, Any]:
+def _facts(policy: Policy, trials: list[Trial]) -> dict[str, Any]:
+    spec = policy.spec
     return {
         "policy_spec": asdict(spec),
+        "preset": policy.preset.as_dict() if isinstance(policy, RemotePolicy) else None,
         "is_reproducible": all(Clock.parse(trial.clock).is_reproducible for trial in trials),
         "physics": {"step_s": PHYSICS_STEP_S, "integrator": "implicitfast", "impratio": IMPEDANCE_RATIO},
         "versions": versions(gl_renderer=gl.renderer_name() if spec.cameras else None),

@@ -198,6 +198,7 @@ class Preset:
             hz=self.hz,
             uses_language=bool(self.prompt),
             replan=self.replan or None,
+            action_width=self._action_width(),
         )
 
     # The client's side.
@@ -301,6 +302,12 @@ class Preset:
                 elif width and told.outputs[key] and width != told.outputs[key]:
                     wrong.append(f"{key} is {width} wide in the preset, but {told.outputs[key]} at the server")
         return wrong
+
+    def _action_width(self) -> int | None:
+        if self.actions.space.startswith("ee_"):
+            return self.arms * {"ee_delta": 7, "ee_pose": 8}[self.actions.space]
+        widths = self.actions.keys.values()
+        return sum(widths) if all(widths) else None
 
     def _shapes(self) -> dict[str, tuple[int | None, ...] | None]:
         shapes: dict[str, tuple[int | None, ...] | None] = {}

@@ -1,0 +1,384 @@
+"""Finds wrong conventions by behaviour: shows a policy what the expert saw, and compares what the two would do.
+
+No server says that its gripper is the other way round or that it wants its pictures upside down. But a policy that can
+do something at all agrees with the expert about the next step, if its numbers are read as they are meant. So each
+single change of the preset is a hypothesis, and the one under which the policy agrees best is named, if it is good
+enough; a policy that agrees under none of them is not competent here, and nothing can be said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robodx.errors import UserError
+from robodx.policies.base import Policy
+from robodx.policies.remote import RemotePolicy
+from robodx.robots.control import moved
+from robodx.running.demonstrations import Frame, demonstrate
+from robodx.sim.geometry import Array, Pose, conjugate, from_rotation_vector, multiply, normalise, to_rotation_vector
+from robodx.sim.robot import ROBOTS
+from robodx.spaces import InvalidAction
+from robodx.wires.base import Reply, WireError
+from robodx.wires.local import Local
+from robodx.wires.preset import Orientation, Preset
+from robodx.wires.rotations import ROTATIONS
+
+# Grasps, turns of the wrist, sideways motion: what tells conventions apart.
+TASKS = ("control/stack_cube", "control/insert_peg", "primitive/pick_cube")
+EVERY = 2
+# A change must halve what is unexplained, on most frames, to be believed.
+MUST_HALVE, SIGN_LEVEL = 0.5, 1e-3
+# Of the expert's motion, the share that a policy must explain to be called competent.
+COMPETENT = 0.5
+MAX_CHANGES = 4
+DEGREES = (math.pi / 180, 180 / math.pi)
+Advance = Callable[[int, int], None]
+
+
+class Change(NamedTuple):
+    """A hypothesis: what would be wrong, in a word and in a sentence, and the preset as it should be."""
+
+    aspect: str
+    sentence: str
+    preset: Preset
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`changes` lead from the preset that was given to `preset`, which fits best."""
+
+    is_competent: bool
+    changes: tuple[Change, ...]
+    preset: Preset
+    # Shares of the expert's motion that the policy explains, by component: as declared, and after the changes.
+    declared: Mapping[str, float]
+    explained: Mapping[str, float]
+    frames: int
+    errors: int
+
+    @property
+    def fits(self) -> bool:
+        return self.is_competent and not self.changes
+
+    @property
+    def aspects(self) -> tuple[str, ...]:
+        """What is wrong, in words; empty if nothing is, or if nothing can be said."""
+        return tuple(change.aspect for change in self.changes) if self.is_competent else ()
+
+    def lines(self) -> Iterator[str]:
+        said = ", ".join(f"{name} {share:.0%}" for name, share in self.explained.items())
+        if self.errors:
+            yield f"{self.errors} of {self.frames} frames were answered with an error."
+        if not self.is_competent:
+            yield (
+                f"Probe: inconclusive. On {self.frames} frames of the expert's demonstrations the policy does not move "
+                f"as the expert does under any convention tried (explained: {said}). It is not competent there."
+            )
+            return
+        if not self.changes:
+            yield f"Probe: the conventions fit. Of the expert's motion on {self.frames} frames it explains: {said}."
+            return
+        before = ", ".join(f"{name} {share:.0%}" for name, share in self.declared.items())
+        yield f"Probe: WRONG CONVENTION{'S'[: len(self.changes) > 1]}, on {self.frames} frames of the expert's:"
+        yield from (f"  {change.aspect}: {change.sentence}" for change in self.changes)
+        yield f"  As declared the policy explains of the expert's motion: {before}; so corrected: {said}."
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "verdict": "inconclusive" if not self.is_competent else "wrong" if self.changes else "fits",
+            "aspects": list(self.aspects), "sentences": [c.sentence for c in self.changes] if self.is_competent else [],
+            "declared": dict(self.declared), "explained": dict(self.explained), "frames": self.frames,
+            "errors": self.errors, "preset": self.preset.as_dict(),
+        }  # fmt: skip
+
+
+def probe(
+    policy: Policy,
+    *,
+    tasks: Sequence[str] = TASKS,
+    robot: str = "panda",
+    every: int = EVERY,
+    advance: Advance | None = None,
+) -> Verdict:
+    """Show a policy the expert's frames, and name the conventions under which it agrees with the expert."""
+    if policy.spec.is_privileged:
+        raise UserError("a policy that sees the simulator's state has no conventions that could be wrong")
+    if len(ROBOTS[robot].arms) != 1:
+        raise UserError(f"the probe knows robots with one arm, and {robot} has {len(ROBOTS[robot].arms)}")
+    if not isinstance(policy, RemotePolicy):
+        local = Local(policy)
+        policy = RemotePolicy(local, local.endpoint.preset)
+    # A demonstration's first frames are as good as any: nothing settles here.
+    declared = replace(policy.preset, settle_steps=0)
+    frames = list(demonstrate(declared.spec, tasks, every=every, robot=robot))
+    show = _Show(policy, frames, advance or (lambda done, total: None))
+    first = _Fit.of(declared, frames, show(declared))
+    views, seen = list[Change](), declared
+    best = _settle(declared, frames, show)
+    # How the policy sees is tried with what then fits best of how it acts: two mistakes may hide each other.
+    for _ in range(MAX_CHANGES):
+        known = {change.aspect for change in views}
+        tried = [(view, _settle(view.preset, frames, show)) for view in _views(seen) if view.aspect not in known]
+        better = [pair for pair in tried if pair[1].fit.improves_on(best.fit)]
+        if not better:
+            break
+        view, best = min(better, key=lambda pair: pair[1].fit.unexplained)
+        views.append(view)
+        seen = view.preset
+    changes, fit = (*views, *best.changes), best.fit
+    current = best.changes[-1].preset if best.changes else seen
+    return Verdict(
+        is_competent=fit.explains > COMPETENT,
+        changes=changes,
+        preset=replace(current, settle_steps=policy.preset.settle_steps),
+        declared=first.shares,
+        explained=fit.shares,
+        frames=len(frames),
+        errors=fit.errors,
+    )
+
+
+class _Settled(NamedTuple):
+    changes: tuple[Change, ...]
+    fit: _Fit
+
+
+def _settle(preset: Preset, frames: Sequence[Frame], show: _Show) -> _Settled:
+    """The changes of how actions are read that make the policy agree best with the expert, one after the other."""
+    replies = show(preset)
+    fit, changes = _Fit.of(preset, frames, replies), list[Change]()
+    while len(changes) < MAX_CHANGES:
+        known = {change.aspect for change in changes}
+        tried = [(change, _Fit.of(change.preset, frames, replies)) for change in _readings(preset, fit)]
+        better = [(change, one) for change, one in tried if change.aspect not in known and one.improves_on(fit)]
+        if not better:
+            break
+        change, fit = min(better, key=lambda pair: pair[1].unexplained)
+        changes.append(change)
+        preset = change.preset
+    return _Settled(tuple(changes), fit)
+
+
+class _Show:
+    """Asks the policy about all frames, once for each way in which they can be shown."""
+
+    def __init__(self, policy: RemotePolicy, frames: Sequence[Frame], advance: Advance) -> None:
+        self._policy, self._frames, self._advance = policy, frames, advance
+        self._seen: dict[str, list[Reply | WireError]] = {}
+        self._asked = 0
+
+    def __call__(self, preset: Preset) -> list[Reply | WireError]:
+        # Changes of how actions are read need no new question.
+        key = repr((preset.images, preset.state, preset.state_angles, preset.prompt))
+        if key not in self._seen:
+            self._seen[key] = [self._ask(frame, preset, len(self._seen)) for frame in self._frames]
+        return self._seen[key]
+
+    def _ask(self, frame: Frame, preset: Preset, showing: int) -> Reply | WireError:
+        """Each showing of a demonstration is an episode of its own, and its frames come in their order."""
+        wire = self._policy.wire
+        episode = f"{frame.start.episode_id}-probe-{showing}"
+        if frame.observation.step == 0:
+            wire.start(episode, frame.observation.instruction)
+        start = replace(frame.start, episode_id=episode)
+        request = preset.request(replace(frame.observation, episode_id=episode), start)
+        (reply,) = wire.ask([(episode, request)])
+        self._asked += 1
+        self._advance(self._asked, len(self._frames) * (len(self._seen) + 1))
+        return reply
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """How far the policy's next steps are from the expert's, if its replies are read by a preset."""
+
+    # Squared errors and squares of the expert's own motion, by component and frame.
+    error: Mapping[str, Array]
+    motion: Mapping[str, Array]
+    # The policy's motion and the expert's, (frames, numbers), for fitting a scale.
+    pairs: Mapping[str, tuple[Array, Array]]
+    errors: int
+
+    @classmethod
+    def of(cls, preset: Preset, frames: Sequence[Frame], replies: Sequence[Reply | WireError]) -> _Fit:
+        rows: dict[str, list[tuple[Array, Array]]] = {}
+        errors = 0
+        for frame, reply in zip(frames, replies, strict=True):
+            expected = _motion(frame, preset, None)
+            try:
+                found = None if isinstance(reply, WireError) else _motion(frame, preset, preset.chunk(reply)[0])
+            except (InvalidAction, WireError):
+                found = None
+            errors += found is None
+            for name, theirs in expected.items():
+                ours = found[name] if found is not None else np.zeros_like(theirs)
+                rows.setdefault(name, []).append((ours, theirs))
+        pairs = {name: (np.array([a for a, _ in some]), np.array([b for _, b in some])) for name, some in rows.items()}
+        # An opening is no motion: what matters is where it is not as usual.
+        usual = {name: b.mean(axis=0) if name == "gripper" else 0.0 for name, (_, b) in pairs.items()}
+        return cls(
+            error={name: np.square(a - b).sum(axis=1) for name, (a, b) in pairs.items()},
+            motion={name: np.square(b - usual[name]).sum(axis=1) for name, (_, b) in pairs.items()},
+            pairs=pairs,
+            errors=errors,
+        )
+
+    @property
+    def _ratios(self) -> dict[str, float]:
+        return {name: float(self.error[name].sum() / max(self.motion[name].sum(), 1e-12)) for name in self.error}
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """What is explained of each component; below 0 it is worse than standing still."""
+        return {name: max(1.0 - ratio, -9.99) for name, ratio in self._ratios.items()}
+
+    @property
+    def explains(self) -> float:
+        return float(np.mean(list(self.shares.values())))
+
+    @property
+    def unexplained(self) -> float:
+        # Bounded, so that a component that is off by a factor of 1000 does not hide the others.
+        return sum(min(ratio, 10.0) + 1e-3 * math.log1p(ratio) for ratio in self._ratios.values())
+
+    def improves_on(self, other: _Fit) -> bool:
+        """Whether what was unexplained is at most half in some component, on most frames, and no more in any other."""
+        mine, theirs = self._ratios, other._ratios
+        if any(mine[name] > 1.05 * theirs[name] + 1e-9 for name in mine):
+            return False
+        return any(
+            mine[name] <= MUST_HALVE * theirs[name] and _sign_test(self.error[name], other.error[name]) < SIGN_LEVEL
+            for name in mine
+        )
+
+
+def _sign_test(mine: Array, theirs: Array) -> float:
+    """How likely so many frames would be better by chance, were both alike."""
+    better, worse = int((mine < theirs).sum()), int((mine > theirs).sum())
+    n = better + worse
+    return sum(math.comb(n, k) for k in range(better, n + 1)) / 2**n if n else 1.0
+
+
+def _motion(frame: Frame, preset: Preset, action: Array | None) -> dict[str, Array]:
+    """The step from the commanded pose that an action leads to, or the expert's own, over the frame's period."""
+    actions = preset.actions
+    opening = np.array([frame.opening if action is None else min(max(float(action[-1]), -9.0), 9.0)])
+    if not actions.space.startswith("ee_"):
+        goal = frame.target_joints
+        if action is not None:
+            numbers = action[:-1].astype(float)
+            is_speed = actions.space == "joint_velocity"
+            goal = frame.commanded_joints + frame.period_s * numbers if is_speed else numbers
+        return {"joints": _bounded(goal - frame.commanded_joints), "gripper": opening}
+    target = frame.target if action is None else _target(frame, preset, action)
+    shift = np.subtract(target.position, frame.commanded.position)
+    turn = to_rotation_vector(normalise(multiply(target.quaternion, conjugate(frame.commanded.quaternion))))
+    return {"position": _bounded(shift), "rotation": np.array(turn), "gripper": opening}
+
+
+def _bounded(numbers: Array) -> Array:
+    """Steps of kilometres are as wrong as steps of metres, and must not overflow."""
+    return np.clip(numbers, -1e3, 1e3)
+
+
+def _target(frame: Frame, preset: Preset, action: Array) -> Pose:
+    actions = preset.actions
+    if actions.space == "ee_pose":
+        return Pose.of(action[:3], normalise(action[3:7]))
+    # A policy at another rate makes steps of another length.
+    x, y, z, *turn = (preset.hz * frame.period_s * action[:6].astype(float)).tolist()
+    start = frame.achieved if actions.delta_from == "achieved" else frame.commanded
+    return moved(start, (x, y, z), from_rotation_vector(turn), actions.delta_frame)
+
+
+def _readings(preset: Preset, fit: _Fit) -> Iterator[Change]:
+    """Every single thing that the policy's numbers could mean otherwise."""
+    actions = preset.actions
+
+    def change(aspect: str, sentence: str, **fields: Any) -> Change:
+        return Change(aspect, sentence, replace(preset, actions=replace(actions, **fields)))
+
+    for opened, closed in ((1.0, 0.0), (0.0, 1.0), (1.0, -1.0), (-1.0, 1.0)):
+        if (opened, closed) != (actions.gripper_open, actions.gripper_closed):
+            is_reversed = (opened > closed) != (actions.gripper_open > actions.gripper_closed)
+            yield change(
+                "gripper sign" if is_reversed else "gripper range",
+                f"its gripper is {opened:g} when open and {closed:g} when closed",
+                gripper_open=opened, gripper_closed=closed,
+            )  # fmt: skip
+    if actions.space in ("joint", "joint_velocity"):
+        other = "joint_velocity" if actions.space == "joint" else "joint"
+        meaning = "speeds" if other == "joint_velocity" else "positions"
+        yield change("action space", f"its numbers are joint {meaning} ({other})", space=other)
+    if actions.space.startswith("ee_"):
+        form = ROTATIONS[actions.rotation_form]
+        for name, other_form in ROTATIONS.items():
+            if name != actions.rotation_form and other_form.width == form.width:
+                yield change("rotation form", f"its rotations are written as {name}", rotation=name)
+    if actions.space == "ee_delta":
+        frame = "tool" if actions.delta_frame == "base" else "base"
+        yield change("frame", f"its steps are in the axes of the {frame}", delta_frame=frame)
+        pose = "achieved" if actions.delta_from == "commanded" else "commanded"
+        yield change("achieved/commanded", f"its steps start from the {pose} pose", delta_from=pose)
+    yield from _scales(preset, fit)
+
+
+def _views(preset: Preset) -> Iterator[Change]:
+    """What the policy may want to see otherwise."""
+    orientations: dict[Orientation, str] = {
+        "upright": "upright", "rotated_180": "rotated by 180°", "flipped_vertical": "upside down",
+        "flipped_horizontal": "mirrored left to right",
+    }  # fmt: skip
+    for orientation, words in orientations.items():
+        if preset.images and any(picture.orientation != orientation for picture in preset.images.values()):
+            turned = {key: replace(picture, orientation=orientation) for key, picture in preset.images.items()}
+            yield Change("image orientation", f"it wants its pictures {words}", replace(preset, images=turned))
+    for (one, first), (two, second) in combinations(preset.images.items(), 2):
+        if first.camera != second.camera and first.is_depth == second.is_depth:
+            swapped = {
+                **preset.images,
+                one: replace(first, camera=second.camera),
+                two: replace(second, camera=first.camera),
+            }
+            sentence = f"it wants {second.camera} as {one} and {first.camera} as {two}"
+            if first.content == second.content:
+                yield Change("cameras swapped", sentence, replace(preset, images=swapped))
+    if preset.state:
+        unit = "degrees" if preset.state_angles == "radians" else "radians"
+        yield Change("state in degrees", f"it wants angles in {unit}", replace(preset, state_angles=unit))  # type: ignore[arg-type]
+
+
+def _scales(preset: Preset, fit: _Fit) -> Iterator[Change]:
+    """The scale that fits best, where there is one, and degrees."""
+    actions = preset.actions
+    for component, name in (("position", "scale_m"), ("rotation", "scale_rad"), ("joints", "scale_rad")):
+        if component not in fit.pairs or (component == "rotation" and not ROTATIONS[actions.rotation_form].is_angles):
+            continue
+        declared = getattr(actions, name)
+        unit = "m" if name == "scale_m" else "rad"
+        if name == "scale_rad":
+            for factor, words in zip(DEGREES, ("degrees", "radians, read as degrees"), strict=True):
+                changed = replace(actions, scale_rad=declared * factor)
+                yield Change("degrees", f"its angles are in {words}", replace(preset, actions=changed))
+        if actions.space in ("ee_delta", "joint_velocity"):
+            ours, theirs = fit.pairs[component]
+            size = float((ours * ours).sum())
+            factor = float((ours * theirs).sum()) / size if size > 0 else 0.0
+            is_degrees = (
+                unit == "rad" and any(abs(math.log(factor / d)) < 0.05 for d in DEGREES) if factor > 0 else True
+            )
+            if not is_degrees and abs(math.log(factor)) > math.log(1.3):
+                changed = replace(actions, **{name: declared * factor})
+                sentence = f"a 1 stands for {declared * factor:.3g} {unit}, not {declared:.3g}"
+                yield Change(f"scale of {component}", sentence, replace(preset, actions=changed))
+        elif component == "position":
+            for factor in (0.001, 1000.0):
+                changed = replace(actions, scale_m=declared * factor)
+                sentence = f"a 1 stands for {declared * factor:.3g} m, not {declared:.3g}"
+                yield Change("scale of position", sentence, replace(preset, actions=changed))

@@ -1,0 +1,38 @@
+"""Presets for a user to complete: drafted from what a server says of itself, or copied from one that is near."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from robodx.errors import UserError
+from robodx.policies.remote import describe
+from robodx.wires.preset import Preset, as_toml, find_preset, shipped
+
+NOTES = {
+    "hz": "At which rate the actions are meant.",
+    "replan": "Actions of a chunk that are executed before the next query; 0: all of them.",
+    "actions.space": "ee_delta, ee_pose, joint or joint_velocity: see docs/conventions.md.",
+    "actions.scale_m": "Metres and radians that a 1 stands for.",
+    "actions.gripper_open": "The server's numbers for an open and a closed gripper.",
+}
+
+
+def draft(policy: str, preset: str | None, out: Path, *, corrected: Preset | None = None) -> str:
+    """Write a preset for the server, and say what it was made from."""
+    if out.suffix != ".toml":
+        raise UserError(f"a preset is a .toml file, not {out}")
+    if out.exists():
+        raise UserError(f"{out} is there already; name another file, or remove it")
+    told = None if corrected is not None or preset is not None else describe(policy)
+    if corrected is not None:
+        content, source = corrected.as_dict(), "the probe's findings"
+    elif preset is not None:
+        content, source = find_preset(preset).as_dict(), f"the preset {preset}"
+    elif told is not None and (told.preset or told.draft):
+        content, source = dict(told.preset or told.draft or {}), "what the server says of itself"
+    else:
+        raise UserError(
+            f"{policy} says nothing to draft a preset from: begin with --preset {' or '.join(shipped())} and edit it"
+        )
+    out.write_text(as_toml({**content, "name": out.stem}, NOTES))
+    return f"Wrote {out} from {source}. Complete it, then: robodx check {policy} --preset {out} --probe"

@@ -1,0 +1,221 @@
+"""The convention probe: each planted mistake is named, and nothing is said of a policy that can do nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
+from robodx.policies.remote import RemotePolicy
+from robodx.running.demonstrations import Frame, demonstrate
+from robodx.running.probe import Verdict, probe
+from robodx.sim.geometry import conjugate, multiply, rotate, to_rotation_vector
+from robodx.spaces import ActionSpace, DeltaFrame, DeltaFrom
+from robodx.wires import openpi
+from robodx.wires.base import Address, Names
+from robodx.wires.preset import Preset, native
+from robodx.wires.serving import Endpoint
+
+TASKS = ("control/stack_cube", "control/insert_peg")
+EVERY = 5
+CAMERAS = (CameraRequest("front", 48, 48), CameraRequest("wrist", 48, 48))
+STATE = ("joint_positions", "gripper_opening")
+
+
+@cache
+def remembered() -> list[Frame]:
+    spec = PolicySpec(cameras=CAMERAS, state=STATE)
+    return list(demonstrate(spec, TASKS, every=EVERY))
+
+
+class Memory:
+    """Acts as the expert did where it saw what is most like what it sees: a policy that really looks."""
+
+    def __init__(
+        self, space: ActionSpace, delta_frame: DeltaFrame = "base", delta_from: DeltaFrom = "commanded",
+        *, uses: str = "images", noise: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.spec = PolicySpec(
+            action_space=space, delta_frame=delta_frame, delta_from=delta_from,
+            cameras=CAMERAS if uses == "images" else (), state=STATE, uses_language=False,
+        )  # fmt: skip
+        self._uses = uses
+        self._known = np.stack([self._features(frame.observation) for frame in remembered()])
+        actions = np.stack([self._action(frame) for frame in remembered()])
+        spread = noise * np.sqrt(np.square(actions).mean(axis=0))
+        self._actions = actions + np.random.default_rng(0).normal(size=actions.shape).astype(np.float32) * spread
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> None: ...
+
+    def finish(self, ids: Sequence[str]) -> None: ...
+
+    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
+        return [self._act(observation) for observation in observations]
+
+    def _act(self, observation: Observation) -> ActionChunk:
+        distances = np.square(self._known - self._features(observation)).sum(axis=1)
+        return np.asarray(self._actions[int(distances.argmin())])[None]
+
+    def _features(self, seen: Observation) -> NDArray[np.float32]:
+        if self._uses == "state":
+            return np.concatenate([seen.state[part] for part in STATE])
+        return np.concatenate([seen.images[camera.name].ravel() for camera in CAMERAS]).astype(np.float32)
+
+    def _action(self, frame: Frame) -> ActionChunk:
+        space = self.spec.action_space
+        if space == "joint":
+            motion: Sequence[float] = frame.target_joints.tolist()
+        elif space == "joint_velocity":
+            motion = ((frame.target_joints - frame.commanded_joints) / frame.period_s).tolist()
+        elif space == "ee_pose":
+            motion = [*frame.target.position, *frame.target.quaternion]
+        else:
+            start = frame.achieved if self.spec.delta_from == "achieved" else frame.commanded
+            x, y, z = np.subtract(frame.target.position, start.position).tolist()
+            back = conjugate(start.quaternion)
+            if self.spec.delta_frame == "tool":
+                motion = [*rotate(back, (x, y, z)), *to_rotation_vector(multiply(back, frame.target.quaternion))]
+            else:
+                motion = [x, y, z, *to_rotation_vector(multiply(frame.target.quaternion, back))]
+        return np.array([*motion, frame.opening], dtype=np.float32)
+
+
+@pytest.fixture
+def probed() -> Iterator[Callable[[Memory, Preset, Preset], Verdict]]:
+    """Serve a policy with one preset over openpi's wire, and probe it with another."""
+    opened: list[RemotePolicy] = []
+
+    def run(policy: Memory, planted: Preset, declared: Preset) -> Verdict:
+        ports: list[int] = []
+        ready = threading.Event()
+
+        def on_ready(port: int) -> None:
+            ports.append(port)
+            ready.set()
+
+        endpoint = Endpoint(policy, planted)
+        threading.Thread(target=openpi.serve, args=(endpoint, "127.0.0.1", 0, on_ready), daemon=True).start()
+        assert ready.wait(20)
+        client = RemotePolicy(openpi.OpenPi(Address("127.0.0.1", ports[0])), declared)
+        opened.append(client)
+        return probe(client, tasks=TASKS, every=EVERY)
+
+    yield run
+    for client in opened:
+        client.close()
+
+
+def preset(spec: PolicySpec, **actions: Any) -> Preset:
+    own = replace(native(spec, Names()), tells_episode=False)
+    return replace(own, actions=replace(own.actions, **actions))
+
+
+def oriented(whole: Preset, orientation: str) -> Preset:
+    turned = {key: replace(picture, orientation=orientation) for key, picture in whole.images.items()}  # type: ignore[arg-type]
+    return replace(whole, images=turned)
+
+
+def swapped(whole: Preset) -> Preset:
+    (one, first), (two, second) = whole.images.items()
+    images = {one: replace(first, camera=second.camera), two: replace(second, camera=first.camera)}
+    return replace(whole, images=images)
+
+
+Planted = Callable[[Preset], Preset]
+
+
+def acting(**fields: Any) -> Planted:
+    return lambda whole: replace(whole, actions=replace(whole.actions, **fields))
+
+
+MISTAKES: list[tuple[str, Memory | Callable[[], Memory], Planted, str]] = [
+    ("gripper sign", lambda: Memory("ee_delta"), acting(gripper_open=0.0, gripper_closed=1.0), "gripper sign"),
+    ("upside down", lambda: Memory("ee_delta"), lambda p: oriented(p, "flipped_vertical"), "image orientation"),
+    ("turned", lambda: Memory("ee_delta"), lambda p: oriented(p, "rotated_180"), "image orientation"),
+    ("cameras", lambda: Memory("ee_delta"), swapped, "cameras swapped"),
+    ("degrees", lambda: Memory("joint", uses="state"), acting(scale_rad=np.pi / 180), "degrees"),
+    ("state", lambda: Memory("joint", uses="state"), lambda p: replace(p, state_angles="degrees"), "state in degrees"),
+    ("quaternion", lambda: Memory("ee_pose"), acting(rotation="quaternion_xyzw"), "rotation form"),
+    ("scale", lambda: Memory("ee_delta"), acting(scale_m=0.05), "scale of position"),
+    ("speeds", lambda: Memory("joint_velocity", uses="state"), acting(scale_rad=np.pi / 180), "degrees"),
+    ("range", lambda: Memory("ee_delta"), acting(gripper_open=1.0, gripper_closed=-1.0), "gripper range"),
+]
+
+
+@pytest.mark.parametrize(("memory", "plant", "aspect"), [m[1:] for m in MISTAKES], ids=[m[0] for m in MISTAKES])
+def test_a_planted_mistake_is_named(
+    memory: Callable[[], Memory], plant: Planted, aspect: str, probed: Callable[[Memory, Preset, Preset], Verdict]
+) -> None:
+    policy = memory()
+    declared = preset(policy.spec)
+    verdict = probed(policy, plant(declared), declared)
+    assert verdict.aspects == (aspect,), list(verdict.lines())
+    assert min(verdict.explained.values()) > 0.9
+    assert verdict.preset.actions.gripper_open == plant(declared).actions.gripper_open, "the corrected preset is it"
+
+
+@pytest.mark.parametrize(
+    ("fields", "aspect"),
+    [({"delta_frame": "tool"}, "frame"), ({"delta_from": "achieved"}, "achieved/commanded")],
+    ids=["frame", "achieved"],
+)
+def test_a_step_of_another_meaning_is_named(
+    fields: dict[str, str], aspect: str, probed: Callable[[Memory, Preset, Preset], Verdict]
+) -> None:
+    policy = Memory("ee_delta", **fields)  # type: ignore[arg-type]
+    served = preset(policy.spec)
+    declared = preset(Memory("ee_delta").spec)
+    verdict = probed(policy, served, declared)
+    assert verdict.aspects == (aspect,), list(verdict.lines())
+    assert verdict.preset.actions == served.actions
+
+
+def test_two_mistakes_are_both_named(probed: Callable[[Memory, Preset, Preset], Verdict]) -> None:
+    policy = Memory("ee_delta")
+    declared = preset(policy.spec)
+    planted = swapped(preset(policy.spec, gripper_open=0.0, gripper_closed=1.0))
+    verdict = probed(policy, planted, declared)
+    assert set(verdict.aspects) == {"gripper sign", "cameras swapped"}, list(verdict.lines())
+
+
+@pytest.mark.parametrize("space", ["ee_delta", "ee_pose", "joint", "joint_velocity"])
+def test_right_conventions_fit(space: ActionSpace, probed: Callable[[Memory, Preset, Preset], Verdict]) -> None:
+    policy = Memory(space)
+    declared = preset(policy.spec)
+    verdict = probed(policy, declared, declared)
+    assert verdict.fits, list(verdict.lines())
+    assert min(verdict.explained.values()) > 0.99
+
+
+@pytest.mark.parametrize(
+    ("plant", "aspects"),
+    [
+        (lambda p: p, ()),
+        (acting(gripper_open=0.0, gripper_closed=1.0), ("gripper sign",)),
+        (lambda p: oriented(p, "flipped_vertical"), ("image orientation",)),
+        (acting(scale_m=0.05), ("scale of position",)),
+    ],
+    ids=["right", "gripper", "picture", "scale"],
+)
+def test_a_policy_need_not_be_perfect(
+    plant: Planted, aspects: tuple[str, ...], probed: Callable[[Memory, Preset, Preset], Verdict]
+) -> None:
+    policy = Memory("ee_delta", noise=0.4)
+    declared = preset(policy.spec)
+    verdict = probed(policy, plant(declared), declared)
+    assert verdict.is_competent and verdict.aspects == aspects, list(verdict.lines())
+
+
+@pytest.mark.parametrize("name", ["random", "still"])
+def test_nothing_is_said_of_a_policy_that_can_do_nothing(name: str) -> None:
+    verdict = probe(make_policy(name), tasks=TASKS, every=EVERY)
+    assert not verdict.is_competent
+    assert verdict.aspects == () and not verdict.fits
+    assert "inconclusive" in "\n".join(verdict.lines())
