@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -21,7 +22,7 @@ from robodx.running.trial import Trial
 from robodx.scoring.events import Script
 from robodx.scoring.stages import Score, Stage
 from robodx.sim.build import PHYSICS_STEP_S
-from robodx.sim.geometry import Array
+from robodx.sim.geometry import Array, Pose
 from robodx.sim.log import LogEntry
 from robodx.sim.placement import needs_layout, place
 from robodx.sim.render import Renderer
@@ -93,12 +94,12 @@ class Environment:
             command_width=action_width("joint", self.robot),
         )
         base, simulation = self.robot.base_in_world, self.simulation
-        self._world_in_base = base.inverse()
+        # None of them refers to this environment: it must be freed, with its model, when its episode has ended.
         self._senses: dict[str, Callable[[], Array | list[float]]] = {
             "joint_positions": simulation.joint_positions,
             "joint_velocities": simulation.joint_velocities,
             "gripper_opening": simulation.gripper_openings,
-            "ee_pose": self._tools_in_base,
+            "ee_pose": partial(_tools_in_base, simulation, base.inverse(), len(self.robot.arms)),
             "base_pose": lambda: [*base.position, *base.quaternion],
         }
         self._note_state()
@@ -132,10 +133,6 @@ class Environment:
         for perturbation in self._perturbations:
             observation = perturbation.observation(observation)
         return observation
-
-    def _tools_in_base(self) -> list[float]:
-        tools = (self._world_in_base @ self.simulation.tool_in_world(arm) for arm in range(len(self.robot.arms)))
-        return [value for tool in tools for value in (*tool.position, *tool.quaternion)]
 
     def _privileged(self) -> Privileged | None:
         return Privileged(self.world, self._instruction.meaning) if self.spec.is_privileged else None
@@ -266,6 +263,11 @@ def check_fit(spec: PolicySpec, robot: Robot, scene: Scene) -> None:
             f"the policy asks for the camera{'s' if len(missing) > 1 else ''} {', '.join(missing)}, "
             f"but {robot.name} in this scene has: {', '.join(cameras)}"
         )
+
+
+def _tools_in_base(simulation: Simulation, world_in_base: Pose, arms: int) -> list[float]:
+    tools = (world_in_base @ simulation.tool_in_world(arm) for arm in range(arms))
+    return [value for tool in tools for value in (*tool.position, *tool.quaternion)]
 
 
 def _start_perturbations(trial: Trial) -> list[Perturbation]:

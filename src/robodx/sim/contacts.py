@@ -93,9 +93,8 @@ class Contacts:
         scene: Scene,
         robot: Robot,
         log: Log,
-        openings: Callable[[], list[float]],
     ) -> None:
-        self._model, self._data, self._log, self._openings = model, data, log, openings
+        self._model, self._data, self._log = model, data, log
         self._owners = _owners(model, scene, robot)
         self._tool_matrices = [data.site(arm.tool_site).xmat for arm in robot.arms]
         self._patterns: dict[bytes, _Pattern] = {}
@@ -122,8 +121,10 @@ class Contacts:
         self._since_s = -np.inf if is_whole else self._data.time - self._model.opt.timestep / 2
         mujoco.mj_step(self._model, self._data, nstep=substeps)
 
-    def end_step(self, step: int, time_s: float, told_openings: NDArray[np.float32]) -> None:
-        """Log what began and ended in this control step; `told_openings` is what the grippers were commanded."""
+    def end_step(
+        self, step: int, time_s: float, told_openings: NDArray[np.float32], openings: Callable[[], list[float]]
+    ) -> None:
+        """Log what began and ended in this control step, given what the grippers were told and how to measure them."""
         geoms = self._data.contact.geom.tobytes()
         look = (geoms, self._found.tobytes())
         if look == self._steady:
@@ -134,7 +135,7 @@ class Contacts:
         touched = [name for name, count in zip(self._names, counts, strict=True) if count]
         self._log_touches(touched, before, step, time_s)
         self._log_collisions(touched, pattern, step, time_s)
-        self._log_grasps(pattern, step, time_s, told_openings)
+        self._log_grasps(pattern, step, time_s, told_openings, openings)
         # A look like this one again says nothing new, unless a force or the direction of a pinch must be measured.
         is_measured = self._open_collisions or any(self.held[arm] is None for arm, _ in pattern.pinches)
         self._steady = None if is_measured or self._since_s > 0 else look
@@ -174,7 +175,14 @@ class Contacts:
         for pair in [pair for pair in self._open_collisions if pair not in forces]:
             del self._open_collisions[pair]
 
-    def _log_grasps(self, pattern: _Pattern, step: int, time_s: float, told_openings: NDArray[np.float32]) -> None:
+    def _log_grasps(
+        self,
+        pattern: _Pattern,
+        step: int,
+        time_s: float,
+        told_openings: NDArray[np.float32],
+        openings: Callable[[], list[float]],
+    ) -> None:
         held = tuple(self._held_by(pattern, arm) for arm in range(len(self.held)))
         for arm, (before, now) in enumerate(zip(self.held, held, strict=True)):
             if before == now:
@@ -184,7 +192,7 @@ class Contacts:
                 is_drop = bool(told_openings[arm] <= self._held_at[arm])
                 self._log.add(LogEntry(step, time_s, "drop" if is_drop else "release", before))
             if now is not None:
-                self._held_at[arm] = self._openings()[arm]
+                self._held_at[arm] = openings()[arm]
                 self._log.add(LogEntry(step, time_s, "grasp", now))
         self.held = held
 

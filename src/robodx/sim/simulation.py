@@ -69,7 +69,7 @@ class Simulation:
         }
         self._start(start_joints)
         # Contacts of the settling time are nobody's doing.
-        self.contacts = Contacts(self.model, self.data, scene, robot, self.log, self.gripper_openings)
+        self.contacts = Contacts(self.model, self.data, scene, robot, self.log)
 
     def _start(self, start_joints: Array) -> None:
         self.command = Command(
@@ -99,7 +99,7 @@ class Simulation:
         self.step_count += 1
         self.time_s = self.data.time - self._start_s
         self.refresh()
-        self.contacts.end_step(self.step_count, self.time_s, command.openings)
+        self.contacts.end_step(self.step_count, self.time_s, command.openings, self.gripper_openings)
 
     def refresh(self) -> None:
         """Bring body and site poses up to the state: mj_step leaves them one substep behind."""
