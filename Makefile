@@ -5,10 +5,10 @@ SOURCES := src tests benchmarks examples scripts
 
 export PYTHON
 
-.PHONY: help setup demo test check format bench pictures lock clean
+.PHONY: help setup demo test test-peers check format bench pictures lock clean
 
 help:  ## list these targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
 
 setup: $(STAMP)  ## make .venv, and install the GL libraries where allowed
 
@@ -33,6 +33,9 @@ test: setup  ## run the tests
 	@$(BIN)/robodx doctor --require gl
 	@$(BIN)/python -m pytest
 
+test-peers: setup  ## test against LeRobot and openpi's client, in environments of their own (9 GB)
+	@sh scripts/test-peers.sh
+
 check: setup  ## lint, formatting, types
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
@@ -42,7 +45,9 @@ format: setup  ## sort imports, format
 	@$(BIN)/ruff check --fix-only --quiet
 	@$(BIN)/ruff format
 
-bench: setup  ## measure speed against a bare loop and robosuite
+bench: setup  ## measure speed against a bare loop, robosuite and vla-eval
+	@$(BIN)/python benchmarks/wires.py
+	@$(BIN)/python benchmarks/batching.py
 	@$(BIN)/python benchmarks/speed.py
 
 pictures: setup  ## draw the pictures of the docs

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from robodx import catalogue
-from robodx.errors import UserError
+from robodx.errors import Stop, UserError
 from robodx.running.threads import pin
 
 if TYPE_CHECKING:
@@ -466,6 +466,6 @@ def main() -> None:
         app()
     except KeyboardInterrupt:
         sys.exit(130)
-    except (UserError, OSError) as error:
+    except (UserError, Stop, OSError) as error:
         print(f"robodx: {error}", file=sys.stderr)
         sys.exit(2)

@@ -7,5 +7,5 @@ class UserError(Exception):
     """The message names what was given and what would be right; nothing was lost."""
 
 
-class Stop(UserError):
-    """Nothing can go on: it ends the run, where other errors end an episode. What is finished is kept."""
+class Stop(BaseException):
+    """Nothing can go on: it ends the run, where what is an Exception ends an episode. What is finished is kept."""

@@ -1,0 +1,32 @@
+"""What a selector asks for with the seeds left open: in others' harnesses it is they who choose the situations."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robodx.running.records import to_table
+from robodx.running.run import Request, plan_round
+from robodx.running.trial import Applied
+from robodx.tasks.base import TASKS, Task
+
+
+class Setting(NamedTuple):
+    """A task and the perturbations under which it is run; `name` is the task's id where there are none."""
+
+    name: str
+    task: Task
+    perturbations: tuple[Applied, ...]
+
+
+def settings(selector: str, *, robot: str = "panda", perturbations: tuple[Applied, ...] = ()) -> list[Setting]:
+    """The settings of a suite, a family, a tier or a task, in the suite's order.
+
+    Of a suite that decides its later trials by the episodes it has seen, this is the first round.
+    """
+    request = Request((selector,), "lent", seeds=1, robot=robot, perturbations=perturbations)
+    arms = dict.fromkeys((trial.task, trial.perturbations) for trial in plan_round(request, to_table([])))
+    return [Setting(_name(task, applied), TASKS[task], applied) for task, applied in arms]
+
+
+def _name(task: str, perturbations: tuple[Applied, ...]) -> str:
+    return " ".join([task, *(f"{name}={severity:g}" for name, severity in perturbations)])

@@ -1,0 +1,131 @@
+"""Policy servers that are killed, restarted or never come back: the record ends as if nothing had happened."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from robodx.analysis.episodes import load
+from robodx.running.run import Request, run
+
+ROBODX = (sys.executable, "-c", "from robodx.cli import main; main()")
+TASK = "primitive/press_switch"
+SEEDS = 12
+Serve = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The expert's run, whose commands the server replays."""
+    folder = tmp_path_factory.mktemp("recorded") / "run"
+    run(Request((TASK,), "expert", SEEDS), folder)
+    return folder
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture
+def serve(recorded: Path, port: int) -> Iterator[Serve]:
+    """Start a server that replays the expert's run, and wait until it is open."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(protocol: str = "openpi") -> subprocess.Popen[str]:
+        words = ("serve", f"replay:{recorded}", "--protocol", protocol, "--port", str(port))
+        server = subprocess.Popen([*ROBODX, *words], stdout=subprocess.PIPE, text=True)
+        started.append(server)
+        assert server.stdout is not None and server.stdout.readline().startswith("Serving replay:")
+        return server
+
+    yield start
+    for server in started:
+        server.kill()
+        server.wait()
+        if server.stdout is not None:
+            server.stdout.close()
+
+
+def words(port: int, out: Path, *more: str, connect: int = 20) -> list[str]:
+    address = f"openpi://127.0.0.1:{port}?connect={connect}&timeout=20"
+    return [
+        *ROBODX, "run", TASK, "--policy", address, "--seeds", str(SEEDS), "--name", "served", "--out", str(out), *more,
+    ]  # fmt: skip
+
+
+def wait_for_episodes(out: Path, count: int, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while len(list((out / "trajectories").glob("*.npz"))) < count:
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.01)
+
+
+def hashes(folder: Path) -> dict[int, str]:
+    table = load(folder).filter(pl.col("outcome") == "success")
+    return dict(table.select("seed", "trajectory_hash").iter_rows())
+
+
+@pytest.mark.parametrize("more", [(), ("--workers", "2"), ("--batch", "4")], ids=["alone", "workers", "batch"])
+def test_a_server_that_is_killed_and_started_again_changes_nothing(
+    more: tuple[str, ...], serve: Serve, port: int, recorded: Path, tmp_path: Path
+) -> None:
+    server = serve()
+    running = subprocess.Popen(words(port, tmp_path / "run", *more), text=True, stderr=subprocess.DEVNULL)
+    wait_for_episodes(tmp_path / "run", 2, running)
+    server.send_signal(signal.SIGKILL)
+    server.wait()
+    serve()
+    assert running.wait(timeout=90) == 0
+    assert hashes(tmp_path / "run") == hashes(recorded)
+    assert len(hashes(recorded)) == SEEDS
+
+
+def test_a_server_that_stays_away_stops_the_run_which_goes_on_when_it_is_back(
+    serve: Serve, port: int, recorded: Path, tmp_path: Path
+) -> None:
+    server = serve()
+    command = words(port, tmp_path / "run", connect=1)
+    running = subprocess.Popen(command, text=True, stderr=subprocess.PIPE)
+    wait_for_episodes(tmp_path / "run", 2, running)
+    server.send_signal(signal.SIGKILL)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 2
+    assert f"no policy server answers at 127.0.0.1:{port} after 1 s" in said
+    assert "Traceback" not in said
+    done = len(load(tmp_path / "run"))
+    assert 1 <= done < SEEDS, "what was finished is kept"
+    serve()
+    subprocess.run(command, check=True, capture_output=True, timeout=90)
+    assert hashes(tmp_path / "run") == hashes(recorded)
+
+
+def test_a_run_goes_on_at_another_address_if_the_policy_has_a_name(
+    serve: Serve, port: int, recorded: Path, tmp_path: Path
+) -> None:
+    serve()
+    subprocess.run(words(port, tmp_path / "run"), check=True, capture_output=True, timeout=90)
+    moved = [word.replace("127.0.0.1", "localhost") for word in words(port, tmp_path / "run")]
+    again = subprocess.run(moved, check=True, capture_output=True, text=True, timeout=90)
+    assert f"Resuming: {SEEDS} of {SEEDS}" in again.stderr
+    assert load(tmp_path / "run")["policy"].unique().to_list() == ["served"]
+    assert hashes(tmp_path / "run") == hashes(recorded)
+
+
+@pytest.mark.parametrize("protocol", ["openpi", "gr00t", "vla-eval"])
+def test_check_reads_a_servers_conventions_off_it(protocol: str, serve: Serve, port: int) -> None:
+    serve(protocol)
+    address = f"{protocol}://127.0.0.1:{port}"
+    said = subprocess.run([*ROBODX, "check", address, "--task", TASK], check=True, capture_output=True, text=True)
+    assert "action joint, 8 numbers" in said.stdout
+    assert "The policy is deterministic" in said.stdout
