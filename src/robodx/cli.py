@@ -196,7 +196,7 @@ def serve(
     Without a preset it speaks RoboDx's own conventions, which RoboDx's clients learn by themselves.
     """
     _load(plugin)
-    from robodx.policies.base import make_policy
+    from robodx.policies.base import opened
     from robodx.wires.preset import Preset as Conventions
     from robodx.wires.serving import serve as serve_policy
 
@@ -205,7 +205,8 @@ def serve(
         print(f"Serving {policy} at {address} with preset {used.name}. Try: robodx check {address}", flush=True)
 
     _stop_on_signals()
-    serve_policy(make_policy(policy), protocol, tell, host=host, port=port, preset=preset)
+    with opened(policy) as acting:
+        serve_policy(acting, protocol, tell, host=host, port=port, preset=preset)
 
 
 @app.command()
@@ -229,34 +230,33 @@ def check(
     and compares what it would do. Exits with 1 if something does not fit.
     """
     _load(plugin)
-    from robodx.policies.base import make_policy
+    from robodx.policies.base import opened
     from robodx.running.checking import check as check_policy
+    from robodx.running.probe import probe as probe_policy
     from robodx.wires.drafting import draft
 
     _stop_on_signals()
+    # What a policy prints is for a person to read, never part of the answer.
+    answer = sys.stdout
     if write_preset is not None and not probe:
         print(draft(policy, preset, write_preset), file=sys.stderr)
         return
-    acting = make_policy(policy, preset)
-    with redirect_stdout(sys.stderr):
+    with opened(policy, preset) as acting, redirect_stdout(sys.stderr):
         found = check_policy(policy, acting, task=task, robot=robot)
-    if not as_json:
-        print("\n".join(found.lines()))
-    if not probe:
-        if as_json:
-            _print_json(found.as_json())
-        raise typer.Exit(1 if found.problems else 0)
-    from robodx.running.probe import probe as probe_policy
-
-    with _counting_bar("frames") as advance, redirect_stdout(sys.stderr):
-        verdict = probe_policy(acting, robot=robot, advance=advance)
-    if write_preset is not None:
-        draft(policy, preset, write_preset, corrected=verdict.preset)
+        if not as_json:
+            print("\n".join(found.lines()), file=answer)
+        verdict = None
+        if probe:
+            with _counting_bar("frames") as advance:
+                verdict = probe_policy(acting, robot=robot, advance=advance)
+    if verdict is not None and write_preset is not None:
+        print(draft(policy, preset, write_preset, corrected=verdict.preset), file=sys.stderr)
     if as_json:
-        _print_json({**found.as_json(), "probe": verdict.as_json()})
-    else:
+        _print_json({**found.as_json(), "probe": verdict.as_json() if verdict is not None else None})
+    elif verdict is not None:
         print("\n".join(verdict.lines()))
-    raise typer.Exit(0 if verdict.fits and not found.problems else 1)
+    if found.problems or (verdict is not None and not verdict.fits):
+        raise typer.Exit(1)
 
 
 @app.command()

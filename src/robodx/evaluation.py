@@ -8,7 +8,7 @@ import polars as pl
 
 from robodx.analysis.estimates import Estimate
 from robodx.analysis.summary import Row, success_rate, summarise
-from robodx.policies.base import Policy, make_policy
+from robodx.policies.base import Policy, opened
 from robodx.running.records import to_table
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, check, plan_round
@@ -45,15 +45,19 @@ def evaluate(
 
     The episodes are those of `robodx run SUITE --policy NAME`, bit for bit; nothing is written.
     """
-    acting = make_policy(policy, preset) if isinstance(policy, str) else policy
-    name = policy if isinstance(policy, str) else type(policy).__name__
-    request = Request((suite,), name, seeds, clock=clock, batch=batch)
+    if isinstance(policy, str):
+        with opened(policy, preset) as made:
+            return _evaluate(made, Request((suite,), policy, seeds, clock=clock, batch=batch, preset=preset))
+    return _evaluate(policy, Request((suite,), type(policy).__name__, seeds, clock=clock, batch=batch))
+
+
+def _evaluate(policy: Policy, request: Request) -> Results:
     trials = plan_round(request, to_table([]))
-    check(request, acting.spec, trials, workers=1)
+    check(request, policy.spec, trials, workers=1)
     episodes = []
     known = set()
     while trials:
         known |= {trial.id for trial in trials}
-        episodes += [finished.episode for finished in rollout(trials, acting, batch=batch)]
+        episodes += [finished.episode for finished in rollout(trials, policy, batch=request.batch)]
         trials = [trial for trial in plan_round(request, to_table(episodes)) if trial.id not in known]
     return Results(to_table(episodes))

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from robodx.policies.base import POLICIES, Policy, make_policy
+from robodx.policies.base import POLICIES, Policy, opened
+from robodx.policies.remote import WIRES
 from robodx.robots.control import action_width
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, run
 from robodx.running.trial import Trial
 from robodx.sim.robot import ROBOTS
+from robodx.wires.serving import PROTOCOLS
+from tests.serving import served
 
 TASK = "control/stack_cube"
+Make = Callable[[str], Policy]
+# The others need a server of somebody else's, or weights: their wires are tested in tests/wires and tests/peers.
+TESTABLE = [name for name in POLICIES if name not in WIRES or name in PROTOCOLS]
 
 
 @pytest.fixture(scope="module")
@@ -25,19 +33,34 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def make(name: str, recorded: Path) -> Policy:
-    argument = {"RUN": str(recorded), "PACKAGE.MODULE:NAME": "robodx.policies.still:StillPolicy"}
-    takes = POLICIES[name].takes
-    return make_policy(f"{name}:{argument[takes]}" if takes else name)
+@pytest.fixture(scope="module")
+def addresses(recorded: Path) -> Iterator[Mapping[str, str]]:
+    """A server of each protocol that RoboDx serves, with the recorded run in it."""
+    with ExitStack() as stack:
+        yield {protocol: stack.enter_context(served(f"replay:{recorded}", protocol)).address for protocol in PROTOCOLS}
+
+
+@pytest.fixture
+def make(recorded: Path, addresses: Mapping[str, str]) -> Iterator[Make]:
+    """Build a policy by its registered name; it is let go of when the test ends."""
+    arguments = {"RUN": str(recorded), "PACKAGE.MODULE:NAME": "robodx.policies.still:StillPolicy"}
+    with ExitStack() as stack:
+
+        def make(name: str) -> Policy:
+            takes = POLICIES[name].takes
+            own = f"{name}:{arguments[takes]}" if takes in arguments else name
+            return stack.enter_context(opened(addresses.get(name, own)))
+
+        yield make
 
 
 def trials(policy: str, n: int = 3) -> list[Trial]:
     return [Trial(TASK, 1, policy, seed) for seed in range(n)]
 
 
-@pytest.mark.parametrize("name", list(POLICIES))
-def test_replies_have_the_declared_width_and_type(name: str, recorded: Path) -> None:
-    policy = make(name, recorded)
+@pytest.mark.parametrize("name", TESTABLE)
+def test_replies_have_the_declared_width_and_type(name: str, make: Make) -> None:
+    policy = make(name)
     environments = [Environment(trial, policy.spec) for trial in trials(name)]
     policy.reset([environment.start() for environment in environments])
     chunks = [np.asarray(chunk) for chunk in policy.act([environment.observe() for environment in environments])]
@@ -47,21 +70,21 @@ def test_replies_have_the_declared_width_and_type(name: str, recorded: Path) -> 
     policy.finish([environment.trial.id for environment in environments])
 
 
-@pytest.mark.parametrize("name", list(POLICIES))
-def test_episodes_do_not_depend_on_the_batch(name: str, recorded: Path) -> None:
-    alone = {e.trial_id: e.trajectory_hash for e, _ in rollout(trials(name), make(name, recorded), batch=1)}
-    together = {e.trial_id: e.trajectory_hash for e, _ in rollout(trials(name), make(name, recorded), batch=3)}
+@pytest.mark.parametrize("name", TESTABLE)
+def test_episodes_do_not_depend_on_the_batch(name: str, make: Make) -> None:
+    alone = {e.trial_id: e.trajectory_hash for e, _ in rollout(trials(name), make(name), batch=1)}
+    together = {e.trial_id: e.trajectory_hash for e, _ in rollout(trials(name), make(name), batch=3)}
     assert alone == together
     assert None not in alone.values()
 
 
-@pytest.mark.parametrize("name", list(POLICIES))
-def test_a_policy_can_be_used_again_after_an_episode(name: str, recorded: Path) -> None:
-    policy = make(name, recorded)
+@pytest.mark.parametrize("name", TESTABLE)
+def test_a_policy_can_be_used_again_after_an_episode(name: str, make: Make) -> None:
+    policy = make(name)
     first, again = (next(iter(rollout(trials(name, 1), policy))).episode for _ in range(2))
     assert first.trajectory_hash == again.trajectory_hash
 
 
-@pytest.mark.parametrize("name", list(POLICIES))
+@pytest.mark.parametrize("name", TESTABLE)
 def test_a_policy_says_in_a_line_what_it_is(name: str) -> None:
     assert len(POLICIES[name].summary) > 10

@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import polars as pl
@@ -15,8 +15,8 @@ import pytest
 
 from robodx.analysis.episodes import load
 from robodx.running.run import Request, run
+from tests.serving import ROBODX, served
 
-ROBODX = (sys.executable, "-c", "from robodx.cli import main; main()")
 TASK = "primitive/press_switch"
 SEEDS = 12
 Serve = Callable[..., subprocess.Popen[str]]
@@ -40,21 +40,8 @@ def port() -> int:
 @pytest.fixture
 def serve(recorded: Path, port: int) -> Iterator[Serve]:
     """Start a server that replays the expert's run, and wait until it is open."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start(protocol: str = "openpi") -> subprocess.Popen[str]:
-        words = ("serve", f"replay:{recorded}", "--protocol", protocol, "--port", str(port))
-        server = subprocess.Popen([*ROBODX, *words], stdout=subprocess.PIPE, text=True)
-        started.append(server)
-        assert server.stdout is not None and server.stdout.readline().startswith("Serving replay:")
-        return server
-
-    yield start
-    for server in started:
-        server.kill()
-        server.wait()
-        if server.stdout is not None:
-            server.stdout.close()
+    with ExitStack() as stack:
+        yield lambda protocol="openpi": stack.enter_context(served(f"replay:{recorded}", protocol, port=port)).process
 
 
 def words(port: int, out: Path, *more: str, connect: int = 20) -> list[str]:

@@ -29,6 +29,7 @@ FORBIDDEN = {
     "robots": ("tasks", "running", "policies", "experts", "suites", "scoring", "language"),
     "tasks": ("robots", "running", "policies", "experts", "suites", "perturbations", "analysis"),
     "perturbations": ("tasks", "running", "suites", "experts"),
+    "wires": ("robots", "tasks", "running", "experts", "suites", "perturbations", "analysis"),
 }
 
 
@@ -79,6 +80,12 @@ def test_tasks_import_only_declarations_of_the_simulator() -> None:
         for name in imports(path, at_runtime_only=True):
             if name.startswith("robodx.sim."):
                 assert any(name.removeprefix("robodx.").startswith(allowed) for allowed in DECLARATIONS), (path, name)
+
+
+def test_wires_know_no_simulator() -> None:
+    for path in files("wires"):
+        for name in imports(path, at_runtime_only=True):
+            assert not name.startswith("robodx.sim.") or name.startswith("robodx.sim.geometry"), (path, name)
 
 
 def test_the_public_names_are_these() -> None:

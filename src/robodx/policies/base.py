@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -174,3 +175,15 @@ def make_policy(name: str, preset: str | None = None) -> Policy:
     if head not in POLICIES:
         raise UnknownName(unknown("policy", head, POLICIES))
     return POLICIES[head].make(argument or None, preset)
+
+
+@contextmanager
+def opened(name: str, preset: str | None = None) -> Iterator[Policy]:
+    """Build a policy, and let go of what it holds, a connection or a process, when the block ends."""
+    made = make_policy(name, preset)
+    try:
+        yield made
+    finally:
+        close = getattr(made, "close", None)
+        if close is not None:
+            close()

@@ -14,7 +14,7 @@ import polars as pl
 from robodx.analysis.episodes import SCHEMA, UnreadableRun, load, read_about
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS
-from robodx.policies.base import Policy, PolicySpec, make_policy
+from robodx.policies.base import Policy, PolicySpec, opened
 from robodx.policies.remote import RemotePolicy
 from robodx.registry import UnknownName, fingerprint, unknown
 from robodx.running.clock import Clock
@@ -117,7 +117,13 @@ def run(
 
     Episodes that end in an error are tried again, up to `retries` times, when the others are done.
     """
-    policy = make_policy(request.policy, request.preset)
+    with opened(request.policy, request.preset) as policy:
+        return _run(request, policy, out, workers=workers, shuffle=shuffle, retries=retries, notify=progress or _ignore)
+
+
+def _run(
+    request: Request, policy: Policy, out: Path, *, workers: int, shuffle: int | None, retries: int, notify: Progress
+) -> pl.DataFrame:
     trials = plan_round(request, pl.DataFrame(schema=SCHEMA))
     check(request, policy.spec, trials, workers)
     facts = _facts(policy, trials)
@@ -132,7 +138,6 @@ def run(
         "trials": digest(trial.id for trial in trials),
     }
     job = Job(request.policy, out / "trajectories", request.quality, request.batch, request.plugins, request.preset)
-    notify = progress or _ignore
     with RunFolder.open(out, asked, facts) as folder:
         done = folder.episodes()
         tried = dict(done.select("trial_id", "attempt").iter_rows())

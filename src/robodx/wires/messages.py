@@ -46,7 +46,10 @@ def quote(data: object) -> str:
     if isinstance(data, bytes | bytearray | memoryview):
         start = bytes(data[:40])
         return f"{len(data)} bytes beginning {start!r}"
-    text = repr(data)
+    try:
+        text = repr(data)
+    except RecursionError:
+        return f"a {type(data).__name__} nested too deeply to be shown"
     return text if len(text) <= 120 else f"{text[:117]}…"
 
 
@@ -133,7 +136,8 @@ def rebuild(data: object, dtype: object, shape: object) -> NDArray[Any]:
 def _plain(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind not in KINDS:
         raise TypeError(f"an array of type {array.dtype} cannot be sent")
-    return np.ascontiguousarray(array)
+    # Not ascontiguousarray, which makes a list of a number.
+    return np.asarray(array, order="C")
 
 
 def _decode(value: dict[Any, Any]) -> Any:
@@ -198,10 +202,16 @@ def _from_image(value: dict[Any, Any]) -> NDArray[Any]:
 
 def decode_picture(data: bytes, form: str) -> NDArray[np.uint8]:
     from av import CodecContext, Packet, VideoCodecContext
+    from av.error import FFmpegError
 
     codec = CodecContext.create({"png": "png", "jpeg": "mjpeg"}[form], "r")
     assert isinstance(codec, VideoCodecContext)
-    frames = [*codec.decode(Packet(data)), *codec.decode(None)]
-    if len(frames) != 1 or frames[0].width * frames[0].height > MAX_PIXELS:
+    # A few bytes may claim a picture that would fill the memory: the decoder refuses it before it makes room.
+    codec.options = {"max_pixels": str(MAX_PIXELS)}
+    try:
+        frames = [*codec.decode(Packet(data)), *codec.decode(None)]
+    except FFmpegError as error:
+        raise Malformed(f"{quote(data)}, which is no {form} picture: {error}") from error
+    if len(frames) != 1:
         raise Malformed(f"{quote(data)}, which is no {form} picture")
     return frames[0].to_ndarray(format="rgb24").astype(np.uint8, copy=False)

@@ -102,5 +102,6 @@ def read_state(
                 numbers = np.radians(numbers)
             start, values = part.read(numbers, widest_m)
             size = WIDTHS.get(part.of, joints)
-            whole = into.setdefault(part.of, np.full(size * arms, math.nan, dtype=np.float32))
-            whole[arm * size + start : arm * size + start + len(values)] = values
+            of_arms, index = (1, 0) if part.of == "base_pose" else (arms, arm)
+            whole = into.setdefault(part.of, np.full(size * of_arms, math.nan, dtype=np.float32))
+            whole[index * size + start : index * size + start + len(values)] = values

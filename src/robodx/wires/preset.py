@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -14,7 +15,15 @@ from numpy.typing import NDArray
 from robodx.errors import UserError
 from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec
 from robodx.registry import UnknownName, unknown
-from robodx.spaces import ActionSpace, DeltaFrame, DeltaFrom, InvalidAction
+from robodx.spaces import (
+    ACTION_SPACES,
+    DELTA_FRAMES,
+    DELTA_FROM,
+    ActionSpace,
+    DeltaFrame,
+    DeltaFrom,
+    InvalidAction,
+)
 from robodx.wires.base import Names, Reply, Request, Told, WireError
 from robodx.wires.messages import quote
 from robodx.wires.parts import PARTS, Angles, read_state, write_state
@@ -167,7 +176,7 @@ class Preset:
     # The key of the instruction; "" for a policy without language.
     prompt: str = "prompt"
     images: Mapping[str, Picture] = field(default_factory=dict)
-    # Vectors by key, each of parts one after the other.
+    # Vectors by key, each of parts one after the other. Several keys with commas share a vector equally.
     state: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     state_angles: Angles = "radians"
     gripper_width_m: float = 0.08
@@ -210,9 +219,11 @@ class Preset:
             source = observation.depth if picture.is_depth else observation.images
             request[key] = picture.write(source[picture.camera])
         for key, parts in self.state.items():
-            request[key] = write_state(
+            vector = write_state(
                 parts, observation.state, arms=self.arms, angles=self.state_angles, widest_m=self.gripper_width_m
             )
+            names = keys_of(key)
+            request.update(zip(names, np.split(vector, len(names)), strict=True))
         if self.prompt:
             request[self.prompt] = observation.instruction
         if self.tells_episode and start is not None:
@@ -230,7 +241,10 @@ class Preset:
         for key, width in self.actions.keys.items():
             if key not in reply:
                 raise WireError(f"the server's reply has no {key}; it has: {quote(sorted(map(str, reply)))}")
-            block = np.asarray(reply[key])
+            try:
+                block = np.asarray(reply[key])
+            except ValueError as error:
+                raise InvalidAction(f"{key} of uneven shape: {quote(reply[key])}") from error
             if block.dtype.kind not in "fiu":
                 raise InvalidAction(f"{key} of type {block.dtype}, not numbers: {quote(reply[key])}")
             if block.ndim == 1 and width != 1:
@@ -240,15 +254,19 @@ class Preset:
             if block.ndim != 2 or len(block) == 0 or (width and block.shape[1] != width):
                 expected = f"(actions, {width})" if width else "(actions, numbers)"
                 raise InvalidAction(f"{key} of shape {np.shape(reply[key])}, not {expected} with at least one action")
-            blocks.append(block.astype(np.float32))
+            # Numbers beyond float32 become infinite, and are refused as such below.
+            with np.errstate(over="ignore"):
+                blocks.append(block.astype(np.float32))
         if len({len(block) for block in blocks}) > 1:
             lengths = {key: len(block) for key, block in zip(self.actions.keys, blocks, strict=True)}
             raise InvalidAction(f"chunks of different lengths: {lengths}")
         numbers = np.concatenate(blocks, axis=1)
-        if not np.isfinite(numbers).all():
-            row = int(np.flatnonzero(~np.isfinite(numbers).all(axis=1))[0])
-            raise InvalidAction(f"an action that is not finite: {quote(numbers[row].tolist())}")
-        return self.actions.read(numbers, self.arms)
+        _check_finite(numbers, numbers)
+        with np.errstate(over="ignore", invalid="ignore"):
+            chunk = self.actions.read(numbers, self.arms)
+        # Finite numbers may be scaled to what is not.
+        _check_finite(chunk, numbers)
+        return chunk
 
     def resting(self, steps: int) -> ActionChunk:
         """Standing still with an open gripper."""
@@ -258,12 +276,13 @@ class Preset:
 
     def observation(self, request: Request, *, episode_id: str, step: int, time_s: float) -> Observation:
         """What a policy of ours sees of a request."""
-        missing = [key for key in (*self.images, *self.state, *filter(None, [self.prompt])) if key not in request]
+        needed = (*self.images, *(name for key in self.state for name in keys_of(key)), *filter(None, [self.prompt]))
+        missing = [key for key in needed if key not in request]
         if missing:
             raise ValueError(f"the request has no {', '.join(missing)}; it has: {quote(sorted(map(str, request)))}")
         state: dict[str, NDArray[np.float32]] = {}
         for key, parts in self.state.items():
-            vector = np.asarray(request[key], dtype=np.float32).reshape(-1)
+            vector = np.concatenate([np.asarray(request[name], np.float32).reshape(-1) for name in keys_of(key)])
             read_state(parts, vector, state, arms=self.arms, angles=self.state_angles, widest_m=self.gripper_width_m)
         pictures = {key: picture.read(np.asarray(request[key])) for key, picture in self.images.items()}
         colour = {p.camera: pictures[key] for key, p in self.images.items() if not p.is_depth}
@@ -317,16 +336,28 @@ class Preset:
         for key, parts in self.state.items():
             widths = [PARTS[part].width for part in parts]
             total = None if None in widths else self.arms * sum(width or 0 for width in widths)
-            shapes[key] = (total,)
+            names = keys_of(key)
+            shapes.update(dict.fromkeys(names, (None if total is None else total // len(names),)))
         if self.prompt:
             shapes[self.prompt] = None
         return shapes
+
+
+def _check_finite(chunk: NDArray[np.float32], sent: NDArray[np.float32]) -> None:
+    if not np.isfinite(chunk).all():
+        row = int(np.flatnonzero(~np.isfinite(chunk).all(axis=1))[0])
+        raise InvalidAction(f"an action that is not finite: {quote(sent[row].tolist())}")
 
 
 def _fits(ours: tuple[int | None, ...] | None, theirs: tuple[int | None, ...]) -> bool:
     return ours is None or (
         len(ours) == len(theirs) and all(a is None or b is None or a == b for a, b in zip(ours, theirs, strict=True))
     )
+
+
+def keys_of(key: str) -> list[str]:
+    """The server's keys among which a vector of the state is shared out."""
+    return [name.strip() for name in key.split(",")]
 
 
 def native(spec: PolicySpec, names: Names) -> Preset:
@@ -365,6 +396,8 @@ def find_preset(name: str) -> Preset:
         content = tomllib.loads(path.read_text())
     except FileNotFoundError as error:
         raise BadPreset(f"there is no preset file {path}") from error
+    except OSError as error:
+        raise BadPreset(f"the preset file {path} cannot be read: {error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadPreset(f"the preset {path} is no TOML: {error}") from error
     return read_preset({"name": path.stem, **content})
@@ -403,7 +436,7 @@ def as_toml(content: Mapping[str, Any], comments: Mapping[str, str] | None = Non
                     lines.append(f"# {note}")
                 lines.append(f"{_key(key)} = {_value(value)}")
         for key, value in inner.items():
-            if key == "keys":
+            if (path, key) == ("actions", "keys"):
                 lines.append(f"keys = {{ {', '.join(f'{_key(name)} = {width}' for name, width in value.items())} }}")
             else:
                 name = f"{path}.{_key(key)}".lstrip(".")
@@ -490,11 +523,22 @@ def _check(preset: Preset) -> None:
                 f"{where}: {picture.camera} is drawn {height}×{width}, into a picture of "
                 f"{picture.height}×{picture.width}"
             )
-    for parts in preset.state.values():
+    for key, parts in preset.state.items():
         for part in parts:
             _one_of(where, "state", part, PARTS)
+        total = preset.arms * sum(PARTS[part].width or 0 for part in parts)
+        if not parts or (total % len(keys_of(key)) and None not in [PARTS[part].width for part in parts]):
+            raise BadPreset(f"{where}: the {total} numbers of {', '.join(parts)} cannot be shared equally by {key}")
     _one_of(where, "state_angles", preset.state_angles, get_args(Angles))
+    _one_of(where, "action space", actions.space, ACTION_SPACES)
+    _one_of(where, "delta_frame", actions.delta_frame, DELTA_FRAMES)
+    _one_of(where, "delta_from", actions.delta_from, DELTA_FROM)
     _one_of(where, "rotation", actions.rotation_form, ROTATIONS)
+    numbers = {"hz": preset.hz, "gripper_width_m": preset.gripper_width_m, "scale_m": actions.scale_m}
+    numbers |= {name: getattr(actions, name) for name in ("scale_rad", "gripper_open", "gripper_closed")}
+    for name, number in numbers.items():
+        if not math.isfinite(number):
+            raise BadPreset(f"{where}: {name} must be finite, not {number}")
     for key, width in _map(actions.keys, where, "keys").items():
         if type(width) is not int or width < 0:
             raise BadPreset(f"{where}: the width of {key} must be a whole number, not {quote(width)}")
@@ -504,8 +548,11 @@ def _check(preset: Preset) -> None:
         raise BadPreset(f"{where}: an open and a closed gripper are both {actions.gripper_open:g}")
     if not (actions.scale_m > 0 and actions.scale_rad > 0):
         raise BadPreset(f"{where}: scales must be positive, not {actions.scale_m:g} and {actions.scale_rad:g}")
-    if preset.arms < 1 or preset.replan < 0 or preset.settle_steps < 0 or not preset.gripper_width_m > 0:
-        raise BadPreset(f"{where}: arms, replan, settle_steps and gripper_width_m cannot be negative")
+    for name, least in (("arms", 1), ("replan", 0), ("settle_steps", 0)):
+        if getattr(preset, name) < least:
+            raise BadPreset(f"{where}: {name} must be at least {least}, not {getattr(preset, name)}")
+    if preset.gripper_width_m <= 0:
+        raise BadPreset(f"{where}: gripper_width_m must be positive, not {preset.gripper_width_m:g}")
     if preset.settle_steps and actions.space != "ee_delta":
         raise BadPreset(f"{where}: settle_steps needs ee_delta, where standing still is 0, not {actions.space}")
     try:
