@@ -125,7 +125,13 @@ def run(
         str, typer.Option(help="lockstep (the world waits), realtime:SECONDS (it does not) or realtime:measured.")
     ] = "lockstep",
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
-    batch: Annotated[int, typer.Option(help="Episodes a worker steps together.", min=1)] = 1,
+    batch: Annotated[
+        int,
+        typer.Option(
+            help="Episodes a worker runs at a time; the policy is asked for half of them while the rest is stepped.",
+            min=1,
+        ),
+    ] = 1,
     retries: Annotated[
         int, typer.Option(help="How often an episode that ended in an error is tried again.", min=0)
     ] = 2,

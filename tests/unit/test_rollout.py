@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from robodx.errors import UserError
+from robodx.errors import Stop, UserError
 from robodx.language.meaning import pick, put
 from robodx.language.phrasing import say
 from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
@@ -22,6 +24,7 @@ from robodx.scoring.relations import Lifted, Near, On
 from robodx.sim.geometry import Pose
 from robodx.sim.objects import cube
 from robodx.sim.scene import Region, tabletop
+from robodx.spaces import InvalidAction
 from robodx.streams import Streams
 from robodx.tasks.base import TASKS, Situation, Task
 
@@ -136,6 +139,50 @@ def test_a_policy_that_fails_on_one_observation_costs_the_batch_only_that_episod
         for episode, _ in rollout(trials, Picky(lambda step: np.repeat(HOLD, 400, axis=0)), batch=3)
     }
     assert outcomes == {0: "timeout", 1: "error", 2: "timeout"}
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_an_exception_in_place_of_a_chunk_ends_that_episode_alone(batch: int) -> None:
+    class Remote(Scripted):
+        def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:  # type: ignore[override]
+            self.seen += observations
+            broken: dict[str, Exception] = {
+                trials[0].id: ConnectionError("gone"), trials[1].id: InvalidAction("numbers that are none")
+            }  # fmt: skip
+            return [broken.get(one.episode_id, HOLD) if one.step else HOLD for one in observations]
+
+    trials = [trial(seed=seed) for seed in range(4)]
+    policy = Remote(lambda step: HOLD)
+    ended = {finished.episode.seed: finished.episode for finished in rollout(trials, policy, batch=batch)}
+    assert [ended[seed].outcome for seed in range(4)] == ["error", "failure", "timeout", "timeout"]
+    assert "ConnectionError: gone" in (ended[0].error or "")
+    assert ended[1].failure_kind == "invalid_action" and "numbers that are none" in (ended[1].error or "")
+    asked = [(one.episode_id, one.step) for one in policy.seen]
+    assert len(set(asked)) == len(asked), "nothing is asked twice"
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_what_ends_the_run_is_no_error_of_an_episode(batch: int) -> None:
+    def reply(step: int) -> ActionChunk:
+        raise Stop("the server is gone for good")
+
+    with pytest.raises(Stop, match="gone for good"):
+        list(rollout([trial()], Scripted(reply), batch=batch))
+
+
+def test_an_episode_is_freed_when_it_ends() -> None:
+    environment = Environment(trial(), PolicySpec(state=("ee_pose",)))
+    environment.observe()
+    environment.accept(HOLD, 0.0)
+    environment.step()
+    parts = [weakref.ref(part) for part in (environment, environment.simulation, environment.world)]
+    environment.close()
+    gc.disable()
+    try:
+        del environment
+        assert [part() for part in parts] == [None] * 3, "a model must not wait for Python to collect circles"
+    finally:
+        gc.enable()
 
 
 def test_a_policy_may_write_every_reply_into_the_same_memory() -> None:

@@ -1,21 +1,25 @@
-"""The one loop that executes trials: a batch of environments in lockstep, one policy, an episode out for each trial."""
+"""The one loop that executes trials: a batch of environments, one policy, an episode out for each trial.
+
+While the policy infers for one half of the batch, in a thread of its own, the other half is stepped.
+"""
 
 from __future__ import annotations
 
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodx.policies.base import Observation, Policy
+from robodx.policies.base import ActionChunk, Observation, Policy
 from robodx.robots.control import joint_columns
 from robodx.running.environment import Environment
 from robodx.running.episode import Episode, Happening, Outcome, Trajectory
+from robodx.running.line import Answer, Line, ThreadedLine
 from robodx.running.trial import Trial
 from robodx.sim.geometry import Array
 from robodx.tasks.base import TASKS
@@ -32,96 +36,191 @@ class Finished(NamedTuple):
 FAILURES = (Exception, SystemExit)
 
 
+def rollout(
+    trials: Iterable[Trial], policy: Policy, *, batch: int = 1, quality: str = "fast", attempt: int = 1
+) -> Iterator[Finished]:
+    """Execute the trials, at most `batch` at a time, and yield each as it ends.
+
+    An exception inside a trial ends that trial as an `error` with its traceback, and no other. From a batch of 2 on,
+    all calls of the policy come from one thread, one after the other; the simulator stays in the caller's.
+    """
+    waiting = deque(trials)
+    line = ThreadedLine() if batch > 1 else Line()
+    live = _Batch(policy, line, quality, attempt)
+    try:
+        while waiting or live.is_busy:
+            can_open = waiting and len(live.episodes) < batch
+            finished = None
+            if line.has_answer or not (can_open or live.ready):
+                finished = live.take_answer()
+            elif can_open:
+                finished = live.open(waiting.popleft())
+            else:
+                live.advance()
+            live.ask(min(batch, len(live.episodes) + len(waiting)))
+            if finished is not None:
+                yield finished
+    finally:
+        line.close()
+        for one in live.episodes:
+            one.environment.close()
+
+
 @dataclass(eq=False)
 class _Live:
     """An episode under way."""
 
     environment: Environment
     started_s: float
+    # What it asks with, as long as it has no answer.
+    observation: Observation | None = None
+    wall_s: float = 0.0
     error: str | None = None
 
 
-def rollout(
-    trials: Iterable[Trial], policy: Policy, *, batch: int = 1, quality: str = "fast", attempt: int = 1
-) -> Iterator[Finished]:
-    """Execute the trials, at most `batch` at a time, and yield each as it ends.
+class _Batch:
+    """The live episodes. Each is either ready to be stepped, or asking, or in a call of the policy: never two of it."""
 
-    An exception inside a trial ends that trial as an `error` with its traceback, and no other.
-    """
-    waiting = deque(trials)
-    live: list[_Live] = []
-    while waiting or live:
-        while waiting and len(live) < batch:
-            trial, started_s = waiting.popleft(), time.perf_counter()
-            try:
-                environment = Environment(trial, policy.spec, quality=quality)
-                policy.reset([environment.start()])
-            except FAILURES:
-                yield Finished(lost(trial, traceback.format_exc(), attempt, time.perf_counter() - started_s), None)
+    def __init__(self, policy: Policy, line: Line, quality: str, attempt: int) -> None:
+        self._policy, self._line, self._quality, self._attempt = policy, line, quality, attempt
+        self.episodes: list[_Live] = []
+        # Those with actions to execute.
+        self.ready: deque[_Live] = deque()
+        self._asking: deque[_Live] = deque()
+        # What is to be done with the answers still to come, in their order.
+        self._awaited: deque[Callable[[Answer], Finished | None]] = deque()
+
+    @property
+    def is_busy(self) -> bool:
+        return bool(self.episodes or self._awaited)
+
+    def open(self, trial: Trial) -> Finished | None:
+        started_s = time.perf_counter()
+        try:
+            environment = Environment(trial, self._policy.spec, quality=self._quality)
+            start = environment.start()
+        except FAILURES:
+            wall_s = time.perf_counter() - started_s
+            return Finished(lost(trial, traceback.format_exc(), self._attempt, wall_s), None)
+        one = _Live(environment, started_s)
+        self.episodes.append(one)
+        self._call(self._policy.reset, [start], partial(self._opened, one))
+        return None
+
+    def advance(self) -> None:
+        """Step one episode as far as its actions go. One after the other, so that half of them soon ask again."""
+        one = self.ready.popleft()
+        environment = one.environment
+        try:
+            while not (environment.needs_chunk or environment.is_done):
+                environment.step()
+        except FAILURES:
+            one.error = traceback.format_exc()
+        self._go_on(one)
+
+    def ask(self, slots: int) -> None:
+        """Ask for half of the slots as soon as so many want a chunk, whichever they are: calls do not fall to pieces.
+
+        A call may stand in line behind that for the other half, so that the policy goes from one to the next without a
+        pause. Nobody waits in vain: when none is ready and none is in a call, all are asking.
+        """
+        half = (slots + 1) // 2
+        while self._asking and len(self._asking) >= half:
+            self._ask([self._asking.popleft() for _ in range(half)])
+
+    def take_answer(self) -> Finished | None:
+        """Wait for the next answer of the policy, and go on with those it was for."""
+        answer = self._line.answer()
+        if answer.error is not None and not isinstance(answer.error, FAILURES):
+            raise answer.error
+        return self._awaited.popleft()(answer)
+
+    def _call(
+        self,
+        method: Callable[[Any], object],
+        argument: Sequence[object],
+        then: Callable[[Answer], Finished | None],
+    ) -> None:
+        self._awaited.append(then)
+        self._line.call(method, argument)
+
+    def _ask(self, group: list[_Live]) -> None:
+        self._call(self._act, [one.observation for one in group], partial(self._answered, group))
+
+    def _act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
+        # Copies: the policy may write its next reply into the same memory before this one is taken.
+        given = self._policy.act(observations)
+        chunks = [chunk if isinstance(chunk, Exception) else np.array(chunk) for chunk in given]
+        if len(chunks) != len(observations):
+            raise RuntimeError(f"asked for {len(observations)} chunks, the policy returned {len(chunks)}")
+        return chunks
+
+    def _opened(self, one: _Live, answer: Answer) -> Finished | None:
+        if answer.error is None:
+            self._go_on(one)
+            return None
+        one.error = _text(answer.error)
+        self._leave(one)
+        return self._record(one)
+
+    def _answered(self, group: list[_Live], answer: Answer) -> None:
+        if answer.error is not None and len(group) > 1:
+            # One of them is the cause: asked alone, only that one errs, as it would in a batch of one.
+            for one in group:
+                self._ask([one])
+            return
+        for index, one in enumerate(group):
+            one.observation = None
+            if answer.error is not None:
+                one.error = _text(answer.error)
             else:
-                live.append(_Live(environment, started_s))
-        _ask(live, policy)
-        for one in live:
-            _step(one)
-        ended = [one for one in live if one.error is not None or one.environment.is_done]
-        live = [one for one in live if one not in ended]
-        for one in ended:
-            yield _end(one, policy, attempt)
+                try:
+                    one.environment.accept(answer.value[index], answer.seconds)
+                except FAILURES:
+                    one.error = traceback.format_exc()
+            self._go_on(one)
 
-
-def _ask(live: list[_Live], policy: Policy) -> None:
-    """Get a chunk for every episode that needs one, in one call."""
-    asking: list[_Live] = []
-    observations: list[Observation] = []
-    for one in live:
-        if one.environment.needs_chunk:
+    def _go_on(self, one: _Live) -> None:
+        """Where an episode stands after something happened to it."""
+        environment = one.environment
+        if one.error is None and environment.needs_chunk:
             try:
-                observations.append(one.environment.observe())
-                asking.append(one)
+                one.observation = environment.observe()
             except FAILURES:
                 one.error = traceback.format_exc()
-    if not asking:
-        return
-    asked_s = time.perf_counter()
-    try:
-        chunks = policy.act(observations)
-        if len(chunks) != len(asking):
-            raise RuntimeError(f"asked for {len(asking)} chunks, the policy returned {len(chunks)}")
-    except FAILURES:
-        if len(asking) > 1:
-            # One of them is the cause: asked alone, only that one errs, as it would in a batch of one.
-            for one in asking:
-                _ask([one], policy)
+        if one.error is not None or environment.is_done:
+            self._leave(one)
+            self._call(self._policy.finish, [environment.trial.id], partial(self._ended, one))
+        elif one.observation is not None:
+            self._asking.append(one)
         else:
-            asking[0].error = traceback.format_exc()
-        return
-    inference_s = time.perf_counter() - asked_s
-    for one, chunk in zip(asking, chunks, strict=True):
+            self.ready.append(one)
+
+    def _leave(self, one: _Live) -> None:
+        """Free its slot."""
+        self.episodes.remove(one)
+        one.wall_s = time.perf_counter() - one.started_s
         try:
-            one.environment.accept(chunk, inference_s)
+            one.environment.close()
         except FAILURES:
-            one.error = traceback.format_exc()
+            one.error = one.error or traceback.format_exc()
 
+    def _ended(self, one: _Live, answer: Answer) -> Finished:
+        if answer.error is not None:
+            one.error = one.error or _text(answer.error)
+        return self._record(one)
 
-def _step(one: _Live) -> None:
-    if one.error is None and not one.environment.is_done:
-        try:
-            one.environment.step()
-        except FAILURES:
-            one.error = traceback.format_exc()
-
-
-def _end(one: _Live, policy: Policy, attempt: int) -> Finished:
-    environment = one.environment
-    wall_s = time.perf_counter() - one.started_s
-    try:
-        policy.finish([environment.trial.id])
-        environment.close()
+    def _record(self, one: _Live) -> Finished:
         if one.error is None:
-            return _finished(environment, attempt, wall_s)
-    except FAILURES:
-        one.error = one.error or traceback.format_exc()
-    return Finished(lost(environment.trial, one.error, attempt, wall_s), None)
+            try:
+                return _finished(one.environment, self._attempt, one.wall_s)
+            except FAILURES:
+                one.error = traceback.format_exc()
+        return Finished(lost(one.environment.trial, one.error, self._attempt, one.wall_s), None)
+
+
+def _text(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))
 
 
 def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished:
