@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+from uuid import uuid4
 
 from robodx.errors import UserError
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy, policy
 from robodx.registry import Registry
 from robodx.spaces import InvalidAction
-from robodx.wires.base import Told, Wire, WireError
+from robodx.wires.base import Request, Told, Wire, WireError
 from robodx.wires.preset import BadPreset, Preset, find_preset, read_preset, shipped
 
 # How each is reached, given what follows the colon in the policy's name.
@@ -29,18 +32,27 @@ def remote(name: str, *, takes: str) -> Callable[[Callable[[str], Wire]], Callab
     return register
 
 
+class _Episode(NamedTuple):
+    """One under way, and what the server knows it by."""
+
+    remote_id: str
+    start: EpisodeStart | None
+
+
 class RemotePolicy:
     """Speaks to a server in the words of its preset."""
 
     def __init__(self, wire: Wire, preset: Preset, told: Told | None = None) -> None:
         self.wire, self.preset, self.told = wire, preset, told or Told()
         self.spec = preset.spec
-        self._starts: dict[str, EpisodeStart] = {}
+        self._episodes: dict[str, _Episode] = {}
 
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
         for start in starts:
-            self.wire.start(start.episode_id, start.instruction)
-            self._starts[start.episode_id] = start
+            # A trial that is tried again, perhaps by another process, is another episode to the server.
+            remote_id = f"{start.episode_id}-{uuid4().hex[:8]}"
+            self.wire.start(remote_id, start.instruction)
+            self._episodes[start.episode_id] = _Episode(remote_id, start)
 
     def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
         settling = self.preset.settle_steps
@@ -48,9 +60,7 @@ class RemotePolicy:
             one.episode_id: self.preset.resting(settling - one.step) for one in observations if one.step < settling
         }
         asking = [one for one in observations if one.step >= settling]
-        replies = self.wire.ask(
-            [(one.episode_id, self.preset.request(one, self._starts.get(one.episode_id))) for one in asking]
-        )
+        replies = self.wire.ask([self._request(one) for one in asking])
         for one, reply in zip(asking, replies, strict=True):
             try:
                 chunks[one.episode_id] = reply if isinstance(reply, Exception) else self.preset.chunk(reply)
@@ -60,11 +70,17 @@ class RemotePolicy:
 
     def finish(self, ids: Sequence[str]) -> None:
         for episode_id in ids:
-            self._starts.pop(episode_id, None)
-            self.wire.finish(episode_id)
+            episode = self._episodes.pop(episode_id, None)
+            if episode is not None:
+                self.wire.finish(episode.remote_id)
 
     def close(self) -> None:
         self.wire.close()
+
+    def _request(self, observation: Observation) -> tuple[str, Request]:
+        # Servers that need no reset can be asked without one.
+        remote_id, start = self._episodes.get(observation.episode_id, _Episode(observation.episode_id, None))
+        return remote_id, self.preset.request(replace(observation, episode_id=remote_id), start)
 
 
 def connect(wire: Wire, name: str, preset: str | None) -> RemotePolicy:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 
@@ -172,6 +173,7 @@ class _Show:
         self._policy, self._frames, self._advance = policy, frames, advance
         self._seen: dict[str, list[Reply | WireError]] = {}
         self._asked = 0
+        self._token = uuid4().hex[:8]
 
     def __call__(self, preset: Preset) -> list[Reply | WireError]:
         # Changes of how actions are read need no new question.
@@ -183,11 +185,10 @@ class _Show:
     def _ask(self, frame: Frame, preset: Preset, showing: int) -> Reply | WireError:
         """Each showing of a demonstration is an episode of its own, and its frames come in their order."""
         wire = self._policy.wire
-        episode = f"{frame.start.episode_id}-probe-{showing}"
+        episode = f"{frame.start.episode_id}-probe-{showing}-{self._token}"
         if frame.observation.step == 0:
             wire.start(episode, frame.observation.instruction)
-        start = replace(frame.start, episode_id=episode)
-        request = preset.request(replace(frame.observation, episode_id=episode), start)
+        request = preset.request(replace(frame.observation, episode_id=episode), frame.start)
         (reply,) = wire.ask([(episode, request)])
         self._asked += 1
         self._advance(self._asked, len(self._frames) * (len(self._seen) + 1))

@@ -58,7 +58,7 @@ class Address:
         if not host or not number:
             raise UserError(f'"{name}" names no port: write {scheme}://{host or "HOST"}:PORT')
         options = dict(parse_qsl(parts.query, keep_blank_values=True))
-        seconds = {key: _seconds(name, key, options.pop(key)) for key in ("timeout", "connect") if key in options}
+        seconds = {key: read_seconds(name, key, options.pop(key)) for key in ("timeout", "connect") if key in options}
         for key in options:
             if key not in takes:
                 raise UserError(f'"{name}": no option "{key}". There are: {", ".join(["timeout", "connect", *takes])}')
@@ -71,7 +71,8 @@ class Address:
         return f"{self.host}:{self.port}"
 
 
-def _seconds(name: str, key: str, text: str) -> float:
+def read_seconds(name: str, key: str, text: str) -> float:
+    """The value of an option in a policy's name."""
     try:
         value = float(text)
     except ValueError:

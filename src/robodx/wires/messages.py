@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgpack
@@ -16,6 +17,10 @@ MAX_REPLY_BYTES = 16 * 2**20
 MAX_REQUEST_BYTES = 256 * 2**20
 # bool, signed, unsigned, float: nothing that could hold an object.
 KINDS = "biuf"
+# Of maps that stand for an array, a scalar or a picture.
+MARKS = frozenset(
+    [b"__ndarray__", "__ndarray__", b"nd", "nd", b"__npgeneric__", "__npgeneric__", "__ndarray_class__", "__image__"]
+)
 MAX_PIXELS = 4096 * 4096
 
 Encode = Callable[[Any], Any]
@@ -122,10 +127,10 @@ def rebuild(data: object, dtype: object, shape: object) -> NDArray[Any]:
         raise Malformed(f"an array of the unknown type {quote(dtype)}") from error
     if kind.kind not in KINDS:
         raise Malformed(f"an array of type {kind}, but only booleans, integers and floats are taken")
-    if not all(isinstance(size, int) and not isinstance(size, bool) and size >= 0 for size in shape) or len(shape) > 8:
-        raise Malformed(f"an array of shape {quote(shape)}")
     count = 1
     for size in shape:
+        if type(size) is not int or size < 0 or len(shape) > 8:
+            raise Malformed(f"an array of shape {quote(shape)}")
         count *= size
     if count * kind.itemsize != len(data):
         raise Malformed(f"an array of shape {tuple(shape)} and type {kind} with {len(data)} bytes of data")
@@ -141,6 +146,9 @@ def _plain(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _decode(value: dict[Any, Any]) -> Any:
+    # Most maps are maps.
+    if MARKS.isdisjoint(value):
+        return value
     # openpi's keys are bytes, vla-eval's text: after that they agree.
     for ndarray, data, dtype, shape in (
         (b"__ndarray__", b"data", b"dtype", b"shape"),
@@ -178,16 +186,25 @@ def _scalar(data: object, dtype: object) -> Any:
 def _from_npy(data: object) -> NDArray[Any]:
     if not isinstance(data, bytes):
         raise Malformed(f"an array whose .npy bytes are {quote(data)}")
-    file = io.BytesIO(data)
+    # Magic, version and the header's length, which is wider from version 2 on.
+    start, width = (10, 2) if data[6:7] == b"\x01" else (12, 4)
+    end = start + int.from_bytes(data[start - width : start], "little")
     try:
-        version = np.lib.format.read_magic(file)
-        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, is_fortran, dtype = read_header(file)
+        shape, is_fortran, dtype = _read_npy_header(data[:end])
     except (ValueError, OSError, EOFError) as error:
         raise Malformed(f"{quote(data)}, which is no .npy array: {error}") from error
     # By its own parts, never np.load: a header may claim more than was sent.
-    array = rebuild(data[file.tell() :], dtype.str, list(shape)[::-1] if is_fortran else list(shape))
+    array = rebuild(memoryview(data)[end:], dtype.str, list(shape)[::-1] if is_fortran else list(shape))
     return array.T if is_fortran else array
+
+
+# The same few headers come again and again, and numpy reads each as a Python expression.
+@lru_cache(maxsize=256)
+def _read_npy_header(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    file = io.BytesIO(header)
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    return read(file)
 
 
 def _from_image(value: dict[Any, Any]) -> NDArray[Any]:

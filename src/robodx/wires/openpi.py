@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from robodx.errors import Stop
 from robodx.wires.base import API_KEY, Address, Names, Reply, Request, Told, WireError, wait_for
-from robodx.wires.messages import MAX_REQUEST_BYTES, Malformed, encode_with_bytes, flatten, nest, pack, quote, unpack
+from robodx.wires.messages import Malformed, encode_with_bytes, flatten, nest, pack, quote, unpack
+from robodx.wires.openpi_variants import (
+    Plain,
+    RequestFailed,
+    Variant,
+    as_map,
+    check_options,
+    variant_of,
+)
 from robodx.wires.preset import EPISODE
 from robodx.wires.serving import Endpoint
 from robodx.wires.websocket import WebSocket
+from robodx.wires.websocket_server import serve_websockets
 
 PORT = 8000
 # Requests under way before the first reply is waited for: enough to keep a server busy, little enough for its buffers.
 IN_FLIGHT = 8
+TRACEBACK = "Traceback (most recent call last)"
 
 
 class OpenPi:
@@ -25,31 +36,65 @@ class OpenPi:
     names = Names()
 
     def __init__(self, address: Address) -> None:
+        check_options(address)
         self.address = address
         self._socket: WebSocket | None = None
-        self._greeting: Mapping[str, Any] = {}
+        self._variant: Variant = Plain({}, address)
+        self._count = 0
 
     def describe(self) -> Told:
         self._connected()
-        own = self._greeting.get(EPISODE)
-        preset = own.get("preset") if isinstance(own, Mapping) else None
-        return Told(about=self._greeting, preset=preset)
+        return self._variant.told()
 
     def start(self, episode_id: str, instruction: str) -> None:
-        """The protocol knows no episodes. But a lost server should be noticed here, before anything is simulated."""
-        self._connected()
+        """Most servers know no episodes. But a lost one should be noticed here, before anything is simulated."""
+        socket = self._connected()
+        message = self._variant.reset(episode_id)
+        if message is None:
+            return
+        try:
+            socket.send(pack(message, encode_with_bytes), self.address.timeout_s)
+            frame = socket.receive(self.address.timeout_s)
+            # A text is how these servers say that all is well, and how they say that nothing is.
+            if isinstance(frame, str) and TRACEBACK in frame:
+                raise WireError(self._failure(frame))
+        except BaseException:
+            self.close()
+            raise
 
     def ask(self, requests: Sequence[tuple[str, Request]]) -> list[Reply | WireError]:
-        """After an error nothing that follows on the connection can be told apart: the rest err alike."""
+        """What the server says of one request is that one's alone. After any other error the rest err alike.
+
+        A server that fails says so in a text and closes: what it had not looked at yet is sent again.
+        """
         replies: list[Reply | WireError] = []
-        sent = 0
+        under_way: deque[int] = deque()
         try:
-            socket = self._connected()
             while len(replies) < len(requests):
-                while sent < len(requests) and sent - len(replies) < IN_FLIGHT:
-                    socket.send(pack(self._wrap(requests[sent][1]), encode_with_bytes), self.address.timeout_s)
-                    sent += 1
-                replies.append(self._unwrap(socket.receive(self.address.timeout_s)))
+                socket = self._connected(is_busy=bool(under_way))
+                while len(under_way) < IN_FLIGHT and len(replies) + len(under_way) < len(requests):
+                    episode_id, request = requests[len(replies) + len(under_way)]
+                    self._count += 1
+                    message = self._variant.wrap(request, episode_id, self._count)
+                    try:
+                        socket.send(pack(message, encode_with_bytes), self.address.timeout_s)
+                    except WireError:
+                        # It has closed, but what it said before that has not been read.
+                        if under_way:
+                            break
+                        raise
+                    under_way.append(self._count)
+                frame = socket.receive(self.address.timeout_s)
+                number = under_way.popleft()
+                if isinstance(frame, str):
+                    replies.append(WireError(self._failure(frame)))
+                    self.close()
+                    under_way.clear()
+                    continue
+                try:
+                    replies.append(self._variant.unwrap(_read(frame, f"the reply of {self.address}"), number))
+                except RequestFailed as error:
+                    replies.append(error)
         except WireError as error:
             self.close()
             replies += [error] * (len(requests) - len(replies))
@@ -65,15 +110,13 @@ class OpenPi:
             self._socket.close()
             self._socket = None
 
-    def _wrap(self, request: Request) -> Mapping[str, Any]:
-        return nest(request)
+    def _failure(self, text: str) -> str:
+        return f"the policy server at {self.address} failed:\n{text.strip()[-2000:]}"
 
-    def _unwrap(self, frame: bytes | str) -> Reply:
-        if isinstance(frame, str):
-            raise WireError(f"the policy server at {self.address} failed:\n{frame.strip()[-2000:]}")
-        return flatten(_read_map(frame, f"the reply of {self.address}"))
-
-    def _connected(self) -> WebSocket:
+    def _connected(self, *, is_busy: bool = False) -> WebSocket:
+        # Closed meanwhile, or something came that nobody asked for: the next reply could be taken for another's.
+        if self._socket is not None and not is_busy and not self._socket.is_idle:
+            self.close()
         if self._socket is None:
             self._socket = wait_for(self._open, self.address)
         return self._socket
@@ -86,7 +129,8 @@ class OpenPi:
             frame = socket.receive(within_s)
             if isinstance(frame, str):
                 raise WireError(f"it begins with the text {quote(frame)}")
-            self._greeting = _read_map(frame, "its first frame")
+            greeting = as_map(_read(frame, "its first frame"), "its first frame")
+            self._variant = variant_of(greeting, self.address)
         except WireError as error:
             socket.close()
             raise OSError(f"it is no openpi server: {error}") from error
@@ -96,60 +140,41 @@ class OpenPi:
         return socket
 
 
-def _read_map(frame: bytes, what: str) -> Mapping[str, Any]:
+def _read(frame: bytes, what: str) -> Any:
     try:
-        message = unpack(frame)
+        return unpack(frame)
     except Malformed as error:
-        raise WireError(f"{what} is {error}") from error
-    if not isinstance(message, dict) or not all(isinstance(key, str) for key in message):
-        raise WireError(f"{what} is {quote(message)}, not a map of names")
-    return message
+        raise RequestFailed(f"{what} is {error}") from error
 
 
 def serve(endpoint: Endpoint, host: str, port: int, on_ready: Callable[[int], None]) -> None:
     """Serve until interrupted; `on_ready` is told the port once it is open."""
-    asyncio.run(_serve(endpoint, host, port, on_ready))
+    serve_websockets(lambda session: _Client(endpoint, session), host, port, on_ready, health="/healthz")
 
 
-async def _serve(endpoint: Endpoint, host: str, port: int, on_ready: Callable[[int], None]) -> None:
-    from websockets.asyncio.server import ServerConnection
-    from websockets.asyncio.server import serve as serve_websocket
-    from websockets.exceptions import ConnectionClosed
-    from websockets.http11 import Request as HttpRequest
-    from websockets.http11 import Response
+class _Client:
+    """What the server knows of one connection."""
 
-    def health(connection: ServerConnection, request: HttpRequest) -> Response | None:
-        return connection.respond(200, "OK\n") if request.path == "/healthz" else None
+    def __init__(self, endpoint: Endpoint, session: Hashable) -> None:
+        self._endpoint, self._session = endpoint, session
 
-    async def handle(connection: ServerConnection) -> None:
-        session = connection.id
+    def greet(self) -> bytes:
+        return pack(self._endpoint.about, encode_with_bytes)
+
+    def answer(self, frame: bytes | str) -> bytes | str:
         try:
-            await connection.send(pack(endpoint.about, encode_with_bytes))
-            async for frame in connection:
-                try:
-                    reply = endpoint.answer(session, flatten_request(frame))
-                except Exception:
-                    # As openpi does: the traceback as text, and the end.
-                    await connection.send(traceback.format_exc())
-                    await connection.close(1011, "the policy failed; see the text frame before this")
-                    return
-                await connection.send(pack(nest(reply), encode_with_bytes))
-        except ConnectionClosed:
-            pass
-        finally:
-            endpoint.leave(session)
+            return pack(nest(self._endpoint.answer(self._session, flatten_request(frame))), encode_with_bytes)
+        except (Exception, Stop):
+            # As openpi does: the traceback as text, and the end.
+            return traceback.format_exc()
 
-    # No compression, which costs more than it saves, and no pings, which a busy policy could not answer.
-    async with serve_websocket(
-        handle, host, port, compression=None, max_size=MAX_REQUEST_BYTES, ping_interval=None, process_request=health
-    ) as server:
-        on_ready(next(iter(server.sockets)).getsockname()[1])
-        await server.serve_forever()
+    def leave(self) -> None:
+        self._endpoint.leave(self._session)
 
 
 def flatten_request(frame: bytes | str) -> Request:
     """A client's request; what RoboDx tells of the episode stays a map."""
-    message = dict(_read_map(frame, "the request")) if isinstance(frame, bytes) else {}
+    message = dict(as_map(_read(frame, "the request"), "the request")) if isinstance(frame, bytes) else {}
     if not message:
         raise ValueError(f"a request must be a map in a binary frame, not {quote(frame)}")
     told = message.pop(EPISODE, None)

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodx.sim.geometry import Quaternion
+from robodx.sim.geometry import Quaternion, Vector, from_rotation_vector, to_rotation_vector
 from robodx.wires.rotations import ROTATIONS, Form
 
 Array = NDArray[np.float32]
@@ -44,6 +44,18 @@ def _same(of: str, width: int | None, *, is_angles: bool = False) -> Part:
     return Part(of, width, lambda numbers, _: numbers, lambda numbers, _: (0, numbers), is_angles)
 
 
+def _past_half_a_turn(q: Quaternion) -> Vector:
+    """The rotation vector with a positive x, of up to a whole turn.
+
+    A hand that looks down is half a turn about x from the base, where the shortest vector jumps to its opposite.
+    """
+    x, y, z = to_rotation_vector(q)
+    if x >= 0:
+        return x, y, z
+    scale = 1 - 2 * math.pi / math.hypot(x, y, z)
+    return x * scale, y * scale, z * scale
+
+
 PARTS: dict[str, Part] = {
     "joint_positions": _same("joint_positions", None, is_angles=True),
     "joint_velocities": _same("joint_velocities", None, is_angles=True),
@@ -60,6 +72,8 @@ PARTS: dict[str, Part] = {
     ),
     "ee_position": Part("ee_pose", 3, lambda pose, _: pose[:3], lambda xyz, _: (0, xyz)),
     **{f"ee_{name}": _turn(form) for name, form in ROTATIONS.items()},
+    # As robosuite, and so LIBERO, has it.
+    "ee_rotation_vector_down": _turn(Form(3, from_rotation_vector, _past_half_a_turn, is_angles=True)),
     "ee_pose": _same("ee_pose", 7),
     "base_pose": _same("base_pose", 7),
 }

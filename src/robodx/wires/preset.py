@@ -81,8 +81,9 @@ class Picture:
     def read(self, image: NDArray[Any]) -> NDArray[Any]:
         if self.layout == "CHW" and image.ndim == 3:
             image = image.transpose(1, 2, 0)
-        if image.shape[:2] != (self.height, self.width):
-            raise ValueError(f"a picture of shape {image.shape}, not {self.height}×{self.width}")
+        shape = (self.height, self.width) if self.is_depth else (self.height, self.width, 3)
+        if image.shape != shape or (image.dtype != np.uint8 and not self.is_depth):
+            raise ValueError(f"a picture of shape {image.shape} and type {image.dtype}, not {shape}")
         return np.ascontiguousarray(image[self._inside()][FLIPS[self.orientation]])
 
     def _inside(self) -> tuple[slice, slice]:
@@ -114,10 +115,14 @@ class Actions:
         """RoboDx's actions from the server's (n, width)."""
         if numbers.shape[1] % arms:
             raise InvalidAction(f"an action of {numbers.shape[1]} numbers for {arms} arms")
+        if arms == 1:
+            return self._read_arm(numbers)
         return np.concatenate([self._read_arm(block) for block in np.split(numbers, arms, axis=1)], axis=1)
 
     def write(self, chunk: ActionChunk, arms: int) -> NDArray[np.float32]:
         """The server's numbers from RoboDx's actions."""
+        if arms == 1:
+            return self._write_arm(chunk)
         return np.concatenate([self._write_arm(block) for block in np.split(chunk, arms, axis=1)], axis=1)
 
     @property
@@ -228,7 +233,8 @@ class Preset:
             request[self.prompt] = observation.instruction
         if self.tells_episode and start is not None:
             request[EPISODE] = {
-                "episode_id": start.episode_id, "step": observation.step, "time_s": observation.time_s,
+                "trial_id": start.episode_id, "episode_id": observation.episode_id,
+                "step": observation.step, "time_s": observation.time_s,
                 "policy_seed": start.policy_seed, "task": start.task, "robot": start.robot,
                 "situation_seed": start.situation_seed, "repeat": start.repeat, "instruction": observation.instruction,
                 "first_instruction": start.instruction,
@@ -311,7 +317,8 @@ class Preset:
             sent = {**self._shapes()}
             for key, shape in told.inputs.items():
                 if key not in sent:
-                    wrong.append(f"the server needs {key}, which the preset does not send")
+                    hint = ": tells_episode must be true" if key == EPISODE else ""
+                    wrong.append(f"the server needs {key}, which the preset does not send{hint}")
                 elif shape is not None and sent[key] is not None and not _fits(sent[key], shape):
                     wrong.append(f"{key} is {sent[key]} in the preset, but the server wants {shape}")
         if told.outputs is not None:
@@ -340,6 +347,8 @@ class Preset:
             shapes.update(dict.fromkeys(names, (None if total is None else total // len(names),)))
         if self.prompt:
             shapes[self.prompt] = None
+        if self.tells_episode:
+            shapes[EPISODE] = None
         return shapes
 
 

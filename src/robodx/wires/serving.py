@@ -67,7 +67,7 @@ class Endpoint:
     def restart(self, session: Hashable) -> None:
         """A client that does not tell its episodes begins another."""
         known = self._sessions.setdefault(session, _Session())
-        self._finish(_episode_of(session, known))
+        self.finish(_episode_of(session, known))
         known.number, known.step = known.number + 1, 0
 
     def answer(self, session: Hashable, request: Request) -> dict[str, Any]:
@@ -89,10 +89,16 @@ class Endpoint:
             self._sessions[session].step += min(self.preset.replan or len(chunk), len(chunk))
         return self.preset.reply(chunk)
 
+    def finish(self, episode_id: str) -> None:
+        """An episode is over, for the clients that tell which."""
+        if episode_id in self._episodes:
+            del self._episodes[episode_id]
+            self._policy.finish([episode_id])
+
     def leave(self, session: Hashable) -> None:
         known = self._sessions.pop(session, None)
         if known is not None:
-            self._finish(_episode_of(session, known))
+            self.finish(_episode_of(session, known))
 
     def _begin(self, start: EpisodeStart) -> None:
         if start.episode_id in self._episodes:
@@ -101,12 +107,7 @@ class Endpoint:
         self._policy.reset([start])
         self._episodes[start.episode_id] = None
         if len(self._episodes) > MAX_EPISODES:
-            self._finish(next(iter(self._episodes)))
-
-    def _finish(self, episode_id: str) -> None:
-        if episode_id in self._episodes:
-            del self._episodes[episode_id]
-            self._policy.finish([episode_id])
+            self.finish(next(iter(self._episodes)))
 
 
 def _episode_of(session: Hashable, known: _Session) -> str:

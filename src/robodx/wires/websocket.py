@@ -78,6 +78,25 @@ class WebSocket:
                 whole = parts[0] if len(parts) == 1 else b"".join(parts)
                 return whole.decode("utf-8", "replace") if is_text else whole
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether the server still holds its end, as far as can be known without asking it."""
+        self._socket.settimeout(0)
+        try:
+            if not self._socket.recv(1, socket.MSG_PEEK):
+                return False
+            self._read(time.monotonic() + 1)
+        except BlockingIOError:
+            pass  # nothing came, as is usual between requests
+        except (OSError, WireError):
+            return False
+        return self._protocol.state is State.OPEN
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is alive and nothing has come that was not asked for."""
+        return self.is_alive and not self._frames
+
     def close(self) -> None:
         """At once: a server that hangs is not waited for."""
         try:

@@ -1,0 +1,260 @@
+"""OpenVLA's REST protocol: a POST of JSON for each query, arrays in the form of json-numpy."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import select
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from typing import Any
+
+import numpy as np
+
+from robodx.wires.base import Address, Names, Reply, Request, Told, WireError, wait_for
+from robodx.wires.messages import MAX_REPLY_BYTES, Malformed, flatten, nest, quote, rebuild
+
+PORT, PATH = 8000, "/act"
+OPTIONS = ("unnorm_key",)
+# Connections with a request each: while the server infers for one, the next is there already.
+IN_FLIGHT = 2
+READ_BYTES = 2**16
+# On top of a reply's own bytes: its headers, and the sizes of its chunks.
+MAX_ENVELOPE_BYTES = 2**20
+# What reading a bad answer raises, in the library and below it.
+BROKEN = (OSError, HTTPException, ValueError)
+
+
+class TimedOut(WireError):
+    """The server hangs: others need not be asked to know it."""
+
+
+class OpenVla:
+    """Several connections to one server, each with one request at a time: HTTP answers in turn."""
+
+    names = Names()
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self._lines = [_Line(address) for _ in range(IN_FLIGHT)]
+
+    def describe(self) -> Told:
+        """Nothing is said of pictures and actions. An instruction is what all of these servers take."""
+        self._lines[0].open()
+        return Told(inputs={"instruction": None})
+
+    def start(self, episode_id: str, instruction: str) -> None:
+        """The protocol knows no episodes. But a lost server should be noticed here, before anything is simulated."""
+        self._lines[0].open()
+
+    def ask(self, requests: Sequence[tuple[str, Request]]) -> list[Reply | WireError]:
+        """An error is that of its own request, unless the server hangs: then the rest err alike."""
+        replies: list[Reply | WireError] = []
+        failed: dict[int, WireError] = {}
+        sent = 0
+        try:
+            while len(replies) < len(requests):
+                while sent < len(requests) and sent < len(replies) + IN_FLIGHT:
+                    try:
+                        self._lines[sent % IN_FLIGHT].send(self._body(requests[sent][1]))
+                    except WireError as error:
+                        failed[sent] = error
+                    sent += 1
+                replies.append(self._receive(len(replies), failed))
+        except TimedOut as error:
+            self.close()
+            replies += [error] * (len(requests) - len(replies))
+        except BaseException:
+            self.close()
+            raise
+        return replies
+
+    def finish(self, episode_id: str) -> None: ...
+
+    def close(self) -> None:
+        for line in self._lines:
+            line.close()
+
+    def _receive(self, index: int, failed: Mapping[int, WireError]) -> Reply | WireError:
+        line = self._lines[index % IN_FLIGHT]
+        try:
+            if index in failed:
+                raise failed[index]
+            return read_reply(line.receive(), str(self.address))
+        except TimedOut:
+            raise
+        except WireError as error:
+            return error
+
+    def _body(self, request: Request) -> bytes:
+        return json.dumps({**nest(request), **self.address.options}, default=encode).encode()
+
+
+class _Socket(socket.socket):
+    """One that is read until a moment, and no further than so many bytes: the library knows only pauses."""
+
+    end_s = 0.0
+    left_bytes = 0
+
+    def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
+        left_s = self.end_s - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError("no answer in time")
+        self.settimeout(left_s)
+        count = super().recv_into(buffer, nbytes, flags)
+        self.left_bytes -= count
+        if self.left_bytes < 0:
+            raise OSError(f"an answer of more than {MAX_REPLY_BYTES >> 20} MiB")
+        return count
+
+
+class _Line:
+    """One connection, kept for the next request. After an error another is opened."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._socket: _Socket | None = None
+        self._http: HTTPConnection | None = None
+        # Sent and not yet answered.
+        self._body = b""
+        self._is_fresh = True
+
+    def open(self) -> HTTPConnection:
+        # Servers close what has been silent for some seconds.
+        if self._socket is not None and select.select([self._socket], [], [], 0)[0]:
+            self.close()
+        if self._http is None:
+            self._socket = wait_for(self._connect, self._address)
+            self._http = HTTPConnection(self._address.host, self._address.port)
+            self._http.sock = self._socket
+            self._is_fresh = True
+        return self._http
+
+    def send(self, body: bytes) -> None:
+        http = self.open()
+        assert self._socket is not None
+        self._body = body
+        self._socket.settimeout(self._address.timeout_s)
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        try:
+            http.request("POST", self._address.path or PATH, body, headers)
+        except TimeoutError as error:
+            self.close()
+            raise TimedOut(f"the server at {self._address} took no request in time") from error
+        except BROKEN as error:
+            self.close()
+            if self._is_fresh or not isinstance(error, ConnectionError):
+                raise WireError(f"the connection to {self._address} broke: {error}") from error
+            self.send(body)
+
+    def receive(self) -> bytes:
+        """The body of the answer to what was sent."""
+        try:
+            return self._read()
+        except ConnectionError as error:
+            self.close()
+            if self._is_fresh:
+                raise WireError(f"the server at {self._address} closed the connection: {error}") from error
+        except TimeoutError as error:
+            self.close()
+            raise TimedOut(f"the server at {self._address} did not answer in time") from error
+        except BROKEN as error:
+            self.close()
+            raise WireError(
+                f"the server at {self._address} sent no answer of HTTP: {type(error).__name__}: {error}"
+            ) from error
+        except BaseException:
+            self.close()
+            raise
+        # It closed in the moment in which it was asked, before it answered anything: worth a new connection.
+        self.send(self._body)
+        return self.receive()
+
+    def close(self) -> None:
+        for opened in (self._http, self._socket):
+            if opened is not None:
+                opened.close()
+        self._http = self._socket = None
+
+    def _read(self) -> bytes:
+        assert self._http is not None and self._socket is not None
+        self._socket.end_s = time.monotonic() + self._address.timeout_s
+        self._socket.left_bytes = MAX_REPLY_BYTES + MAX_ENVELOPE_BYTES
+        response = self._http.getresponse()
+        self._is_fresh = True
+        with response:
+            body = _read_body(response)
+        self._is_fresh = False
+        if response.will_close:
+            self.close()
+        if response.status != 200:
+            raise WireError(
+                f"the server at {self._address} answered {response.status} {response.reason[:80]}: {quote(body)}"
+            )
+        return body
+
+    def _connect(self, within_s: float) -> _Socket:
+        plain = socket.create_connection((self._address.host, self._address.port), timeout=within_s)
+        timed = _Socket(plain.family, plain.type, plain.proto, fileno=plain.detach())
+        timed.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return timed
+
+
+def _read_body(response: HTTPResponse) -> bytes:
+    """All of it, if it is no more than a reply may be; one that says that it is larger is not read at all."""
+    too_large = f"an answer of more than {MAX_REPLY_BYTES >> 20} MiB"
+    if response.length is not None and response.length > MAX_REPLY_BYTES:
+        raise OSError(too_large)
+    parts: list[bytes] = []
+    size = 0
+    while part := response.read(READ_BYTES):
+        parts.append(part)
+        size += len(part)
+        if size > MAX_REPLY_BYTES:
+            raise OSError(too_large)
+    if response.length:
+        raise OSError(f"an answer that ends {response.length} bytes early")
+    return b"".join(parts)
+
+
+def read_reply(body: bytes, where: str) -> Reply:
+    """The actions as a list or an array, alone or in a map."""
+    try:
+        message = json.loads(body, object_hook=_decode)
+    except Malformed as error:
+        raise WireError(f"the reply of {where} is {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"the reply of {where} is {quote(body)}, which is no JSON: {error}") from error
+    if isinstance(message, str) and message == "error":
+        raise WireError(f'the policy server at {where} failed: it answers "error", and its log says why')
+    if isinstance(message, Mapping):
+        return flatten(message)
+    if isinstance(message, list | np.ndarray):
+        return {"actions": message}
+    raise WireError(f"the reply of {where} is {quote(message)}, neither actions nor a map")
+
+
+def encode(value: Any) -> Any:
+    """The form of json-numpy."""
+    if isinstance(value, np.ndarray):
+        data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
+        return {"__numpy__": data, "dtype": value.dtype.str, "shape": list(value.shape)}
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a {type(value).__name__} cannot be sent")
+
+
+def _decode(value: dict[str, Any]) -> Any:
+    if "__numpy__" not in value:
+        return value
+    text = value["__numpy__"]
+    if not isinstance(text, str):
+        raise Malformed(f"an array whose data are {quote(text)}")
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise Malformed(f"an array whose data are no base64: {error}") from error
+    return rebuild(data, value.get("dtype"), value.get("shape"))

@@ -1,0 +1,143 @@
+"""The server's end of a websocket, against clients of the library's own and some that keep no protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import suppress
+
+import pytest
+from websockets.exceptions import ConnectionClosed, ConnectionClosedError
+from websockets.sync.client import connect
+
+from robodx.errors import UserError
+from robodx.wires.websocket_server import serve_websockets
+
+
+class Echo:
+    """Greets, answers with what came, and fails when told to."""
+
+    def __init__(self, session: Hashable, left: list[Hashable]) -> None:
+        self._session, self._left = session, left
+
+    def greet(self) -> bytes:
+        return b"hello"
+
+    def answer(self, frame: bytes | str) -> bytes | str | None:
+        if frame == "fail":
+            return "a traceback"
+        return None if frame == "nothing" else b"text " + frame.encode() if isinstance(frame, str) else frame
+
+    def leave(self) -> None:
+        self._left.append(self._session)
+
+
+@pytest.fixture
+def left() -> list[Hashable]:
+    return []
+
+
+@pytest.fixture
+def port(left: list[Hashable]) -> Iterator[int]:
+    ready = threading.Event()
+    known: list[tuple[int, Callable[[], object]]] = []
+
+    def on_ready(port: int) -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        known.append((port, lambda: loop.call_soon_threadsafe(task.cancel)))
+        ready.set()
+
+    def target() -> None:
+        with suppress(asyncio.CancelledError):
+            serve_websockets(lambda session: Echo(session, left), "127.0.0.1", 0, on_ready, health="/health")
+
+    thread = threading.Thread(target=target)
+    thread.start()
+    assert ready.wait(10)
+    yield known[0][0]
+    known[0][1]()
+    thread.join(10)
+
+
+def url(port: int) -> str:
+    return f"ws://127.0.0.1:{port}"
+
+
+def test_whole_messages_pieces_texts_and_pings(port: int) -> None:
+    with connect(url(port), max_size=None) as client:
+        assert client.recv() == b"hello"
+        client.send(bytes(3 * 2**20))
+        assert client.recv() == bytes(3 * 2**20)
+        client.send([b"in ", b"three ", b"pieces"])
+        assert client.recv() == b"in three pieces"
+        client.send("nothing")
+        assert client.ping().wait(5)
+        client.send("words")
+        assert client.recv() == b"text words"
+
+
+def test_a_failure_is_told_before_the_end(port: int) -> None:
+    with connect(url(port)) as client:
+        client.recv()
+        client.send("fail")
+        # Under way already when the server gives up: they must not cost the client the reason.
+        with suppress(ConnectionClosed):
+            for _ in range(20):
+                client.send(bytes(2**16))
+        assert client.recv() == "a traceback"
+        with pytest.raises(ConnectionClosedError, match="1011"):
+            client.recv()
+
+
+def test_a_session_is_left_however_it_ends(port: int, left: list[Hashable]) -> None:
+    with connect(url(port)) as client:
+        client.recv()
+    with connect(url(port)) as rude:
+        rude.recv()
+        rude.socket.shutdown(socket.SHUT_RDWR)
+    deadline = time.monotonic() + 10
+    while len(left) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(set(left)) == 2
+
+
+def test_what_is_no_websocket_and_what_is_too_large_ends_that_connection_alone(port: int) -> None:
+    for nonsense in (b"\x00\xff" * 100, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"POST / HTTP/1.0\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as raw:
+            raw.sendall(nonsense)
+            raw.shutdown(socket.SHUT_WR)
+            while raw.recv(2**16):
+                pass
+    with connect(url(port)) as client:
+        client.recv()
+        # A frame of a gigabyte, of which nothing more comes.
+        client.socket.sendall(b"\x82\xff" + struct.pack(">Q", 2**30) + b"mask")
+        with pytest.raises(ConnectionClosedError, match="1009"):
+            client.recv(timeout=5)
+    with connect(url(port)) as client:
+        assert client.recv() == b"hello"
+
+
+def test_a_client_that_reads_nothing_is_not_read_from(port: int) -> None:
+    with connect(url(port), max_queue=1) as client:
+        client.recv()
+        client.socket.settimeout(1)
+        # Echoed without end, if the server kept all that its client does not fetch.
+        frame = b"\x82\xff" + struct.pack(">Q", 2**20) + bytes(4) + bytes(2**20)
+        sent = 0
+        with suppress(TimeoutError):
+            while sent < 200:
+                client.socket.sendall(frame)
+                sent += 1
+        assert sent < 200
+        client.socket.close()
+
+
+def test_a_taken_port_is_told(port: int) -> None:
+    with pytest.raises(UserError, match=f"cannot serve at 127.0.0.1:{port}"):
+        serve_websockets(lambda session: Echo(session, []), "127.0.0.1", port, print, health="/health")
