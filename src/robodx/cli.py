@@ -20,6 +20,7 @@ from robodx.running.threads import pin
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from robodx.running.cluster import Cluster
     from robodx.running.run import Progress
 
 app = typer.Typer(
@@ -124,7 +125,7 @@ def run(
     clock: Annotated[
         str, typer.Option(help="lockstep (the world waits), realtime:SECONDS (it does not) or realtime:measured.")
     ] = "lockstep",
-    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+    workers: Annotated[int, typer.Option(help="Processes, or with --ray environment actors.", min=1)] = 1,
     batch: Annotated[
         int,
         typer.Option(
@@ -132,6 +133,19 @@ def run(
             min=1,
         ),
     ] = 1,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="auto|local|ADDRESS",
+            help="Run on a Ray cluster: the one that runs (else one started here), or HOST:PORT, ray://HOST:PORT.",
+        ),
+    ] = None,
+    policy_actors: Annotated[
+        int, typer.Option(help="With --ray: build the policy in N actors, which the environments share.", min=0)
+    ] = 0,
+    policy_gpus: Annotated[
+        float, typer.Option(help="With --ray: GPUs of each policy actor; may be a fraction.", min=0)
+    ] = 0.0,
     retries: Annotated[
         int, typer.Option(help="How often an episode that ended in an error is tried again.", min=0)
     ] = 2,
@@ -176,8 +190,14 @@ def run(
     _stop_on_signals()
     try:
         # What a policy prints is for a person to read, never part of the answer.
-        with _progress_bar() as progress, redirect_stdout(sys.stderr):
-            execute_run(request, folder, workers=workers, shuffle=shuffle, retries=retries, progress=progress)
+        with (
+            _progress_bar() as progress,
+            redirect_stdout(sys.stderr),
+            _cluster(ray, workers, policy_actors, policy_gpus) as cluster,
+        ):
+            execute_run(
+                request, folder, workers=workers, shuffle=shuffle, retries=retries, progress=progress, cluster=cluster
+            )
         if video:
             for path in film(folder, video):
                 print(f"Filmed {path}", file=sys.stderr)
@@ -362,6 +382,19 @@ def _perturbations(words: list[str]) -> tuple[tuple[str, float], ...]:
 def _default_name(selectors: list[str], policy: str) -> str:
     words = "+".join([*selectors, policy])
     return "".join(letter if letter.isalnum() or letter in "+-_." else "." for letter in words)[:120]
+
+
+@contextmanager
+def _cluster(address: str | None, workers: int, policy_actors: int, policy_gpus: float) -> Iterator[Cluster | None]:
+    if address is None:
+        if policy_actors or policy_gpus:
+            raise UserError("--policy-actors and --policy-gpus are of a Ray cluster: give --ray too")
+        yield None
+        return
+    from robodx.running.cluster import connect
+
+    with connect(address, workers=workers, policy_actors=policy_actors, policy_gpus=policy_gpus) as cluster:
+        yield cluster
 
 
 @contextmanager

@@ -775,7 +775,8 @@ def test_our_client_and_our_server_understand_each_other(echo_port: int, options
         policy.finish([one.episode_id for one in seen])
     for one, answer in zip(seen, answers, strict=True):
         if one.instruction == "fail":
-            assert isinstance(answer, WireError) and f"{one.episode_id}-" in str(answer) and "was told to" in str(answer)
+            assert isinstance(answer, WireError)
+            assert f"{one.episode_id}-" in str(answer) and "was told to" in str(answer)
         else:
             np.testing.assert_array_equal(np.asarray(answer), Echo()._act(one))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from robodx.errors import UserError
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy, policy
+from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec, policy
 from robodx.registry import Registry
 from robodx.spaces import InvalidAction
 from robodx.wires.base import Request, Told, Wire, WireError
@@ -37,6 +37,8 @@ class _Episode(NamedTuple):
 
     remote_id: str
     start: EpisodeStart | None
+    # Of the wire, when it began.
+    losses: int
 
 
 class RemotePolicy:
@@ -52,7 +54,7 @@ class RemotePolicy:
             # A trial that is tried again, perhaps by another process, is another episode to the server.
             remote_id = f"{start.episode_id}-{uuid4().hex[:8]}"
             self.wire.start(remote_id, start.instruction)
-            self._episodes[start.episode_id] = _Episode(remote_id, start)
+            self._episodes[start.episode_id] = _Episode(remote_id, start, self.wire.losses)
 
     def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
         settling = self.preset.settle_steps
@@ -62,8 +64,13 @@ class RemotePolicy:
         asking = [one for one in observations if one.step >= settling]
         replies = self.wire.ask([self._request(one) for one in asking])
         for one, reply in zip(asking, replies, strict=True):
+            episode = self._episodes.get(one.episode_id)
             try:
-                chunks[one.episode_id] = reply if isinstance(reply, Exception) else self.preset.chunk(reply)
+                if isinstance(reply, Exception):
+                    raise reply
+                if episode is not None and episode.losses != self.wire.losses:
+                    raise WireError("the connection to the policy server was lost while the episode was under way")
+                chunks[one.episode_id] = self.preset.chunk(reply)
             except (WireError, InvalidAction) as error:
                 chunks[one.episode_id] = error
         return [chunks[one.episode_id] for one in observations]
@@ -79,8 +86,8 @@ class RemotePolicy:
 
     def _request(self, observation: Observation) -> tuple[str, Request]:
         # Servers that need no reset can be asked without one.
-        remote_id, start = self._episodes.get(observation.episode_id, _Episode(observation.episode_id, None))
-        return remote_id, self.preset.request(replace(observation, episode_id=remote_id), start)
+        episode = self._episodes.get(observation.episode_id) or _Episode(observation.episode_id, None, 0)
+        return episode.remote_id, self.preset.request(replace(observation, episode_id=episode.remote_id), episode.start)
 
 
 def connect(wire: Wire, name: str, preset: str | None) -> RemotePolicy:
@@ -106,6 +113,17 @@ def connect(wire: Wire, name: str, preset: str | None) -> RemotePolicy:
         wire.close()
         raise
     return RemotePolicy(wire, chosen, told)
+
+
+class Declared(NamedTuple):
+    """What a policy says before it acts."""
+
+    spec: PolicySpec
+    preset: dict[str, Any] | None
+
+
+def declared(policy: Policy) -> Declared:
+    return Declared(policy.spec, policy.preset.as_dict() if isinstance(policy, RemotePolicy) else None)
 
 
 def describe(name: str) -> Told | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -14,10 +16,11 @@ import polars as pl
 from robodx.analysis.episodes import SCHEMA, UnreadableRun, load, read_about
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS
-from robodx.policies.base import Policy, PolicySpec, opened
-from robodx.policies.remote import RemotePolicy
+from robodx.policies.base import PolicySpec, opened
+from robodx.policies.remote import Declared, declared
 from robodx.registry import UnknownName, fingerprint, unknown
 from robodx.running.clock import Clock
+from robodx.running.crew import MAX_ATTEMPTS
 from robodx.running.environment import check_fit
 from robodx.running.episode import Episode, Trajectory
 from robodx.running.records import RunFolder, digest, machine, versions
@@ -30,6 +33,9 @@ from robodx.sim.render import QUALITIES
 from robodx.sim.robot import ROBOTS
 from robodx.suites.base import SUITES, Plan, find_suite
 from robodx.tasks.base import TASKS
+
+if TYPE_CHECKING:
+    from robodx.running.cluster import Cluster
 
 # A server that was restarted, a worker that was killed: most errors do not come twice.
 RETRIES = 2
@@ -112,33 +118,24 @@ def run(
     shuffle: int | None = None,
     retries: int = RETRIES,
     progress: Progress | None = None,
+    cluster: Cluster | None = None,
 ) -> pl.DataFrame:
     """Execute what is missing in the folder, and return the table of all its episodes.
 
     Episodes that end in an error are tried again, up to `retries` times, when the others are done.
     """
-    with opened(request.policy, request.preset) as policy:
-        return _run(request, policy, out, workers=workers, shuffle=shuffle, retries=retries, notify=progress or _ignore)
-
-
-def _run(
-    request: Request, policy: Policy, out: Path, *, workers: int, shuffle: int | None, retries: int, notify: Progress
-) -> pl.DataFrame:
-    trials = plan_round(request, pl.DataFrame(schema=SCHEMA))
-    check(request, policy.spec, trials, workers)
-    facts = _facts(policy, trials)
-    asked = {
-        **{name: value for name, value in asdict(request).items() if name not in ("name", "preset")},
-        "policy": request.label,
-        "preset": facts["preset"],
-        # By what they hold, not by where they lie: the shards of a run are made on several machines.
-        "plugins": [[Path(name).name, fingerprint(name)] for name in request.plugins],
-        "policy_spec": facts["policy_spec"],
-        "tasks": {task: card["version"] for task, card in facts["tasks"].items()},
-        "trials": digest(trial.id for trial in trials),
-    }
+    notify = progress or _ignore
     job = Job(request.policy, out / "trajectories", request.quality, request.batch, request.plugins, request.preset)
-    with RunFolder.open(out, asked, facts) as folder:
+    with ExitStack() as stack:
+        # Where the policy lives in actors of its own, it is not built here too.
+        policy, told = None, cluster.declared(job) if cluster is not None else None
+        if told is None:
+            policy = stack.enter_context(opened(request.policy, request.preset))
+            told = declared(policy)
+        trials = plan_round(request, pl.DataFrame(schema=SCHEMA))
+        check(request, told.spec, trials, workers)
+        facts = _facts(told, trials)
+        folder = stack.enter_context(RunFolder.open(out, _asked(request, facts, trials), facts))
         done = folder.episodes()
         tried = dict(done.select("trial_id", "attempt").iter_rows())
         # Trials that erred in an earlier call are tried again.
@@ -153,25 +150,47 @@ def _run(
             missing = [trial for trial in mine if trial.id not in finished]
             if shuffle is not None:
                 missing = [missing[index] for index in np.random.default_rng(shuffle).permutation(len(missing))]
-            for _ in range(retries + 1):
-                erred = []
-                for episode in execute(missing, job, workers=workers, policy=policy):
-                    tried[episode.trial_id] = episode.attempt + tried.get(episode.trial_id, 0)
-                    folder.append(replace(episode, attempt=tried[episode.trial_id]))
-                    finished.add(episode.trial_id)
-                    solved += episode.success
-                    if episode.outcome == "error":
-                        erred.append(episode.trial_id)
-                    notify(episode, done=len(finished), total=max(total, len(finished)), solved=solved)
-                folder.flush()
-                missing = [trial for trial in missing if trial.id in erred]
-                if not missing:
-                    break
+            once = partial(execute, job=job, workers=workers, policy=policy, cluster=cluster)
+            for episode in _persist(missing, once, retries):
+                tried[episode.trial_id] = episode.attempt + tried.get(episode.trial_id, 0)
+                folder.append(replace(episode, attempt=tried[episode.trial_id]))
+                finished.add(episode.trial_id)
+                solved += episode.success
+                notify(episode, done=len(finished), total=max(total, len(finished)), solved=solved)
+            folder.flush()
             # A suite sees whole rounds only, so that a killed run goes on as it would have.
             rounds = folder.episodes().filter(pl.col("trial_id").is_in(known))
             trials = [trial for trial in plan_round(request, rounds) if trial.id not in known]
         folder.compact()
         return folder.episodes()
+
+
+def _persist(
+    trials: list[Trial], execute_once: Callable[[list[Trial]], Iterator[Episode]], retries: int
+) -> Iterator[Episode]:
+    """Episodes as they end; trials that erred come again, when the others are done."""
+    for _ in range(retries + 1):
+        erred = set()
+        for episode in execute_once(trials):
+            # A trial that killed one worker after the other has been tried enough.
+            if episode.outcome == "error" and episode.attempt < MAX_ATTEMPTS:
+                erred.add(episode.trial_id)
+            yield episode
+        trials = [trial for trial in trials if trial.id in erred]
+
+
+def _asked(request: Request, facts: Mapping[str, Any], trials: list[Trial]) -> dict[str, Any]:
+    """What must be the same for a run to be resumed."""
+    return {
+        **{name: value for name, value in asdict(request).items() if name != "name"},
+        "policy": request.label,
+        "preset": facts["preset"],
+        # By what they hold, not by where they lie: the shards of a run are made on several machines.
+        "plugins": [[Path(name).name, fingerprint(name)] for name in request.plugins],
+        "policy_spec": facts["policy_spec"],
+        "tasks": {task: card["version"] for task, card in facts["tasks"].items()},
+        "trials": digest(trial.id for trial in trials),
+    }
 
 
 def film(out: Path, per_task: int) -> Iterator[Path]:
@@ -217,11 +236,11 @@ def check(request: Request, spec: PolicySpec, trials: list[Trial], workers: int)
         gl.context()
 
 
-def _facts(policy: Policy, trials: list[Trial]) -> dict[str, Any]:
+def _facts(policy: Declared, trials: list[Trial]) -> dict[str, Any]:
     spec = policy.spec
     return {
         "policy_spec": asdict(spec),
-        "preset": policy.preset.as_dict() if isinstance(policy, RemotePolicy) else None,
+        "preset": policy.preset,
         "is_reproducible": all(Clock.parse(trial.clock).is_reproducible for trial in trials),
         "physics": {"step_s": PHYSICS_STEP_S, "integrator": "implicitfast", "impratio": IMPEDANCE_RATIO},
         "versions": versions(gl_renderer=gl.renderer_name() if spec.cameras else None),

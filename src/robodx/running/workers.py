@@ -1,4 +1,4 @@
-"""Runs trials in this process or in several: the same rollout underneath, and the same episodes."""
+"""Runs trials in this process, in several or on a cluster: the same rollout underneath, and the same episodes."""
 
 from __future__ import annotations
 
@@ -6,25 +6,32 @@ import os
 import signal
 import sys
 import threading
-from collections import deque
+import traceback
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from robodx.errors import Stop, UserError
 from robodx.policies.base import Policy, make_policy
 from robodx.registry import load_plugin
+from robodx.running.crew import Died, carry_out
 from robodx.running.episode import Episode
-from robodx.running.rollout import lost, rollout
+from robodx.running.rollout import Finished, rollout
 from robodx.running.threads import pin
 from robodx.running.trial import Trial
+from robodx.wires.base import WORKER
 
-# A worker that dies takes its trial along; after this many deaths the trial counts as the cause.
-MAX_ATTEMPTS = 3
+if TYPE_CHECKING:
+    from robodx.running.cluster import Cluster
+
+# Longer than a process needs to die of a polite signal, short enough for someone who pressed Ctrl-C.
+STOP_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -36,107 +43,153 @@ class Job:
     quality: str = "fast"
     batch: int = 1
     plugins: tuple[str, ...] = ()
+    preset: str | None = None
 
 
-def execute(trials: Sequence[Trial], job: Job, *, workers: int = 1, policy: Policy | None = None) -> Iterator[Episode]:
+def execute(
+    trials: Sequence[Trial],
+    job: Job,
+    *,
+    workers: int = 1,
+    policy: Policy | None = None,
+    cluster: Cluster | None = None,
+) -> Iterator[Episode]:
     """Yield an episode for each trial, in the order in which they end.
 
-    A single worker is this process, and uses `policy` if it is given; several build their own by name.
+    A single worker is this process, and uses `policy` if it is given; several build their own by name. On a cluster
+    even a single one is an actor there.
     """
     if workers < 1:
         raise ValueError(f"{workers} workers: at least 1 is needed")
-    groups = [tuple(trials[at : at + job.batch]) for at in range(0, len(trials), job.batch)]
-    if workers == 1:
-        policy = policy or make_policy(job.policy)
-        for group in groups:
-            yield from _run(group, policy, job, attempt=1)
+    if not trials:
+        return
+    if cluster is not None:
+        # Its actors stay for the next round.
+        for finished in carry_out(trials, cluster.crew(job, workers), job.batch):
+            yield keep(finished, job)
+    elif workers == 1:
+        for finished in run_here(trials, policy or make(job), job, attempt=1):
+            yield keep(finished, job)
     else:
-        yield from _execute_in_processes(groups, job, workers)
+        with closing(Processes(job, min(workers, len(trials)))) as crew:
+            for finished in carry_out(trials, crew, job.batch):
+                yield finished.episode
 
 
-def _run(trials: tuple[Trial, ...], policy: Policy, job: Job, attempt: int) -> Iterator[Episode]:
-    for finished in rollout(trials, policy, batch=job.batch, quality=job.quality, attempt=attempt):
-        if job.trajectories is not None and finished.trajectory is not None:
-            finished.trajectory.save(job.trajectories / f"{finished.episode.trial_id}.npz")
-        yield finished.episode
+def make(job: Job) -> Policy:
+    return make_policy(job.policy, job.preset)
 
 
-class _Attempt(NamedTuple):
-    trials: tuple[Trial, ...]
-    number: int
+def run_here(trials: Sequence[Trial], policy: Policy, job: Job, attempt: int) -> Iterator[Finished]:
+    return rollout(trials, policy, batch=job.batch, quality=job.quality, attempt=attempt)
 
 
-def _execute_in_processes(groups: list[tuple[Trial, ...]], job: Job, workers: int) -> Iterator[Episode]:
-    """A pool that lost a worker is broken. What it was running is suspect and runs alone, until the cause is found."""
-    pin()
-    waiting = deque(_Attempt(group, 1) for group in groups)
-    suspects: deque[_Attempt] = deque()
-    while waiting or suspects:
-        pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_start_worker, initargs=(job,))
-        running: dict[Future[list[Episode]], _Attempt] = {}
+def keep(finished: Finished, job: Job) -> Episode:
+    """Store the trajectory, if the job says where."""
+    if job.trajectories is not None and finished.trajectory is not None:
+        finished.trajectory.save(job.trajectories / f"{finished.episode.trial_id}.npz")
+    return finished.episode
+
+
+def begin(job: Job, index: int) -> None:
+    """Make this process the worker of that number."""
+    os.environ[WORKER] = str(index)
+    for plugin in job.plugins:
+        load_plugin(plugin)
+
+
+class _Worker(NamedTuple):
+    process: SpawnProcess
+    connection: Connection
+
+
+class Processes:
+    """A crew of processes on this machine. They store trajectories themselves, and send back episodes only."""
+
+    def __init__(self, job: Job, size: int) -> None:
+        pin()
+        self.size = size
+        self.idle: set[int] = set()
+        self._job = job
+        self._workers: list[_Worker] = []
         try:
-            yield from _use(pool, running, waiting, suspects, 2 * workers)
-        except BrokenProcessPool:
-            for trials, number in running.values():
-                if number < MAX_ATTEMPTS:
-                    suspects.extend(_Attempt((trial,), number + 1) for trial in trials)
-                else:
-                    message = f"the worker process died {number} times while running this trial"
-                    yield from (lost(trial, message, number, 0.0) for trial in trials)
-        finally:
-            _stop(pool)
+            for index in range(size):
+                self._workers.append(self._start(index))
+        except BaseException:
+            self.close()
+            raise
 
+    def send(self, worker: int, trials: Sequence[Trial], attempt: int) -> None:
+        self.idle.discard(worker)
+        # If it died while it was idle, `wait` will see it.
+        with suppress(OSError):
+            self._workers[worker].connection.send((trials, attempt))
 
-def _use(
-    pool: ProcessPoolExecutor,
-    running: dict[Future[list[Episode]], _Attempt],
-    waiting: deque[_Attempt],
-    suspects: deque[_Attempt],
-    most: int,
-) -> Iterator[Episode]:
-    """Work until nothing is left or the pool breaks; then `running` holds what it had not finished."""
-    while waiting or suspects or running:
-        while (suspects and not running) or (waiting and not suspects and len(running) < most):
-            queue = suspects or waiting
-            # Taken from the queue only when the pool has it: a pool may break at this very moment.
-            running[pool.submit(_run_in_worker, queue[0].trials, queue[0].number)] = queue[0]
-            queue.popleft()
-        done, _ = wait(running, return_when=FIRST_COMPLETED)
-        for future in done:
-            episodes = future.result()
-            del running[future]
-            yield from episodes
+    def wait(self) -> Iterator[tuple[int, Finished | Died | None]]:
+        by_connection = {worker.connection: index for index, worker in enumerate(self._workers)}
+        for connection in wait_for(list(by_connection)):
+            assert isinstance(connection, Connection)
+            index = by_connection[connection]
+            try:
+                message = connection.recv()
+            except (EOFError, OSError):
+                yield index, self._replace(index)
+                continue
+            if isinstance(message, BaseException):
+                raise message
+            if message is None:
+                self.idle.add(index)
+            yield index, message
 
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.process.terminate()
+        for worker in self._workers:
+            worker.process.join(STOP_S)
+            worker.process.kill()
+            worker.process.join()
+            worker.connection.close()
 
-def _stop(pool: ProcessPoolExecutor) -> None:
-    """At once: what still runs is not waited for, and is run again when the run is resumed."""
-    processes = list((pool._processes or {}).values())
-    pool.shutdown(wait=False, cancel_futures=True)
-    for process in processes:
-        process.terminate()
-    for process in processes:
+    def _start(self, index: int) -> _Worker:
+        context = get_context("spawn")
+        here, there = context.Pipe()
+        process = context.Process(target=_work, args=(self._job, index, there))
+        process.start()
+        # Else the death of the process would not end the connection.
+        there.close()
+        return _Worker(process, here)
+
+    def _replace(self, index: int) -> Died:
+        process, connection = self._workers[index]
+        connection.close()
         process.join()
+        self.idle.discard(index)
+        self._workers[index] = self._start(index)
+        return Died("worker process", f"exit code {process.exitcode}")
 
 
-_worker_job: Job | None = None
-_worker_policy: Policy | Exception | None = None
-
-
-def _start_worker(job: Job) -> None:
-    global _worker_job, _worker_policy
+def _work(job: Job, index: int, connection: Connection) -> None:
+    """The life of a worker process: get ready, then run what comes; None says that it waits for more."""
     # Ctrl-C is the driver's business: it keeps what is finished and stops the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What a policy prints is for a person to read, never part of a command's answer.
     sys.stdout = sys.stderr
     threading.Thread(target=_die_with_driver, daemon=True).start()
-    _worker_job = job
     try:
-        for plugin in job.plugins:
-            load_plugin(plugin)
-        _worker_policy = make_policy(job.policy)
-    except Exception as error:
-        # Told by the first trial, to the driver: an initialiser that raises would only break the pool.
-        _worker_policy = error
+        begin(job, index)
+        policy = make(job)
+        while True:
+            connection.send(None)
+            trials, attempt = connection.recv()
+            for finished in run_here(trials, policy, job, attempt):
+                connection.send(Finished(keep(finished, job), None))
+    except (EOFError, ConnectionError):
+        # The driver is gone.
+        return
+    except (UserError, Stop, OSError) as error:
+        connection.send(error)
+    except Exception:
+        connection.send(RuntimeError(f"a worker failed:\n{traceback.format_exc()}"))
 
 
 def _die_with_driver() -> None:
@@ -145,10 +198,3 @@ def _die_with_driver() -> None:
     if driver is not None:
         wait_for([driver.sentinel])
         os._exit(1)
-
-
-def _run_in_worker(trials: tuple[Trial, ...], attempt: int) -> list[Episode]:
-    assert _worker_job is not None and _worker_policy is not None
-    if isinstance(_worker_policy, Exception):
-        raise _worker_policy
-    return list(_run(trials, _worker_policy, _worker_job, attempt))

@@ -16,6 +16,8 @@ Reply = Mapping[str, Any]
 T = TypeVar("T")
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 2.0
+# Which of the N workers a process is, from 0: each takes another of several hosts.
+WORKER = "ROBODX_WORKER"
 # Never part of a policy's name, which is stored in records.
 API_KEY = "ROBODX_API_KEY"
 
@@ -49,7 +51,7 @@ class Address:
         hosts = [host for host in parts.netloc.split(",") if host]
         if not hosts:
             raise UserError(f'"{name}" names no server: write {scheme}://HOST{"" if port else ":PORT"}')
-        mine = hosts[int(os.environ.get("ROBODX_WORKER", "0")) % len(hosts)]
+        mine = hosts[int(os.environ.get(WORKER, "0")) % len(hosts)]
         try:
             host, number = urlsplit(f"//{mine}").hostname, urlsplit(f"//{mine}").port
         except ValueError as error:
@@ -131,6 +133,9 @@ class Wire(Protocol):
     """
 
     names: Names
+    # How often the connection was lost, and with it perhaps what the server remembered of the episodes under way.
+    # 0 for ever where each episode has a connection of its own, or where servers remember nothing.
+    losses: int
 
     def describe(self) -> Told:
         """Connect, and say what the server said."""

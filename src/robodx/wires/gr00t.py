@@ -51,6 +51,7 @@ class Gr00t:
         self.address = address
         self._form: Form | None = FORMS[version] if version else None
         self._dealer: Dealer | None = None
+        self.losses = 0
 
     def describe(self) -> Told:
         try:
@@ -96,10 +97,10 @@ class Gr00t:
                 except WireError as error:
                     replies.append(error)
         except WireError as error:
-            self.close()
+            self._lose()
             replies += [error] * (len(requests) - len(replies))
         except BaseException:
-            self.close()
+            self._lose()
             raise
         return replies
 
@@ -110,6 +111,10 @@ class Gr00t:
             self._dealer.close()
             self._dealer = None
 
+    def _lose(self) -> None:
+        self.losses += 1
+        self.close()
+
     def _call(self, endpoint: str, data: Mapping[str, Any] | None = None) -> Any:
         try:
             dealer = self._connected()
@@ -118,7 +123,7 @@ class Gr00t:
         except Refused:
             raise
         except BaseException:
-            self.close()
+            self._lose()
             raise
 
     def _message(self, endpoint: str, data: Mapping[str, Any] | None = None) -> bytes:
@@ -155,7 +160,7 @@ class Gr00t:
     def _connected(self) -> Dealer:
         if self._dealer is not None and not self._dealer.is_quiet:
             # Closed, or something came that nobody waits for any more.
-            self.close()
+            self._lose()
         if self._dealer is None:
             self._dealer = wait_for(self._open, self.address)
         return self._dealer

@@ -13,6 +13,7 @@ class Local:
     """Requests are answered at once, by the endpoint that a server would stand on."""
 
     names = Names()
+    losses = 0
 
     def __init__(self, policy: Policy) -> None:
         self.endpoint = Endpoint(policy, names=self.names)

@@ -41,6 +41,7 @@ class OpenPi:
         self._socket: WebSocket | None = None
         self._variant: Variant = Plain({}, address)
         self._count = 0
+        self.losses = 0
 
     def describe(self) -> Told:
         self._connected()
@@ -59,7 +60,7 @@ class OpenPi:
             if isinstance(frame, str) and TRACEBACK in frame:
                 raise WireError(self._failure(frame))
         except BaseException:
-            self.close()
+            self._lose()
             raise
 
     def ask(self, requests: Sequence[tuple[str, Request]]) -> list[Reply | WireError]:
@@ -96,10 +97,10 @@ class OpenPi:
                 except RequestFailed as error:
                     replies.append(error)
         except WireError as error:
-            self.close()
+            self._lose()
             replies += [error] * (len(requests) - len(replies))
         except BaseException:
-            self.close()
+            self._lose()
             raise
         return replies
 
@@ -110,13 +111,17 @@ class OpenPi:
             self._socket.close()
             self._socket = None
 
+    def _lose(self) -> None:
+        self.losses += 1
+        self.close()
+
     def _failure(self, text: str) -> str:
         return f"the policy server at {self.address} failed:\n{text.strip()[-2000:]}"
 
     def _connected(self, *, is_busy: bool = False) -> WebSocket:
         # Closed meanwhile, or something came that nobody asked for: the next reply could be taken for another's.
         if self._socket is not None and not is_busy and not self._socket.is_idle:
-            self.close()
+            self._lose()
         if self._socket is None:
             self._socket = wait_for(self._open, self.address)
         return self._socket

@@ -35,6 +35,7 @@ class TimedOut(WireError):
 class OpenVla:
     """Several connections to one server, each with one request at a time: HTTP answers in turn."""
 
+    losses = 0
     names = Names()
 
     def __init__(self, address: Address) -> None:

@@ -38,6 +38,7 @@ class _Message(NamedTuple):
 class VlaEval:
     """Connections to a server: each has one episode at a time, and is used again for a later one."""
 
+    losses = 0
     names = Names(prompt=PROMPT)
 
     def __init__(self, address: Address) -> None:

@@ -1,0 +1,402 @@
+"""Workers as actors of a Ray cluster, and policies as actors that the workers share.
+
+The machines share no files: an environment actor sends trajectories back with the episodes, and the driver alone writes
+the run folder.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from robodx.errors import Stop, UserError
+from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec
+from robodx.policies.remote import Declared, declared
+from robodx.running import threads
+from robodx.running.crew import Died
+from robodx.running.rollout import Finished
+from robodx.running.trial import Trial
+from robodx.running.workers import Job, begin, make, run_here
+
+# A cluster started for one run holds observations and trajectories under way, no more.
+OBJECT_STORE_BYTES = 512 * 2**20
+# After so long without a single actor ready, someone who waits is told what the cluster has.
+PATIENCE_S = 30.0
+KNOCK_S = 10.0
+# Between two questions whether a policy actor is there again.
+RETRY_S = 1.0
+# Ray's words when none runs on this machine and RAY_ADDRESS names none. One that does not answer is another matter.
+NO_CLUSTER = "Could not find any running Ray instance"
+
+
+class Cluster:
+    """A connection to Ray, and the actors that one run has there."""
+
+    def __init__(self, ray: ModuleType, policy_actors: int, policy_gpus: float) -> None:
+        self._ray = ray
+        self._policy_actors, self._policy_gpus = policy_actors, policy_gpus
+        self._policies: list[Any] = []
+        self._crew: Actors | None = None
+
+    def declared(self, job: Job) -> Declared | None:
+        """As the policy actors tell it, so that the driver need not build the policy; None if there are none."""
+        if not self._policy_actors:
+            return None
+        if not self._policies:
+            # Ray restarts them, because environment actors hold on to them.
+            make_actor = _remote(self._ray, PolicyActor, num_cpus=0, num_gpus=self._policy_gpus, max_restarts=-1)
+            self._policies = [make_actor(job, os.getcwd(), index) for index in range(self._policy_actors)]
+        call = self._policies[0].declare.remote()
+        if not self._ray.wait([call], timeout=PATIENCE_S)[0]:
+            _tell_waiting(self._ray, f"policy actors with {self._policy_gpus:g} GPUs each")
+        try:
+            told: Declared = _get(self._ray, call)
+        except _Gone as gone:
+            raise UserError(f'the policy actor died while it built "{job.policy}": {gone}') from None
+        if told.spec.is_privileged:
+            raise UserError(
+                f'the policy "{job.policy}" sees the simulator\'s own state, which does not travel: '
+                "run it without policy actors"
+            )
+        return told
+
+    def crew(self, job: Job, size: int) -> Actors:
+        """Made once, and kept until the cluster is left."""
+        if self._crew is None:
+            self.declared(job)
+            self._crew = Actors(self._ray, job, size, self._policies)
+        return self._crew
+
+    def close(self) -> None:
+        if self._crew is not None:
+            self._crew.close()
+        for actor in self._policies:
+            self._ray.kill(actor)
+
+
+@contextmanager
+def connect(
+    address: str = "auto", *, workers: int = 1, policy_actors: int = 0, policy_gpus: float = 0.0
+) -> Iterator[Cluster]:
+    """Use the cluster at an address for the time of the block.
+
+    `auto` is the one this process is connected to, else the one that RAY_ADDRESS names or that runs on this machine,
+    else one that is started here for `workers`, as `local` always is. Only a cluster that was started here is stopped.
+    """
+    if policy_actors < 0 or policy_gpus < 0:
+        raise UserError(f"{policy_actors} policy actors with {policy_gpus:g} GPUs each: neither may be negative")
+    ray = _import_ray()
+    was_connected = ray.is_initialized()
+    if not was_connected:
+        with _own_signals():
+            _init(ray, address, workers)
+    elif address not in ("auto", ray.get_runtime_context().gcs_address):
+        raise UserError(f'this process is connected to {ray.get_runtime_context().gcs_address}, not to "{address}"')
+    cluster = Cluster(ray, policy_actors, policy_gpus)
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+        if not was_connected:
+            ray.shutdown()
+
+
+def _import_ray() -> ModuleType:
+    try:
+        import ray
+        import ray.exceptions
+    except ImportError as error:
+        raise UserError(f"Ray is not installed ({error}): pip install robodx[ray]") from error
+    return ray
+
+
+def _init(ray: ModuleType, address: str, workers: int) -> None:
+    # What actors print stays in Ray's logs: it is no part of a command's answer.
+    quietly: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.WARNING}
+    if address != "local":
+        try:
+            _knock(os.environ.get("RAY_ADDRESS", "") if address == "auto" else address)
+            ray.init(address=address, **quietly)
+            return
+        except (OSError, RuntimeError, ValueError, ImportError) as error:
+            if address != "auto" or NO_CLUSTER not in str(error):
+                raise UserError(
+                    f'The Ray cluster "{address}" cannot be reached: {str(error).rstrip(".")}. '
+                    "Write HOST:PORT as `ray start --head` prints it, ray://HOST:PORT for a client's connection, auto "
+                    "or local; a cluster that asks for a token wants RAY_AUTH_MODE=token here too."
+                ) from error
+    threads.pin()
+    ray.init(
+        address="local",
+        # As with processes, more workers than cores may be asked for.
+        num_cpus=max(workers, os.cpu_count() or 1),
+        include_dashboard=False,
+        object_store_memory=OBJECT_STORE_BYTES,
+        **quietly,
+    )
+
+
+def _knock(address: str) -> None:
+    """Of a HOST:PORT where nobody listens Ray would try for many minutes."""
+    host, _, port = address.rpartition(":")
+    if port.isdigit() and "//" not in host:
+        socket.create_connection((host, int(port)), timeout=KNOCK_S).close()
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Ray makes a polite kill end the process; here it stops the run, which keeps what is finished."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
+
+
+def _remote(ray: ModuleType, actor: type, **options: Any) -> Any:
+    """What makes a remote one, in a process in which numpy is pinned from the start."""
+    threads.pin()
+    pinned = {name: os.environ[name] for name in threads.VARIABLES}
+    return ray.remote(actor).options(runtime_env={"env_vars": pinned}, **options).remote
+
+
+def _tell_waiting(ray: ModuleType, what: str) -> None:
+    total = ray.cluster_resources()
+    has = " and ".join(f"{total.get(name, 0):g} {name}s" for name in ("CPU", "GPU"))
+    print(f"Still waiting for {what}; the cluster has {has} in all.", file=sys.stderr)
+
+
+@contextmanager
+def _told_by_ray() -> Iterator[None]:
+    """Ray takes what is no Exception for the death of the process."""
+    try:
+        yield
+    except Stop as stop:
+        raise UserError(str(stop)) from None
+
+
+class _Gone(Exception):
+    """An actor, its machine or its answer was lost."""
+
+
+def _get(ray: ModuleType, call: Any) -> Any:
+    """An answer, or what the actor itself raised."""
+    try:
+        return ray.get(call)
+    except ray.exceptions.RayTaskError as error:
+        # Of a user's mistake its own line is enough; anything else keeps the traceback from over there.
+        raise (error.cause if isinstance(error.cause, UserError) else error) from None
+    except ray.exceptions.RayError as error:
+        raise _Gone("".join(str(error).strip().splitlines()[:1])) from None
+
+
+class Actors:
+    """A crew of environment actors.
+
+    One that dies is replaced from here: of an actor that Ray restarts it cannot be told whether it waits for a place or
+    dies again and again.
+    """
+
+    def __init__(self, ray: ModuleType, job: Job, size: int, policies: list[Any]) -> None:
+        self.size = size
+        self.idle: set[int] = set()
+        self._ray, self._policies = ray, policies
+        # The driver writes.
+        self._job = replace(job, trajectories=None)
+        self._make = _remote(ray, EnvironmentActor, num_cpus=1)
+        self._patience_s: float | None = PATIENCE_S
+        self._actors: dict[int, Any] = {}
+        self._calls: dict[Any, int] = {}
+        for index in range(size):
+            self._start(index)
+
+    def send(self, worker: int, trials: Sequence[Trial], attempt: int) -> None:
+        self.idle.discard(worker)
+        self._calls[self._actors[worker].run.remote(trials, attempt)] = worker
+
+    def wait(self) -> Iterator[tuple[int, Finished | Died | None]]:
+        done, _ = self._ray.wait(list(self._calls), timeout=self._patience_s)
+        if not done:
+            _tell_waiting(self._ray, f"the first of {self.size} environment actors with 1 CPU each")
+        self._patience_s = None
+        for call in done:
+            index = self._calls.pop(call)
+            event: Finished | Died | None
+            try:
+                event = _get(self._ray, call)
+            except _Gone as gone:
+                self._ray.kill(self._actors[index])
+                self._start(index)
+                event = Died("environment actor", str(gone))
+            else:
+                if isinstance(event, Finished):
+                    self._calls[self._actors[index].proceed.remote()] = index
+                else:
+                    self.idle.add(index)
+            yield index, event
+
+    def close(self) -> None:
+        for actor in self._actors.values():
+            self._ray.kill(actor)
+
+    def _start(self, index: int) -> None:
+        policy_actor = self._policies[index % len(self._policies)] if self._policies else None
+        self._actors[index] = self._make(self._job, os.getcwd(), index, policy_actor)
+        self._calls[self._actors[index].ready.remote()] = index
+
+
+class EnvironmentActor:
+    """Runs groups of trials, an episode a call."""
+
+    def __init__(self, job: Job, folder: str, index: int, policy_actor: Any) -> None:
+        self._job, self._folder, self._index, self._policy_actor = job, folder, index, policy_actor
+
+    def ready(self) -> None:
+        _settle(self._folder)
+        with _told_by_ray():
+            begin(self._job, self._index)
+            self._policy = make(self._job) if self._policy_actor is None else ActorPolicy(self._policy_actor)
+
+    def run(self, trials: Sequence[Trial], attempt: int) -> Finished | Died | None:
+        """Begin a group, and answer as `proceed` does."""
+        if isinstance(self._policy, ActorPolicy):
+            self._policy.connect()
+            if self._policy.lost is not None:
+                return Died("policy actor", self._policy.lost, is_shared=True)
+        self._episodes = run_here(trials, self._policy, self._job, attempt)
+        return self.proceed()
+
+    def proceed(self) -> Finished | Died | None:
+        """The group's next episode, None at its end, or that the policy actor is lost."""
+        with _told_by_ray():
+            finished = next(self._episodes, None)
+        lost = self._policy.lost if isinstance(self._policy, ActorPolicy) else None
+        if finished is not None and finished.episode.outcome == "error" and lost is not None:
+            # With the actor went what it knew of every episode under way.
+            self._episodes = iter(())
+            return Died("policy actor", lost, is_shared=True)
+        return finished
+
+
+class PolicyActor:
+    """A policy that several environment actors use. If Ray restarts it, it knows nothing of the episodes under way."""
+
+    def __init__(self, job: Job, folder: str, index: int) -> None:
+        self._job, self._folder, self._index = job, folder, index
+        self._policy: Policy | None = None
+        self._known: set[str] = set()
+
+    def is_up(self) -> bool:
+        return True
+
+    def declare(self) -> Declared:
+        if self._policy is None:
+            _settle(self._folder)
+            with _told_by_ray():
+                begin(self._job, self._index)
+                self._policy = make(self._job)
+        return declared(self._policy)
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> bool:
+        if self._policy is None:
+            return False
+        self._policy.reset(starts)
+        self._known.update(start.episode_id for start in starts)
+        return True
+
+    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception] | None:
+        """None for an episode that began before this process did."""
+        if self._policy is None or any(observation.episode_id not in self._known for observation in observations):
+            return None
+        return self._policy.act([_writable(observation) for observation in observations])
+
+    def finish(self, ids: Sequence[str]) -> None:
+        if self._policy is not None and self._known.issuperset(ids):
+            self._policy.finish(ids)
+            self._known.difference_update(ids)
+
+
+class ActorPolicy:
+    """A policy actor, as the policy of an environment actor."""
+
+    spec: PolicySpec
+
+    def __init__(self, actor: Any) -> None:
+        self._ray = _import_ray()
+        self._actor = actor
+        # Why the actor can no longer go on with the episodes it has begun.
+        self.lost: str | None = None
+
+    def connect(self) -> None:
+        """Wait until the actor is there, or there again, and has its policy."""
+        while not self._is_up():
+            time.sleep(RETRY_S)
+        self.lost = None
+        try:
+            self.spec = _get(self._ray, self._actor.declare.remote()).spec
+        except _Gone as gone:
+            self.lost = str(gone)
+
+    def _is_up(self) -> bool:
+        try:
+            return bool(self._ray.get(self._actor.is_up.remote()))
+        except self._ray.exceptions.ActorUnavailableError:
+            return False
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> None:
+        if not self._ask(self._actor.reset, starts):
+            raise self._gone("it was restarted")
+
+    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
+        chunks: Sequence[ActionChunk | Exception] | None = self._ask(self._actor.act, observations)
+        if chunks is None:
+            raise self._gone("it was restarted")
+        return chunks
+
+    def finish(self, ids: Sequence[str]) -> None:
+        self._ask(self._actor.finish, ids)
+
+    def _ask(self, method: Any, argument: Sequence[object]) -> Any:
+        if self.lost is not None:
+            raise self._gone(self.lost)
+        try:
+            return _get(self._ray, method.remote(argument))
+        except _Gone as gone:
+            raise self._gone(str(gone)) from None
+
+    def _gone(self, why: str) -> RuntimeError:
+        self.lost = why
+        return RuntimeError(f"the policy actor is lost: {why}")
+
+
+def _settle(folder: str) -> None:
+    """Work where the driver does, if that folder is here too: for its modules, and for names of files."""
+    # Ray's own clean-up at the end of a process can lock itself up, and such a process stays for ever.
+    atexit.register(os._exit, 0)
+    if Path(folder).is_dir():
+        os.chdir(folder)
+        sys.path.append(folder)
+
+
+def _writable(observation: Observation) -> Observation:
+    """Ray's arrays are read-only, a policy's own never are."""
+    return replace(
+        observation,
+        state={name: array.copy() for name, array in observation.state.items()},
+        images={name: array.copy() for name, array in observation.images.items()},
+        depth={name: array.copy() for name, array in observation.depth.items()},
+        segmentation={name: array.copy() for name, array in observation.segmentation.items()},
+    )

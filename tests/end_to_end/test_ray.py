@@ -1,0 +1,271 @@
+"""Runs on a Ray cluster are those of a single process, bit for bit, whatever dies on the way."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import ray
+
+from robodx.analysis.diff import diff
+from robodx.errors import UserError
+from robodx.registry import load_plugin
+from robodx.running.cluster import connect
+from robodx.running.episode import Episode, Trajectory
+from robodx.running.trial import Trial
+from robodx.running.workers import Job, execute
+from tests.serving import ROBODX
+
+TASK = "primitive/press_switch"
+
+PLUGIN = '''
+"""Policies that can be watched and killed: each leaves a file named by the process it lives in."""
+import os, pathlib, time
+import numpy as np
+from robodx import CameraRequest, PolicySpec, policy
+
+class Base:
+    spec = PolicySpec(uses_language=False, cameras=(CameraRequest("front", 32, 32),), state=("ee_pose",))
+
+    def __init__(self, folder):
+        self.turns = {}
+        print("GARBAGE")
+        pathlib.Path(folder, str(os.getpid())).write_text(os.environ.get("ROBODX_WORKER", "0"))
+
+    def reset(self, starts):
+        for start in starts:
+            self.turns[start.episode_id] = start.policy_seed % 5
+
+    def act(self, observations):
+        return [self.one(observation) for observation in observations]
+
+    def one(self, observation):
+        """What comes out depends on what was seen, and on what was done before."""
+        turn = self.turns[observation.episode_id] = self.turns[observation.episode_id] + 1
+        picture = observation.images["front"]
+        picture //= 2
+        dx = (picture.mean() / 255 - 0.2) / 20 * (-1) ** turn
+        dz = observation.state["ee_pose"][2] / 1000
+        return np.repeat(np.array([[dx, 0, dz, 0, 0, 0, 1]], np.float32), 20, axis=0)
+
+    def finish(self, ids):
+        for one in ids:
+            del self.turns[one]
+
+@policy("seeing", takes="FOLDER")
+class Seeing(Base):
+    """Reacts to what it sees."""
+
+@policy("slow", takes="FOLDER")
+class Slow(Base):
+    """Takes its time, and does the same."""
+    def reset(self, starts):
+        time.sleep(0.5)
+        super().reset(starts)
+
+@policy("deadly", takes="FOLDER")
+class Deadly(Base):
+    """Kills its process at seed 1."""
+    def reset(self, starts):
+        if starts[0].situation_seed == 1:
+            os.kill(os.getpid(), 9)
+        super().reset(starts)
+'''
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster_of_two_cpus() -> Iterator[None]:
+    """One for the module, out of the sight of others on this machine."""
+    folder = tempfile.mkdtemp(prefix="ray-")  # short: sockets lie in it
+    ray.init(
+        address="local", num_cpus=2, include_dashboard=False, object_store_memory=100 * 2**20, log_to_driver=False,
+        logging_level=logging.ERROR, _temp_dir=folder,
+    )  # fmt: skip
+    try:
+        yield
+    finally:
+        ray.shutdown()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("plugin") / "watched.py"
+    path.write_text(PLUGIN)
+    load_plugin(str(path))
+    return str(path)
+
+
+def trials(policy: str, seeds: int) -> list[Trial]:
+    return [Trial(TASK, 1, policy, seed) for seed in range(seeds)]
+
+
+Table = dict[int, tuple[object, ...]]
+
+
+def table(episodes: Iterable[Episode]) -> Table:
+    return {e.seed: (e.outcome, e.steps, e.progress, e.trajectory_hash) for e in episodes}
+
+
+@pytest.fixture(scope="module")
+def in_process(plugin: str, tmp_path_factory: pytest.TempPathFactory) -> Table:
+    job = Job(f"seeing:{tmp_path_factory.mktemp('alone')}")
+    alone = table(execute(trials(job.policy, 5), job))
+    assert len({row[-1] for row in alone.values()}) == 5
+    return alone
+
+
+@pytest.mark.parametrize(("policy_actors", "batch"), [(0, 1), (1, 2)])
+def test_actors_give_the_episodes_of_a_single_process(
+    policy_actors: int, batch: int, plugin: str, in_process: Table, tmp_path: Path
+) -> None:
+    trajectories, pids = tmp_path / "trajectories", tmp_path / "pids"
+    trajectories.mkdir()
+    pids.mkdir()
+    job = Job(f"seeing:{pids}", batch=batch, plugins=(plugin,), trajectories=trajectories)
+    with connect(workers=2, policy_actors=policy_actors) as cluster:
+        assert (cluster.declared(job) is not None) == bool(policy_actors)
+        both = trials(job.policy, 5)
+        episodes = [e for part in (both[:3], both[3:]) for e in execute(part, job, workers=2, cluster=cluster)]
+    assert table(episodes) == in_process and [episode.attempt for episode in episodes] == [1] * 5
+    holders = {path.name: path.read_text() for path in pids.iterdir()}
+    assert str(os.getpid()) not in holders
+    assert sorted(holders.values()) == (["0"] if policy_actors else ["0", "1"]), "the second round has the same actors"
+    for episode in episodes:
+        assert Trajectory.load(trajectories / f"{episode.trial_id}.npz").digest() == episode.trajectory_hash
+
+
+@pytest.mark.parametrize("policy_actors", [0, 1])
+def test_what_a_killed_actor_was_running_is_run_again(
+    policy_actors: int, plugin: str, in_process: Table, tmp_path: Path
+) -> None:
+    job = Job(f"slow:{tmp_path}", plugins=(plugin,))
+    episodes = []
+    with connect(workers=2, policy_actors=policy_actors) as cluster:
+        for episode in execute(trials(job.policy, 4), job, workers=2, cluster=cluster):
+            episodes.append(episode)
+            if len(episodes) == 1:
+                pid = int(next(tmp_path.iterdir()).name)
+                threading.Timer(0.4, os.kill, (pid, signal.SIGKILL)).start()  # amid its second trial
+    assert table(episodes) == {seed: in_process[seed] for seed in range(4)} and len(episodes) == 4
+    again = [episode.attempt for episode in episodes if episode.attempt > 1]
+    # An environment actor runs one trial; a policy actor serves those of both.
+    assert again in (([2], [2, 2]) if policy_actors else ([2],))
+
+
+@pytest.mark.parametrize("policy_actors", [0, 1])
+def test_a_trial_that_kills_every_actor_is_an_error_and_costs_no_other(
+    policy_actors: int, plugin: str, in_process: Table, tmp_path: Path
+) -> None:
+    job = Job(f"deadly:{tmp_path}", plugins=(plugin,))
+    with connect(workers=2, policy_actors=policy_actors) as cluster:
+        episodes = {e.seed: e for e in execute(trials(job.policy, 3), job, workers=2, cluster=cluster)}
+    deadly = episodes.pop(1)
+    who = "policy actor" if policy_actors else "environment actor"
+    assert (deadly.outcome, deadly.attempt) == ("error", 3)
+    assert f"the {who} died 3 times while running this trial" in (deadly.error or "")
+    assert table(episodes.values()) == {seed: in_process[seed] for seed in (0, 2)}
+
+
+def test_a_policy_that_sees_the_simulator_cannot_be_an_actor() -> None:
+    job = Job("expert")
+    with (
+        connect(policy_actors=1) as cluster,
+        pytest.raises(UserError, match='"expert" sees the simulator'),
+    ):
+        list(execute(trials("expert", 1), job, cluster=cluster))
+
+
+def test_a_mistake_found_by_an_actor_is_told_in_a_line(tmp_path: Path) -> None:
+    job = Job("expert", plugins=(str(tmp_path / "nothing.py"),))
+    with connect() as cluster, pytest.raises(UserError, match=r"^There is no plugin file .*nothing\.py\.$"):
+        list(execute(trials("expert", 1), job, cluster=cluster))
+
+
+def test_another_address_than_the_connected_one_is_refused() -> None:
+    with pytest.raises(UserError, match='not to "nowhere:1"'), connect("nowhere:1"):
+        pass
+
+
+def test_without_ray_one_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UserError, match=r"pip install robodx\[ray\]"), connect():
+        pass
+
+
+DRIVER = """
+import sys
+from robodx.running.cluster import connect
+from robodx.running.trial import Trial
+from robodx.running.workers import Job, execute
+job = Job(sys.argv[2], plugins=(sys.argv[1],))
+with connect("local", workers=2) as cluster:
+    for episode in execute([Trial("primitive/press_switch", 1, job.policy, k) for k in range(99)], job,
+                           workers=2, cluster=cluster):
+        print(episode.outcome, flush=True)
+"""
+
+
+def test_ctrl_c_leaves_nothing_of_a_cluster_that_the_driver_started(plugin: str, tmp_path: Path) -> None:
+    pids, ray_folder = tmp_path / "pids", tempfile.mkdtemp(prefix="ray-")
+    pids.mkdir()
+    # A module in the folder where the driver stands.
+    (tmp_path / "my_module.py").write_text(
+        f"from robodx.policies.base import make_policy\ndef make(): return make_policy('slow:{pids}')\n"
+    )
+    words = [sys.executable, "-c", DRIVER, plugin, "python:my_module:make"]
+    driver = subprocess.Popen(
+        words, cwd=tmp_path, env={**os.environ, "RAY_TMPDIR": ray_folder}, start_new_session=True, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        with driver:
+            assert driver.stdout is not None
+            assert driver.stdout.readline() == "timeout\n", driver.communicate()[1]
+            os.killpg(driver.pid, signal.SIGINT)
+            rest, errors = driver.communicate(timeout=30)
+        assert "GARBAGE" not in rest and "KeyboardInterrupt" in errors
+        assert len(list(pids.iterdir())) == 2
+        deadline = time.monotonic() + 20
+        while processes_of_session(driver.pid):
+            assert time.monotonic() < deadline, "processes are left behind"
+            time.sleep(0.1)
+    finally:
+        for pid in processes_of_session(driver.pid):
+            os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(ray_folder, ignore_errors=True)
+
+
+def processes_of_session(session: int) -> list[int]:
+    """Those that run: what has ended has no command line."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdigit() and os.getsid(int(entry.name)) == session and (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    return found
+
+
+def test_the_command_line_runs_on_a_cluster(tmp_path: Path) -> None:
+    words = ("run", TASK, "--policy", "expert", "--seeds", "2")
+    subprocess.run([*ROBODX, *words, "--out", "one"], cwd=tmp_path, check=True, capture_output=True)
+    ran = subprocess.run(
+        [*ROBODX, *words, "--out", "ray", "--ray", "local", "--workers", "2", "--json"],
+        cwd=tmp_path, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    assert json.loads(ran.stdout)["all"]["n"] == 2, "nothing of Ray's is in the answer"
+    assert diff(tmp_path / "one", tmp_path / "ray").is_same
+    alone = subprocess.run([*ROBODX, *words, "--policy-actors", "1"], cwd=tmp_path, capture_output=True, text=True)
+    assert alone.returncode == 2 and "give --ray too" in alone.stderr

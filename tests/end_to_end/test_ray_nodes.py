@@ -1,0 +1,98 @@
+"""A run on a cluster of two machines goes on when one of them is lost. Takes about half a minute."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from robodx.running.trial import Trial
+from robodx.running.workers import Job, execute
+
+TASK = "primitive/press_switch"
+SEEDS = 10
+# Ray's own program, from the environment that runs the tests.
+RAY = (sys.executable, "-c", "from ray.scripts.scripts import main; main()")
+DRIVER = """
+import sys
+from robodx.running.cluster import connect
+from robodx.running.trial import Trial
+from robodx.running.workers import Job, execute
+_, address, task, seeds = sys.argv
+job = Job("random")
+with connect(address) as cluster:
+    crew = cluster.crew(job, 2)
+    while len(crew.idle) < 2:  # one on each node
+        list(crew.wait())
+    for episode in execute([Trial(task, 1, "random", k) for k in range(int(seeds))], job, workers=2, cluster=cluster):
+        print(episode.seed, episode.trajectory_hash, episode.attempt, flush=True)
+"""
+
+
+class Nodes(NamedTuple):
+    address: str
+    second: subprocess.Popen[bytes]
+    environment: dict[str, str]
+
+
+def start_node(environment: dict[str, str], *words: str) -> subprocess.Popen[bytes]:
+    """All processes of the node are in one session, so that it can be switched off."""
+    common = ("start", "--num-cpus=1", "--object-store-memory=100000000", "--disable-usage-stats", "--block")
+    return subprocess.Popen(
+        [*RAY, *common, "--node-ip-address=127.0.0.1", *words], start_new_session=True, env=environment,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def switch_off(node: subprocess.Popen[bytes]) -> None:
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdigit() and os.getsid(int(entry.name)) == node.pid:
+                os.kill(int(entry.name), signal.SIGKILL)
+    node.wait()
+
+
+@pytest.fixture
+def nodes() -> Iterator[Nodes]:
+    """A cluster of two nodes with one CPU each."""
+    folder = Path(tempfile.mkdtemp(prefix="ray-"))  # short: sockets lie in it
+    environment = {**os.environ, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    started = [start_node(environment, "--head", "--port=0", "--include-dashboard=false", f"--temp-dir={folder}")]
+    try:
+        address = folder / "ray_current_cluster"
+        deadline = time.monotonic() + 60
+        while not address.exists() or not address.read_text():
+            assert time.monotonic() < deadline and started[0].poll() is None
+            time.sleep(0.1)
+        started.append(start_node(environment, f"--address={address.read_text()}"))
+        yield Nodes(address.read_text(), started[1], environment)
+    finally:
+        for node in started:
+            switch_off(node)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_what_ran_on_a_lost_machine_is_run_again_elsewhere(nodes: Nodes) -> None:
+    words = [sys.executable, "-c", DRIVER, nodes.address, TASK, str(SEEDS)]
+    with subprocess.Popen(words, env=nodes.environment, stdout=subprocess.PIPE, text=True) as driver:
+        assert driver.stdout is not None
+        first = driver.stdout.readline()
+        time.sleep(0.1)
+        switch_off(nodes.second)
+        rest, _ = driver.communicate(timeout=120)
+    assert driver.returncode == 0
+    lines = [line.split() for line in (first + rest).splitlines() if not line.startswith("\x1b")]  # Ray's own notes
+    alone = execute([Trial(TASK, 1, "random", seed) for seed in range(SEEDS)], Job("random"))
+    assert {int(seed): digest for seed, digest, _ in lines} == {one.seed: one.trajectory_hash for one in alone}
+    assert sorted(attempt for _, _, attempt in lines) == ["1"] * (SEEDS - 1) + ["2"]
