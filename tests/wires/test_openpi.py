@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import socket
 import struct
-import subprocess
-import sys
 import threading
 import time
 import traceback
@@ -40,6 +37,8 @@ from robodx.wires.messages import MAX_REPLY_BYTES, encode_with_bytes, pack, unpa
 from robodx.wires.openpi import IN_FLIGHT, OpenPi, serve
 from robodx.wires.preset import BadPreset, Preset, find_preset, read_preset
 from robodx.wires.serving import Endpoint
+from tests.serving import in_a_thread
+from tests.serving import served as served_by_command
 from tests.wires.fuzzing import COUNT, fuzzed, judge, observation
 
 TASK = "control/stack_cube"
@@ -164,52 +163,20 @@ class Watching:
 @contextmanager
 def served(policy: Watching, preset: Preset | None = None) -> Iterator[int]:
     """Our server, in a thread."""
-    ready = threading.Event()
-    ports: list[int] = []
-    stop: list[Callable[[], object]] = []
-
-    def on_ready(port: int) -> None:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None
-        stop.append(lambda: loop.call_soon_threadsafe(task.cancel))
-        ports.append(port)
-        ready.set()
-
-    def target() -> None:
-        with contextlib.suppress(asyncio.CancelledError):
-            serve(Endpoint(policy, preset, OpenPi.names), "127.0.0.1", 0, on_ready)
-
-    thread = threading.Thread(target=target)
-    thread.start()
-    assert ready.wait(10)
-    try:
-        yield ports[0]
-    finally:
-        close_clients()
-        stop[0]()
-        thread.join(10)
-
-
-SERVE = """
-import sys
-from robodx.policies.base import make_policy
-from robodx.wires.openpi import OpenPi, serve
-from robodx.wires.serving import Endpoint
-endpoint = Endpoint(make_policy(sys.argv[1]), names=OpenPi.names)
-serve(endpoint, "127.0.0.1", int(sys.argv[2]), lambda port: print(port, flush=True))
-"""
+    with in_a_thread(serve, Endpoint(policy, preset, OpenPi.names)) as port:
+        try:
+            yield port
+        finally:
+            close_clients()
 
 
 @contextmanager
 def in_another_process(policy: str, port: int = 0) -> Iterator[int]:
-    process = subprocess.Popen([sys.executable, "-c", SERVE, policy, str(port)], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        yield int(process.stdout.readline())
-    finally:
-        process.kill()
-        process.communicate()
-        close_clients()
+    with served_by_command(policy, "openpi", port=port) as server:
+        try:
+            yield server.port
+        finally:
+            close_clients()
 
 
 # Ours to ours.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -22,6 +22,7 @@ from robodx.wires import openpi
 from robodx.wires.base import Address, Names
 from robodx.wires.preset import Preset, native
 from robodx.wires.serving import Endpoint
+from tests.serving import in_a_thread
 
 TASKS = ("control/stack_cube", "control/insert_peg")
 EVERY = 5
@@ -90,26 +91,14 @@ class Memory:
 @pytest.fixture
 def probed() -> Iterator[Callable[[Memory, Preset, Preset], Verdict]]:
     """Serve a policy with one preset over openpi's wire, and probe it with another."""
-    opened: list[RemotePolicy] = []
+    with ExitStack() as stack:
 
-    def run(policy: Memory, planted: Preset, declared: Preset) -> Verdict:
-        ports: list[int] = []
-        ready = threading.Event()
+        def run(policy: Memory, planted: Preset, declared: Preset) -> Verdict:
+            port = stack.enter_context(in_a_thread(openpi.serve, Endpoint(policy, planted)))
+            client = stack.enter_context(closing(RemotePolicy(openpi.OpenPi(Address("127.0.0.1", port)), declared)))
+            return probe(client, tasks=TASKS, every=EVERY)
 
-        def on_ready(port: int) -> None:
-            ports.append(port)
-            ready.set()
-
-        endpoint = Endpoint(policy, planted)
-        threading.Thread(target=openpi.serve, args=(endpoint, "127.0.0.1", 0, on_ready), daemon=True).start()
-        assert ready.wait(20)
-        client = RemotePolicy(openpi.OpenPi(Address("127.0.0.1", ports[0])), declared)
-        opened.append(client)
-        return probe(client, tasks=TASKS, every=EVERY)
-
-    yield run
-    for client in opened:
-        client.close()
+        yield run
 
 
 def preset(spec: PolicySpec, **actions: Any) -> Preset:

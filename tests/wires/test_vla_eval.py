@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-import subprocess
-import sys
 import threading
 import time
 import tracemalloc
@@ -59,6 +57,8 @@ from robodx.wires.messages import Malformed, decode_picture, unpack
 from robodx.wires.preset import Actions, BadPreset, Picture, Preset, as_toml, read_preset
 from robodx.wires.serving import Endpoint
 from robodx.wires.vla_eval import VlaEval, serve
+from tests.serving import in_a_thread
+from tests.serving import served as served_by_command
 from tests.wires.fuzzing import COUNT, fuzzed, judge, observation
 
 TASK = "control/stack_cube"
@@ -197,49 +197,14 @@ class Watching:
 @contextmanager
 def served(policy: Watching, preset: Preset | None = None) -> Iterator[int]:
     """Our server, in a thread."""
-    ready, stop = threading.Event(), []
-    ports = []
-
-    def on_ready(port: int) -> None:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None
-        stop.append(lambda: loop.call_soon_threadsafe(task.cancel))
-        ports.append(port)
-        ready.set()
-
-    def target() -> None:
-        with suppress(asyncio.CancelledError):
-            serve(Endpoint(policy, preset, VlaEval.names), "127.0.0.1", 0, on_ready)
-
-    thread = threading.Thread(target=target)
-    thread.start()
-    assert ready.wait(10)
-    try:
-        yield ports[0]
-    finally:
-        stop[0]()
-        thread.join(10)
-
-
-SERVE = """
-import sys
-from robodx.policies.base import make_policy
-from robodx.wires.serving import Endpoint
-from robodx.wires.vla_eval import VlaEval, serve
-endpoint = Endpoint(make_policy(sys.argv[1]), names=VlaEval.names)
-serve(endpoint, "127.0.0.1", int(sys.argv[2]), lambda port: print(port, flush=True))
-"""
+    with in_a_thread(serve, Endpoint(policy, preset, VlaEval.names)) as port:
+        yield port
 
 
 @contextmanager
 def in_another_process(policy: str, port: int = 0) -> Iterator[int]:
-    process = subprocess.Popen([sys.executable, "-c", SERVE, policy, str(port)], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        yield int(process.stdout.readline())
-    finally:
-        process.kill()
-        process.communicate()
+    with served_by_command(policy, "vla-eval", port=port) as server:
+        yield server.port
 
 
 # Ours to ours.
