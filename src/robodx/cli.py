@@ -133,6 +133,10 @@ def run(
             min=1,
         ),
     ] = 1,
+    policy_process: Annotated[
+        bool,
+        typer.Option("--policy-process", help="Build the policy once, in a process of its own that all workers ask."),
+    ] = False,
     ray: Annotated[
         str | None,
         typer.Option(
@@ -184,6 +188,8 @@ def run(
         plugins=tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in plugin),
         shard=shard,
     )
+    if ray and policy_process:
+        raise UserError("--policy-process is of this machine: with --ray a policy lives in --policy-actors")
     folder = out or Path("runs") / _default_name(selectors, request.label)
     if video:
         gl.context()
@@ -196,7 +202,14 @@ def run(
             _cluster(ray, workers, policy_actors, policy_gpus) as cluster,
         ):
             execute_run(
-                request, folder, workers=workers, shuffle=shuffle, retries=retries, progress=progress, cluster=cluster
+                request,
+                folder,
+                workers=workers,
+                shuffle=shuffle,
+                retries=retries,
+                progress=progress,
+                cluster=cluster,
+                in_own_process=policy_process,
             )
         if video:
             for path in film(folder, video):

@@ -116,3 +116,24 @@ def test_check_reads_a_servers_conventions_off_it(protocol: str, serve: Serve, p
     said = subprocess.run([*ROBODX, "check", address, "--task", TASK], check=True, capture_output=True, text=True)
     assert "action joint, 8 numbers" in said.stdout
     assert "The policy is deterministic" in said.stdout
+
+
+@pytest.mark.parametrize("more", [("--workers", "2"), ("--batch", "4")], ids=["workers", "batch"])
+def test_a_policy_in_a_process_of_its_own_gives_the_same_episodes(
+    more: tuple[str, ...], recorded: Path, tmp_path: Path
+) -> None:
+    words = ("run", TASK, "--policy", f"replay:{recorded}", "--seeds", str(SEEDS), "--out", "run", "--policy-process")
+    subprocess.run([*ROBODX, *words, *more], cwd=tmp_path, check=True, capture_output=True, timeout=90)
+    assert hashes(tmp_path / "run") == hashes(recorded)
+    again = subprocess.run([*ROBODX, *words[:-1], *more], cwd=tmp_path, capture_output=True, text=True, timeout=90)
+    assert f"Resuming: {SEEDS} of {SEEDS}" in again.stderr, "where the policy lived is no part of what was asked"
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [("expert", "cannot be served"), ("replay:nowhere", "is not a run folder"), ("python:os:abort", "exit code -6")],
+)
+def test_a_policy_that_cannot_live_in_a_process_of_its_own_is_told(policy: str, message: str, tmp_path: Path) -> None:
+    words = ("run", TASK, "--policy", policy, "--policy-process")
+    said = subprocess.run([*ROBODX, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert said.returncode == 2 and message in said.stderr and "Traceback" not in said.stderr, said.stderr

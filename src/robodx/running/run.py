@@ -23,6 +23,7 @@ from robodx.running.clock import Clock
 from robodx.running.crew import MAX_ATTEMPTS
 from robodx.running.environment import check_fit
 from robodx.running.episode import Episode, Trajectory
+from robodx.running.policy_process import policy_process
 from robodx.running.records import RunFolder, digest, machine, versions
 from robodx.running.trial import Applied, Trial
 from robodx.running.video import frames, write_mp4
@@ -119,18 +120,21 @@ def run(
     retries: int = RETRIES,
     progress: Progress | None = None,
     cluster: Cluster | None = None,
+    in_own_process: bool = False,
 ) -> pl.DataFrame:
     """Execute what is missing in the folder, and return the table of all its episodes.
 
-    Episodes that end in an error are tried again, up to `retries` times, when the others are done.
+    With `in_own_process` the policy is built once, in a process that all workers ask, else in each worker. Episodes that end in an error are tried again, up to `retries` times, when the others are done.
     """
     notify = progress or _ignore
     job = Job(request.policy, out / "trajectories", request.quality, request.batch, request.plugins, request.preset)
     with ExitStack() as stack:
         # Where the policy lives in actors of its own, it is not built here too.
         policy, told = None, cluster.declared(job) if cluster is not None else None
-        if told is None:
-            policy = stack.enter_context(opened(request.policy, request.preset))
+        if in_own_process:
+            job, told = stack.enter_context(policy_process(job))
+        elif told is None:
+            policy = stack.enter_context(opened(job.policy, job.preset))
             told = declared(policy)
         trials = plan_round(request, pl.DataFrame(schema=SCHEMA))
         check(request, told.spec, trials, workers)

@@ -174,7 +174,7 @@ def _work(job: Job, index: int, connection: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What a policy prints is for a person to read, never part of a command's answer.
     sys.stdout = sys.stderr
-    threading.Thread(target=_die_with_driver, daemon=True).start()
+    threading.Thread(target=die_with_driver, daemon=True).start()
     try:
         begin(job, index)
         policy = make(job)
@@ -192,7 +192,7 @@ def _work(job: Job, index: int, connection: Connection) -> None:
         connection.send(RuntimeError(f"a worker failed:\n{traceback.format_exc()}"))
 
 
-def _die_with_driver() -> None:
+def die_with_driver() -> None:
     """A killed driver cannot stop its workers, and they would go on writing into a folder that is no longer locked."""
     driver = parent_process()
     if driver is not None:
