@@ -124,7 +124,8 @@ def run(
 ) -> pl.DataFrame:
     """Execute what is missing in the folder, and return the table of all its episodes.
 
-    With `in_own_process` the policy is built once, in a process that all workers ask, else in each worker. Episodes that end in an error are tried again, up to `retries` times, when the others are done.
+    With `in_own_process` the policy is built once, in a process that all workers ask, else in each worker. Episodes
+    that end in an error are tried again, up to `retries` times, when the others are done.
     """
     notify = progress or _ignore
     job = Job(request.policy, out / "trajectories", request.quality, request.batch, request.plugins, request.preset)
