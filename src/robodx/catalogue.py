@@ -30,7 +30,7 @@ def rows(kind: str) -> list[dict[str, Any]]:
             {"policy": f"{p.name}:{p.takes}" if p.takes else p.name, "summary": p.summary} for p in POLICIES.entries()
         ]
     if kind == "presets":
-        from robodx.wires.preset import find_preset, shipped
+        from robodx.wires.preset_files import find_preset, shipped
 
         return [
             {

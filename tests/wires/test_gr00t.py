@@ -42,7 +42,8 @@ from robodx.running.trial import Trial
 from robodx.spaces import InvalidAction
 from robodx.wires import gr00t
 from robodx.wires.base import API_KEY, Address, Told, Unreachable, WireError
-from robodx.wires.preset import BadPreset, as_toml, find_preset, read_preset
+from robodx.wires.preset import BadPreset
+from robodx.wires.preset_files import as_toml, find_preset, read_preset
 from robodx.wires.serving import Endpoint
 from tests.wires.fuzzing import fuzzed, judge, observation
 

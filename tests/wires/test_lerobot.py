@@ -33,7 +33,7 @@ from robodx.wires.lerobot import SCRIPT, Launched, Place, open_checkpoint
 from robodx.wires.lerobot_features import told
 from robodx.wires.messages import encode_with_bytes, nest, pack
 from robodx.wires.messages import unpack as unpack_reply
-from robodx.wires.preset import as_toml, read_preset
+from robodx.wires.preset_files import as_toml, read_preset
 from tests.wires.fuzzing import fuzzed, observation
 
 TASK = "control/stack_cube"

@@ -35,7 +35,8 @@ from robodx.spaces import InvalidAction
 from robodx.wires.base import API_KEY, Address, Unreachable, WireError
 from robodx.wires.messages import MAX_REPLY_BYTES, encode_with_bytes, pack, unpack
 from robodx.wires.openpi import IN_FLIGHT, OpenPi, serve
-from robodx.wires.preset import BadPreset, Preset, find_preset, read_preset
+from robodx.wires.preset import BadPreset, Preset
+from robodx.wires.preset_files import find_preset, read_preset
 from robodx.wires.serving import Endpoint
 from tests.serving import in_a_thread
 from tests.serving import served as served_by_command

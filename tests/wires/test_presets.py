@@ -20,18 +20,8 @@ from robodx.registry import UnknownName
 from robodx.spaces import ACTION_SPACES, InvalidAction
 from robodx.wires.base import Told, WireError
 from robodx.wires.parts import PARTS
-from robodx.wires.preset import (
-    EPISODE,
-    FLIPS,
-    Actions,
-    BadPreset,
-    Picture,
-    Preset,
-    as_toml,
-    find_preset,
-    read_preset,
-    shipped,
-)
+from robodx.wires.preset import EPISODE, FLIPS, Actions, BadPreset, Picture, Preset
+from robodx.wires.preset_files import as_toml, find_preset, read_preset, shipped
 from robodx.wires.rotations import ROTATIONS
 
 JOINTS = {"aloha": 6}

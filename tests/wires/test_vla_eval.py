@@ -54,7 +54,8 @@ from robodx.running.trial import Trial
 from robodx.spaces import InvalidAction
 from robodx.wires.base import Address, Unreachable, WireError
 from robodx.wires.messages import Malformed, decode_picture, unpack
-from robodx.wires.preset import Actions, BadPreset, Picture, Preset, as_toml, read_preset
+from robodx.wires.preset import Actions, BadPreset, Picture, Preset
+from robodx.wires.preset_files import as_toml, read_preset
 from robodx.wires.serving import Endpoint
 from robodx.wires.vla_eval import VlaEval, serve
 from tests.serving import in_a_thread

@@ -12,7 +12,8 @@ from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy,
 from robodx.registry import Registry
 from robodx.spaces import InvalidAction
 from robodx.wires.base import Request, Told, Wire, WireError
-from robodx.wires.preset import BadPreset, Preset, find_preset, read_preset, shipped
+from robodx.wires.preset import BadPreset, Preset
+from robodx.wires.preset_files import find_preset, read_preset, shipped
 
 # How each is reached, given what follows the colon in the policy's name.
 WIRES: Registry[Callable[[str], Wire]] = Registry("wire", "policies")

@@ -13,11 +13,12 @@ import numpy as np
 from robodx.policies.base import ActionChunk, Policy
 from robodx.policies.remote import RemotePolicy
 from robodx.robots.control import action_width
-from robodx.running.environment import Environment
+from robodx.running.environment import Environment, FirstReplyInvalid, Unfit
 from robodx.running.trial import Trial
 from robodx.sim.robot import ROBOTS
+from robodx.spaces import InvalidAction
 from robodx.tasks.base import TASKS
-from robodx.wires.base import Names
+from robodx.wires.base import Names, WireError
 from robodx.wires.preset import Preset, native
 
 STEPS = 20
@@ -87,6 +88,8 @@ def check(name: str, policy: Policy, *, task: str = "control/stack_cube", robot:
                 chunks.append(_chunk(answer))
             environment.step()
         policy.finish([start.episode_id])
+    except (WireError, InvalidAction, FirstReplyInvalid) as error:
+        raise Unfit(f"{name} gives no action that could be executed: {error}") from error
     finally:
         environment.close()
     problems, notes = [], []

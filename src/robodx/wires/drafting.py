@@ -6,7 +6,8 @@ from pathlib import Path
 
 from robodx.errors import UserError
 from robodx.policies.remote import describe
-from robodx.wires.preset import Preset, as_toml, find_preset, shipped
+from robodx.wires.preset import Preset
+from robodx.wires.preset_files import as_toml, find_preset, shipped
 
 NOTES = {
     "hz": "At which rate the actions are meant.",

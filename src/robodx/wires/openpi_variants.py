@@ -13,7 +13,8 @@ from robodx.wires import lerobot_features
 from robodx.wires.base import Address, Reply, Request, Told, WireError
 from robodx.wires.lerobot_features import LEROBOT
 from robodx.wires.messages import flatten, nest, quote
-from robodx.wires.preset import EPISODE, find_preset
+from robodx.wires.preset import EPISODE
+from robodx.wires.preset_files import find_preset
 
 Message = Mapping[str, Any]
 

@@ -12,7 +12,8 @@ from robodx.errors import UserError
 from robodx.policies.base import EpisodeStart, Policy
 from robodx.registry import UnknownName, unknown
 from robodx.wires.base import Names, Request
-from robodx.wires.preset import EPISODE, Preset, find_preset, native
+from robodx.wires.preset import EPISODE, Preset, native
+from robodx.wires.preset_files import find_preset
 
 # Clients need not say that an episode has ended: the one unused for longest is then given up.
 MAX_EPISODES = 1024

@@ -1,0 +1,101 @@
+"""`robodx check` in Python: what kind of policy it is, what does not fit, and what is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from robodx.errors import UserError
+from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
+from robodx.running.checking import check
+from robodx.running.environment import Unfit
+from robodx.wires.base import WireError
+
+HOLD = np.array([[0, 0, 0, 0, 0, 0, 1]], dtype=np.float32)
+TASK = "primitive/press_switch"
+
+
+class Answering:
+    """Answers with what a function of its episode's questions so far and of all questions so far says."""
+
+    def __init__(self, answer: Callable[[int, int], ActionChunk | Exception], **spec: object) -> None:
+        self.spec = PolicySpec(state=(), **spec)  # type: ignore[arg-type]
+        self._answer, self._asked, self._all = answer, dict[str, int](), 0
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> None:
+        self._asked |= {start.episode_id: 0 for start in starts}
+
+    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
+        answers = []
+        for one in observations:
+            answers.append(self._answer(self._asked[one.episode_id], self._all))
+            self._asked[one.episode_id] += 1
+            self._all += 1
+        return answers
+
+    def finish(self, ids: Sequence[str]) -> None: ...
+
+
+def moved(by: float) -> ActionChunk:
+    return HOLD + np.array([[by, 0, 0, 0, 0, 0, 0]], dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("answer", "nature"),
+    [
+        (lambda in_episode, in_all: HOLD, "deterministic"),
+        (lambda in_episode, in_all: moved(0.001 * in_episode), "stateful"),
+        (lambda in_episode, in_all: moved(0.001 * in_all), "stochastic"),
+    ],
+)
+def test_a_policys_nature_is_told(answer: Callable[[int, int], ActionChunk], nature: str) -> None:
+    found = check("answering", Answering(answer), task=TASK)
+    assert found.nature == nature and found.problems == []
+    assert f"The policy is {nature}" in "\n".join(found.lines())
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda in_episode, in_all: moved(np.nan), "not finite"),
+        (lambda in_episode, in_all: np.zeros((1, 6), np.float32), r"takes \(7,\)"),
+        (lambda in_episode, in_all: WireError("the server hung up"), "the server hung up"),
+    ],
+)
+def test_a_policy_without_a_usable_action_is_told_in_a_line(
+    answer: Callable[[int, int], ActionChunk | Exception], message: str
+) -> None:
+    with pytest.raises(UserError, match=f"answering gives no action that could be executed: .*{message}"):
+        check("answering", Answering(answer), task=TASK)
+
+
+def test_a_later_invalid_action_is_a_problem() -> None:
+    found = check("answering", Answering(lambda in_episode, _: moved(np.nan) if in_episode > 5 else HOLD), task=TASK)
+    assert len(found.problems) == 1 and "at step 6 the policy sent" in found.problems[0]
+
+
+def test_a_scale_that_saturates_is_noted() -> None:
+    found = check("answering", Answering(lambda *_: moved(-0.5)), task=TASK)
+    assert any("is the scale right?" in note for note in found.notes)
+
+
+def test_both_sides_are_shown() -> None:
+    camera = CameraRequest("wrist", 64, 96)
+    found = check("answering", Answering(lambda *_: HOLD, cameras=(camera,), uses_language=False), task=TASK)
+    said = "\n".join(found.lines())
+    assert "camera wrist 64×96" in said and "images.wrist: 64×96 HWC, upright" in said
+    assert "it uses no language" in said and "action ee_delta, 7 numbers" in said
+
+
+def test_a_camera_that_is_not_there_and_a_width_that_no_robot_has_are_refused() -> None:
+    with pytest.raises(Unfit, match="camera nose"):
+        check("answering", Answering(lambda *_: HOLD, cameras=(CameraRequest("nose"),)), task=TASK)
+    with pytest.raises(Unfit, match="actions have 14 numbers, but panda with 1 arm takes 7"):
+        check("answering", Answering(lambda *_: HOLD, action_width=14), task=TASK)
+
+
+@pytest.mark.parametrize(("name", "nature"), [("still", "deterministic"), ("random", "stateful")])
+def test_shipped_policies_can_be_checked(name: str, nature: str) -> None:
+    assert check(name, make_policy(name), task=TASK).nature == nature
