@@ -266,7 +266,7 @@ def check(
     """Say whether a policy's conventions fit, before it is run: both sides, a few steps, what kind of policy it is.
 
     A flipped gripper or picture is in no server's description: --probe shows it frames of the expert's demonstrations
-    and compares what it would do. Exits with 1 if something does not fit.
+    and compares what it would do. Exits with 1 if something is wrong.
     """
     _load(plugin)
     from robodx.policies.base import opened
@@ -289,12 +289,15 @@ def check(
             with _counting_bar("frames") as advance:
                 verdict = probe_policy(acting, robot=robot, advance=advance)
     if verdict is not None and write_preset is not None:
-        print(draft(policy, preset, write_preset, corrected=verdict.preset), file=sys.stderr)
+        if verdict.is_competent:
+            print(draft(policy, preset, write_preset, corrected=verdict.preset), file=sys.stderr)
+        else:
+            print(f"{write_preset} is not written: the probe has nothing to say.", file=sys.stderr)
     if as_json:
         _print_json({**found.as_json(), "probe": verdict.as_json() if verdict is not None else None})
     elif verdict is not None:
         print("\n".join(verdict.lines()))
-    if found.problems or (verdict is not None and not verdict.fits):
+    if found.problems or (verdict is not None and verdict.is_wrong):
         raise typer.Exit(1)
 
 

@@ -25,14 +25,14 @@ from robodx.wires.serving import Endpoint
 from tests.serving import in_a_thread
 
 TASKS = ("control/stack_cube", "control/insert_peg")
-EVERY = 5
+EVERY = 3
 CAMERAS = (CameraRequest("front", 48, 48), CameraRequest("wrist", 48, 48))
 STATE = ("joint_positions", "gripper_opening")
 
 
 @cache
-def remembered() -> list[Frame]:
-    spec = PolicySpec(cameras=CAMERAS, state=STATE)
+def remembered(hz: float = 20.0) -> list[Frame]:
+    spec = PolicySpec(cameras=CAMERAS, state=STATE, hz=hz)
     return list(demonstrate(spec, TASKS, every=EVERY))
 
 
@@ -41,17 +41,19 @@ class Memory:
 
     def __init__(
         self, space: ActionSpace, delta_frame: DeltaFrame = "base", delta_from: DeltaFrom = "commanded",
-        *, uses: str = "images", noise: float = 0.0,
+        *, uses: str = "images", hz: float = 20.0, noise: float | Sequence[float] = 0.0, speed: float = 1.0,
     ) -> None:  # fmt: skip
         self.spec = PolicySpec(
-            action_space=space, delta_frame=delta_frame, delta_from=delta_from,
+            action_space=space, delta_frame=delta_frame, delta_from=delta_from, hz=hz,
             cameras=CAMERAS if uses == "images" else (), state=STATE, uses_language=False,
         )  # fmt: skip
         self._uses = uses
-        self._known = np.stack([self._features(frame.observation) for frame in remembered()])
-        actions = np.stack([self._action(frame) for frame in remembered()])
-        spread = noise * np.sqrt(np.square(actions).mean(axis=0))
+        self._known = np.stack([self._features(frame.observation) for frame in remembered(hz)])
+        actions = np.stack([self._action(frame) for frame in remembered(hz)])
+        actions[:, :-1] *= speed
+        spread = np.asarray(noise) * np.sqrt(np.square(actions).mean(axis=0))
         self._actions = actions + np.random.default_rng(0).normal(size=actions.shape).astype(np.float32) * spread
+        self.asked = 0
 
     def reset(self, starts: Sequence[EpisodeStart]) -> None: ...
 
@@ -61,8 +63,9 @@ class Memory:
         return [self._act(observation) for observation in observations]
 
     def _act(self, observation: Observation) -> ActionChunk:
+        self.asked += 1
         distances = np.square(self._known - self._features(observation)).sum(axis=1)
-        return np.asarray(self._actions[int(distances.argmin())])[None]
+        return np.asarray(self._actions[int(distances.argmin())])[None].astype(np.float32)
 
     def _features(self, seen: Observation) -> NDArray[np.float32]:
         if self._uses == "state":
@@ -202,9 +205,88 @@ def test_a_policy_need_not_be_perfect(
     assert verdict.is_competent and verdict.aspects == aspects, list(verdict.lines())
 
 
+@pytest.mark.parametrize("hz", [5.0, 10.0, 15.0, 50.0])
+@pytest.mark.parametrize("space", ["ee_delta", "ee_pose", "joint", "joint_velocity"])
+def test_a_policy_may_have_another_rate(
+    space: ActionSpace, hz: float, probed: Callable[[Memory, Preset, Preset], Verdict]
+) -> None:
+    policy = Memory(space, hz=hz)
+    declared = preset(policy.spec)
+    verdict = probed(policy, declared, declared)
+    assert verdict.fits and min(verdict.explained.values()) > 0.99, list(verdict.lines())
+
+
+NOISY_TURNS = [0.1, 0.1, 0.1, 1.0, 1.0, 1.0, 0.1]
+
+
+@pytest.mark.parametrize(
+    "doing", [{"noise": NOISY_TURNS}, {"noise": 0.6}, {"speed": 0.7}, {"speed": 1.6}], ids=lambda doing: str(doing)[:20]
+)
+def test_a_policy_that_acts_rightly_but_poorly_is_not_accused(
+    doing: dict[str, Any], probed: Callable[[Memory, Preset, Preset], Verdict]
+) -> None:
+    policy = Memory("ee_delta", **doing)
+    declared = preset(policy.spec)
+    verdict = probed(policy, declared, declared)
+    assert verdict.changes == () and verdict.preset == declared, list(verdict.lines())
+
+
+def test_what_cannot_be_told_on_these_frames_is_said(probed: Callable[[Memory, Preset, Preset], Verdict]) -> None:
+    policy = Memory("ee_delta", "base", "achieved", noise=0.2)
+    verdict = probed(policy, preset(policy.spec), preset(Memory("ee_delta").spec))
+    assert verdict.fits, "a tenth of a millimetre is not seen behind noise"
+    assert "achieved/commanded" in verdict.untold and "gripper sign" not in verdict.untold
+    assert "is not told: " in "\n".join(verdict.lines())
+
+
+def test_the_numbers_of_a_binary_gripper_are_found(probed: Callable[[Memory, Preset, Preset], Verdict]) -> None:
+    policy = Memory("ee_delta")
+    declared = preset(policy.spec, gripper_open=-1.0, gripper_closed=1.0, gripper_is_binary=True)
+    planted = acting(gripper_open=1.0, gripper_closed=-1.0)(declared)
+    verdict = probed(policy, planted, declared)
+    assert verdict.aspects == ("gripper sign",) and verdict.preset == planted, list(verdict.lines())
+
+
+def test_the_scale_of_steps_from_the_achieved_pose_is_found(
+    probed: Callable[[Memory, Preset, Preset], Verdict],
+) -> None:
+    policy = Memory("ee_delta", "base", "achieved")
+    declared = preset(policy.spec, scale_m=0.05)
+    verdict = probed(policy, preset(policy.spec), declared)
+    assert verdict.aspects == ("scale of position",), list(verdict.lines())
+    assert verdict.preset.actions.scale_m == pytest.approx(1.0, rel=0.01)
+
+
+@pytest.mark.parametrize("camera", ["front", "wrist"])
+def test_one_picture_upside_down_is_named(camera: str, probed: Callable[[Memory, Preset, Preset], Verdict]) -> None:
+    policy = Memory("ee_delta")
+    declared = preset(policy.spec)
+    key = f"images.{camera}"
+    images = {**declared.images, key: replace(declared.images[key], orientation="flipped_vertical")}
+    planted = replace(declared, images=images)
+    verdict = probed(policy, planted, declared)
+    assert verdict.aspects == ("image orientation",) and verdict.preset == planted, list(verdict.lines())
+    assert f"{key} upside down" in "\n".join(verdict.lines())
+
+
+def test_frames_answered_with_an_error_are_left_out(probed: Callable[[Memory, Preset, Preset], Verdict]) -> None:
+    class Failing(Memory):
+        def _act(self, observation: Observation) -> ActionChunk:
+            if self.asked % 3 == 2:
+                self.asked += 1
+                raise RuntimeError("not this one")
+            return super()._act(observation)
+
+    policy = Failing("ee_delta")
+    declared = preset(policy.spec)
+    verdict = probed(policy, declared, declared)
+    assert verdict.fits and verdict.errors > 5, list(verdict.lines())
+    assert min(verdict.explained.values()) > 0.99
+
+
 @pytest.mark.parametrize("name", ["random", "still"])
 def test_nothing_is_said_of_a_policy_that_can_do_nothing(name: str) -> None:
     verdict = probe(make_policy(name), tasks=TASKS, every=EVERY)
     assert not verdict.is_competent
-    assert verdict.aspects == () and not verdict.fits
+    assert verdict.changes == () and not verdict.fits and not verdict.is_wrong
     assert "inconclusive" in "\n".join(verdict.lines())

@@ -27,7 +27,7 @@ from robodx.sim.robot import ROBOTS
 from robodx.spaces import InvalidAction
 from robodx.wires.base import Reply, WireError
 from robodx.wires.local import Local
-from robodx.wires.preset import Orientation, Preset
+from robodx.wires.preset import Actions, Orientation, Preset
 from robodx.wires.rotations import ROTATIONS
 
 # Grasps, turns of the wrist, sideways motion: what tells conventions apart.
@@ -37,6 +37,9 @@ EVERY = 2
 MUST_HALVE, SIGN_LEVEL = 0.5, 1e-3
 # Of the expert's motion, the share that a policy must explain to be called competent.
 COMPETENT = 0.5
+# A fitted scale explains more than none whatever it is fitted to: it must explain this much, and be far from 1, for a
+# policy may also be slower or faster than the expert.
+SCALED, FAR_SCALE = 0.7, 2.0
 MAX_CHANGES = 4
 DEGREES = (math.pi / 180, 180 / math.pi)
 Advance = Callable[[int, int], None]
@@ -48,11 +51,13 @@ class Change(NamedTuple):
     aspect: str
     sentence: str
     preset: Preset
+    # The share that must be explained with it.
+    must_explain: float = COMPETENT
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`changes` lead from the preset that was given to `preset`, which fits best."""
+    """`changes` lead from the preset that was given to `preset`, which fits best; to nowhere if nothing can be said."""
 
     is_competent: bool
     changes: tuple[Change, ...]
@@ -60,8 +65,14 @@ class Verdict:
     # Shares of the expert's motion that the policy explains, by component: as declared, and after the changes.
     declared: Mapping[str, float]
     explained: Mapping[str, float]
+    # What would make no difference on these frames, and so may yet be wrong.
+    untold: tuple[str, ...]
     frames: int
     errors: int
+
+    @property
+    def is_wrong(self) -> bool:
+        return self.is_competent and bool(self.changes)
 
     @property
     def fits(self) -> bool:
@@ -70,7 +81,7 @@ class Verdict:
     @property
     def aspects(self) -> tuple[str, ...]:
         """What is wrong, in words; empty if nothing is, or if nothing can be said."""
-        return tuple(change.aspect for change in self.changes) if self.is_competent else ()
+        return tuple(change.aspect for change in self.changes)
 
     def lines(self) -> Iterator[str]:
         said = ", ".join(f"{name} {share:.0%}" for name, share in self.explained.items())
@@ -84,18 +95,24 @@ class Verdict:
             return
         if not self.changes:
             yield f"Probe: the conventions fit. Of the expert's motion on {self.frames} frames it explains: {said}."
+            yield from self._untold()
             return
         before = ", ".join(f"{name} {share:.0%}" for name, share in self.declared.items())
         yield f"Probe: WRONG CONVENTION{'S'[: len(self.changes) > 1]}, on {self.frames} frames of the expert's:"
         yield from (f"  {change.aspect}: {change.sentence}" for change in self.changes)
         yield f"  As declared the policy explains of the expert's motion: {before}; so corrected: {said}."
+        yield from self._untold()
+
+    def _untold(self) -> Iterator[str]:
+        if self.untold:
+            yield f"On these frames it makes no clear difference, and is not told: {', '.join(self.untold)}."
 
     def as_json(self) -> dict[str, Any]:
         return {
             "verdict": "inconclusive" if not self.is_competent else "wrong" if self.changes else "fits",
-            "aspects": list(self.aspects), "sentences": [c.sentence for c in self.changes] if self.is_competent else [],
-            "declared": dict(self.declared), "explained": dict(self.explained), "frames": self.frames,
-            "errors": self.errors, "preset": self.preset.as_dict(),
+            "aspects": list(self.aspects), "sentences": [change.sentence for change in self.changes],
+            "untold": list(self.untold), "declared": dict(self.declared), "explained": dict(self.explained),
+            "frames": self.frames, "errors": self.errors, "preset": self.preset.as_dict(),
         }  # fmt: skip
 
 
@@ -126,23 +143,20 @@ def probe(
     for _ in range(MAX_CHANGES):
         known = {change.aspect for change in views}
         tried = [(view, _settle(view.preset, frames, show)) for view in _views(seen) if view.aspect not in known]
-        better = [pair for pair in tried if pair[1].fit.improves_on(best.fit)]
+        better = [pair for pair in tried if pair[1].fit.improves_on(best.fit, pair[0].must_explain)]
         if not better:
             break
         view, best = min(better, key=lambda pair: pair[1].fit.unexplained)
         views.append(view)
         seen = view.preset
     changes, fit = (*views, *best.changes), best.fit
+    if fit.explains <= COMPETENT or fit.errors > len(frames) / 2:
+        return Verdict(False, (), policy.preset, first.shares, fit.shares, (), len(frames), fit.errors)
     current = best.changes[-1].preset if best.changes else seen
-    return Verdict(
-        is_competent=fit.explains > COMPETENT,
-        changes=changes,
-        preset=replace(current, settle_steps=policy.preset.settle_steps),
-        declared=first.shares,
-        explained=fit.shares,
-        frames=len(frames),
-        errors=fit.errors,
-    )
+    others = [(other, _Fit.of(other.preset, frames, show(current))) for other in _readings(current)]
+    untold = dict.fromkeys(other.aspect for other, one in others if not fit.improves_on(one))
+    corrected = replace(current, settle_steps=policy.preset.settle_steps)
+    return Verdict(True, changes, corrected, first.shares, fit.shares, tuple(untold), len(frames), fit.errors)
 
 
 class _Settled(NamedTuple):
@@ -156,8 +170,9 @@ def _settle(preset: Preset, frames: Sequence[Frame], show: _Show) -> _Settled:
     fit, changes = _Fit.of(preset, frames, replies), list[Change]()
     while len(changes) < MAX_CHANGES:
         known = {change.aspect for change in changes}
-        tried = [(change, _Fit.of(change.preset, frames, replies)) for change in _readings(preset, fit)]
-        better = [(change, one) for change, one in tried if change.aspect not in known and one.improves_on(fit)]
+        possible = [*_readings(preset), *_scales(preset, fit)]
+        tried = [(change, _Fit.of(change.preset, frames, replies)) for change in possible if change.aspect not in known]
+        better = [(change, one) for change, one in tried if one.improves_on(fit, change.must_explain)]
         if not better:
             break
         change, fit = min(better, key=lambda pair: pair[1].unexplained)
@@ -190,6 +205,8 @@ class _Show:
             wire.start(episode, frame.observation.instruction)
         request = preset.request(replace(frame.observation, episode_id=episode), frame.start)
         (reply,) = wire.ask([(episode, request)])
+        if frame.is_last:
+            wire.finish(episode)
         self._asked += 1
         self._advance(self._asked, len(self._frames) * (len(self._seen) + 1))
         return reply
@@ -208,6 +225,9 @@ class _Fit:
 
     @classmethod
     def of(cls, preset: Preset, frames: Sequence[Frame], replies: Sequence[Reply | WireError]) -> _Fit:
+        """Frames that were answered with an error are left out, as NaN."""
+        # Past the middle or not is too coarse to tell one range of a gripper from another.
+        preset = replace(preset, actions=replace(preset.actions, gripper_is_binary=False))
         rows: dict[str, list[tuple[Array, Array]]] = {}
         errors = 0
         for frame, reply in zip(frames, replies, strict=True):
@@ -218,8 +238,9 @@ class _Fit:
                 found = None
             errors += found is None
             for name, theirs in expected.items():
-                ours = found[name] if found is not None else np.zeros_like(theirs)
-                rows.setdefault(name, []).append((ours, theirs))
+                rows.setdefault(name, []).append(
+                    (np.full_like(theirs, np.nan) if found is None else found[name], theirs)
+                )
         pairs = {name: (np.array([a for a, _ in some]), np.array([b for _, b in some])) for name, some in rows.items()}
         # An opening is no motion: what matters is where it is not as usual.
         usual = {name: b.mean(axis=0) if name == "gripper" else 0.0 for name, (_, b) in pairs.items()}
@@ -232,7 +253,11 @@ class _Fit:
 
     @property
     def _ratios(self) -> dict[str, float]:
-        return {name: float(self.error[name].sum() / max(self.motion[name].sum(), 1e-12)) for name in self.error}
+        ratios = {}
+        for name, error in self.error.items():
+            told = ~np.isnan(error)
+            ratios[name] = float(error[told].sum() / max(self.motion[name][told].sum(), 1e-12))
+        return ratios
 
     @property
     def shares(self) -> dict[str, float]:
@@ -248,13 +273,14 @@ class _Fit:
         # Bounded, so that a component that is off by a factor of 1000 does not hide the others.
         return sum(min(ratio, 10.0) + 1e-3 * math.log1p(ratio) for ratio in self._ratios.values())
 
-    def improves_on(self, other: _Fit) -> bool:
-        """Whether what was unexplained is at most half in some component, on most frames, and no more in any other."""
+    def improves_on(self, other: _Fit, must_explain: float = COMPETENT) -> bool:
+        """Whether some component is explained, and twice as well, on most frames, and no other is explained worse."""
         mine, theirs = self._ratios, other._ratios
         if any(mine[name] > 1.05 * theirs[name] + 1e-9 for name in mine):
             return False
         return any(
-            mine[name] <= MUST_HALVE * theirs[name] and _sign_test(self.error[name], other.error[name]) < SIGN_LEVEL
+            mine[name] <= min(MUST_HALVE * theirs[name], 1 - must_explain)
+            and _sign_test(self.error[name], other.error[name]) < SIGN_LEVEL
             for name in mine
         )
 
@@ -267,7 +293,7 @@ def _sign_test(mine: Array, theirs: Array) -> float:
 
 
 def _motion(frame: Frame, preset: Preset, action: Array | None) -> dict[str, Array]:
-    """The step from the commanded pose that an action leads to, or the expert's own, over the frame's period."""
+    """The step that an action leads to, or the expert's own, from where the preset lets a step begin."""
     actions = preset.actions
     opening = np.array([frame.opening if action is None else min(max(float(action[-1]), -9.0), 9.0)])
     if not actions.space.startswith("ee_"):
@@ -277,9 +303,10 @@ def _motion(frame: Frame, preset: Preset, action: Array | None) -> dict[str, Arr
             is_speed = actions.space == "joint_velocity"
             goal = frame.commanded_joints + frame.period_s * numbers if is_speed else numbers
         return {"joints": _bounded(goal - frame.commanded_joints), "gripper": opening}
-    target = frame.target if action is None else _target(frame, preset, action)
-    shift = np.subtract(target.position, frame.commanded.position)
-    turn = to_rotation_vector(normalise(multiply(target.quaternion, conjugate(frame.commanded.quaternion))))
+    start = frame.achieved if actions.delta_from == "achieved" else frame.commanded
+    target = frame.target if action is None else _target(start, actions, action)
+    shift = np.subtract(target.position, start.position)
+    turn = to_rotation_vector(normalise(multiply(target.quaternion, conjugate(start.quaternion))))
     return {"position": _bounded(shift), "rotation": np.array(turn), "gripper": opening}
 
 
@@ -288,25 +315,23 @@ def _bounded(numbers: Array) -> Array:
     return np.clip(numbers, -1e3, 1e3)
 
 
-def _target(frame: Frame, preset: Preset, action: Array) -> Pose:
-    actions = preset.actions
+def _target(start: Pose, actions: Actions, action: Array) -> Pose:
     if actions.space == "ee_pose":
         return Pose.of(action[:3], normalise(action[3:7]))
-    # A policy at another rate makes steps of another length.
-    x, y, z, *turn = (preset.hz * frame.period_s * action[:6].astype(float)).tolist()
-    start = frame.achieved if actions.delta_from == "achieved" else frame.commanded
-    return moved(start, (x, y, z), from_rotation_vector(turn), actions.delta_frame)
+    x, y, z = action[:3].tolist()
+    return moved(start, (x, y, z), from_rotation_vector(action[3:6]), actions.delta_frame)
 
 
-def _readings(preset: Preset, fit: _Fit) -> Iterator[Change]:
-    """Every single thing that the policy's numbers could mean otherwise."""
+def _readings(preset: Preset) -> Iterator[Change]:
+    """Every single thing that the policy's numbers could mean otherwise, but for their scale."""
     actions = preset.actions
 
     def change(aspect: str, sentence: str, **fields: Any) -> Change:
         return Change(aspect, sentence, replace(preset, actions=replace(actions, **fields)))
 
-    for opened, closed in ((1.0, 0.0), (0.0, 1.0), (1.0, -1.0), (-1.0, 1.0)):
-        if (opened, closed) != (actions.gripper_open, actions.gripper_closed):
+    declared = (actions.gripper_open, actions.gripper_closed)
+    for opened, closed in dict.fromkeys((declared[::-1], (1.0, 0.0), (0.0, 1.0), (1.0, -1.0), (-1.0, 1.0))):
+        if (opened, closed) != declared:
             is_reversed = (opened > closed) != (actions.gripper_open > actions.gripper_closed)
             yield change(
                 "gripper sign" if is_reversed else "gripper range",
@@ -327,7 +352,6 @@ def _readings(preset: Preset, fit: _Fit) -> Iterator[Change]:
         yield change("frame", f"its steps are in the axes of the {frame}", delta_frame=frame)
         pose = "achieved" if actions.delta_from == "commanded" else "commanded"
         yield change("achieved/commanded", f"its steps start from the {pose} pose", delta_from=pose)
-    yield from _scales(preset, fit)
 
 
 def _views(preset: Preset) -> Iterator[Change]:
@@ -336,10 +360,15 @@ def _views(preset: Preset) -> Iterator[Change]:
         "upright": "upright", "rotated_180": "rotated by 180°", "flipped_vertical": "upside down",
         "flipped_horizontal": "mirrored left to right",
     }  # fmt: skip
+    # All of them, and each by itself.
+    groups = [tuple(preset.images), *((key,) for key in preset.images if len(preset.images) > 1)]
     for orientation, words in orientations.items():
-        if preset.images and any(picture.orientation != orientation for picture in preset.images.values()):
-            turned = {key: replace(picture, orientation=orientation) for key, picture in preset.images.items()}
-            yield Change("image orientation", f"it wants its pictures {words}", replace(preset, images=turned))
+        for group in filter(None, groups):
+            if all(preset.images[key].orientation != orientation for key in group):
+                turned = {key: replace(preset.images[key], orientation=orientation) for key in group}
+                which = "its pictures" if len(group) == len(preset.images) else group[0]
+                images = {**preset.images, **turned}
+                yield Change("image orientation", f"it wants {which} {words}", replace(preset, images=images))
     for (one, first), (two, second) in combinations(preset.images.items(), 2):
         if first.camera != second.camera and first.is_depth == second.is_depth:
             swapped = {
@@ -356,30 +385,35 @@ def _views(preset: Preset) -> Iterator[Change]:
 
 
 def _scales(preset: Preset, fit: _Fit) -> Iterator[Change]:
-    """The scale that fits best, where there is one, and degrees."""
+    """Degrees, millimetres, and for steps and speeds the scale that fits best."""
     actions = preset.actions
-    for component, name in (("position", "scale_m"), ("rotation", "scale_rad"), ("joints", "scale_rad")):
+
+    def scaled(name: str, factor: float) -> Preset:
+        return replace(preset, actions=replace(actions, **{name: factor * getattr(actions, name)}))
+
+    for component, name, unit in (
+        ("position", "scale_m", "m"),
+        ("rotation", "scale_rad", "rad"),
+        ("joints", "scale_rad", "rad"),
+    ):
         if component not in fit.pairs or (component == "rotation" and not ROTATIONS[actions.rotation_form].is_angles):
             continue
         declared = getattr(actions, name)
-        unit = "m" if name == "scale_m" else "rad"
-        if name == "scale_rad":
-            for factor, words in zip(DEGREES, ("degrees", "radians, read as degrees"), strict=True):
-                changed = replace(actions, scale_rad=declared * factor)
-                yield Change("degrees", f"its angles are in {words}", replace(preset, actions=changed))
+        known = dict(zip(DEGREES, ("in degrees", "in radians, not in degrees"), strict=True)) if unit == "rad" else {}
+        for factor, words in known.items():
+            yield Change("degrees", f"its angles are {words}", scaled(name, factor))
+        fitted = [0.001, 1000.0] if component == "position" else []
         if actions.space in ("ee_delta", "joint_velocity"):
-            ours, theirs = fit.pairs[component]
-            size = float((ours * ours).sum())
-            factor = float((ours * theirs).sum()) / size if size > 0 else 0.0
-            is_degrees = (
-                unit == "rad" and any(abs(math.log(factor / d)) < 0.05 for d in DEGREES) if factor > 0 else True
-            )
-            if not is_degrees and abs(math.log(factor)) > math.log(1.3):
-                changed = replace(actions, **{name: declared * factor})
+            fitted = [factor] if (factor := _best_factor(*fit.pairs[component])) > 0 else []
+        for factor in fitted:
+            is_known = any(abs(math.log(factor / other)) < math.log(1.1) for other in known)
+            if not is_known and abs(math.log(factor)) > math.log(FAR_SCALE):
                 sentence = f"a 1 stands for {declared * factor:.3g} {unit}, not {declared:.3g}"
-                yield Change(f"scale of {component}", sentence, replace(preset, actions=changed))
-        elif component == "position":
-            for factor in (0.001, 1000.0):
-                changed = replace(actions, scale_m=declared * factor)
-                sentence = f"a 1 stands for {declared * factor:.3g} m, not {declared:.3g}"
-                yield Change("scale of position", sentence, replace(preset, actions=changed))
+                yield Change(f"scale of {component}", sentence, scaled(name, factor), SCALED)
+
+
+def _best_factor(ours: Array, theirs: Array) -> float:
+    """By least squares."""
+    told = ~np.isnan(ours)
+    size = float(np.square(ours[told]).sum())
+    return float((ours[told] * theirs[told]).sum()) / size if size > 0 else 0.0
