@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from robodx.errors import UserError
 from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
+from robodx.policies.remote import RemotePolicy
 from robodx.running.checking import check
 from robodx.running.environment import Unfit
 from robodx.wires.base import WireError
+from robodx.wires.local import Local
 
 HOLD = np.array([[0, 0, 0, 0, 0, 0, 1]], dtype=np.float32)
 TASK = "primitive/press_switch"
@@ -47,7 +51,9 @@ def moved(by: float) -> ActionChunk:
     [
         (lambda in_episode, in_all: HOLD, "deterministic"),
         (lambda in_episode, in_all: moved(0.001 * in_episode), "stateful"),
+        (lambda in_episode, in_all: moved(0.001 if in_episode > 3 else 0.0), "stateful"),
         (lambda in_episode, in_all: moved(0.001 * in_all), "stochastic"),
+        (lambda in_episode, in_all: moved(0.001 * (in_all % 7 == 6)), "stochastic"),
     ],
 )
 def test_a_policys_nature_is_told(answer: Callable[[int, int], ActionChunk], nature: str) -> None:
@@ -64,11 +70,27 @@ def test_a_policys_nature_is_told(answer: Callable[[int, int], ActionChunk], nat
         (lambda in_episode, in_all: WireError("the server hung up"), "the server hung up"),
     ],
 )
-def test_a_policy_without_a_usable_action_is_told_in_a_line(
+def test_a_policy_without_a_usable_action_is_a_problem_and_both_sides_are_shown(
     answer: Callable[[int, int], ActionChunk | Exception], message: str
 ) -> None:
-    with pytest.raises(UserError, match=f"answering gives no action that could be executed: .*{message}"):
-        check("answering", Answering(answer), task=TASK)
+    found = check("answering", Answering(answer), task=TASK)
+    assert found.nature is None and len(found.problems) == 1
+    assert re.search(f"it gives no action that could be executed: .*{message}", found.problems[0])
+    said = "\n".join(found.lines())
+    assert "action ee_delta, 7 numbers" in said and "PROBLEM: " in said and "It fits" not in said
+
+
+def test_only_calls_after_settling_are_timed() -> None:
+    class Slow(Answering):
+        def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
+            time.sleep(0.02)
+            return super().act(observations)
+
+    inside = Local(Slow(lambda *_: np.repeat(HOLD, 5, axis=0)))
+    policy = RemotePolicy(inside, replace(inside.endpoint.preset, settle_steps=10, replan=5))
+    found = check("slow", policy, task=TASK)
+    assert found.steps == 30 and found.chunk == (5, 7)
+    assert found.inference_ms is not None and found.inference_ms >= 20
 
 
 def test_a_later_invalid_action_is_a_problem() -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+from uuid import uuid4
 
 import numpy as np
 
-from robodx.policies.base import ActionChunk, Policy
+from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy
 from robodx.policies.remote import RemotePolicy
 from robodx.robots.control import action_width
-from robodx.running.environment import Environment, FirstReplyInvalid, Unfit
+from robodx.running.environment import Environment, FirstReplyInvalid
 from robodx.running.trial import Trial
 from robodx.sim.robot import ROBOTS
 from robodx.spaces import InvalidAction
@@ -25,7 +26,7 @@ STEPS = 20
 Nature = Literal["deterministic", "stateful", "stochastic"]
 NATURES: dict[Nature, str] = {
     "deterministic": "the same observation gives the same actions",
-    "stateful": "it remembers: asked twice in an episode it answers differently, but a fresh episode repeats the first",
+    "stateful": "a fresh episode repeats its answers, but within one they depend on what came before",
     "stochastic": "a fresh episode with the same seed gives other actions: no rerun will be the same bit for bit",
 }
 
@@ -39,9 +40,10 @@ class Check:
     preset: Preset
     # (what RoboDx has, what the server gets or gives)
     sides: list[tuple[str, str]]
-    nature: Nature
-    chunk: tuple[int, ...]
-    inference_ms: float
+    # None where the policy gave nothing to tell it by.
+    nature: Nature | None
+    chunk: tuple[int, ...] | None
+    inference_ms: float | None
     steps: int
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -54,8 +56,11 @@ class Check:
         width = max(len(ours) for ours, _ in self.sides)
         yield f"  {'RoboDx'.ljust(width)}    the policy"
         yield from (f"  {ours.ljust(width)}    {theirs}" for ours, theirs in self.sides)
-        yield f"{self.steps} steps: chunks of {self.chunk[0]} actions, {self.inference_ms:.1f} ms a call (median)."
-        yield f"The policy is {self.nature}: {NATURES[self.nature]}."
+        if self.chunk is not None and self.inference_ms is not None:
+            actions = "1 action" if self.chunk[0] == 1 else f"{self.chunk[0]} actions"
+            yield f"{self.steps} steps: chunks of {actions}, {self.inference_ms:.1f} ms a call (median)."
+        if self.nature is not None:
+            yield f"The policy is {self.nature}: {NATURES[self.nature]}."
         yield from (f"note: {note}" for note in self.notes)
         yield from (f"PROBLEM: {problem}" for problem in self.problems)
         if not self.problems:
@@ -64,7 +69,7 @@ class Check:
     def as_json(self) -> dict[str, Any]:
         return {
             "policy": self.policy, "told": json.loads(json.dumps(self.told, default=str)),
-            "preset": self.preset.as_dict(), "sides": self.sides, "nature": self.nature, "chunk": list(self.chunk),
+            "preset": self.preset.as_dict(), "sides": self.sides, "nature": self.nature, "chunk": self.chunk,
             "inference_ms": self.inference_ms, "steps": self.steps, "problems": self.problems, "notes": self.notes,
         }  # fmt: skip
 
@@ -72,30 +77,38 @@ class Check:
 def check(name: str, policy: Policy, *, task: str = "control/stack_cube", robot: str = "panda") -> Check:
     """Run a handful of steps and say what was seen. Raises where the policy does not even fit the scene."""
     preset = policy.preset if isinstance(policy, RemotePolicy) else native(policy.spec, Names())
+    settling = preset.settle_steps
     environment = Environment(Trial(task, TASKS[task].version, name, 0, robot), policy.spec)
     start = environment.start()
+    problems: list[str] = []
+    asked: list[tuple[Observation, ActionChunk]] = []
+    seconds: list[float] = []
+    nature: Nature | None = None
     try:
-        nature = _nature(policy, environment)
+        if policy.spec.is_privileged:
+            # What it is shown is the world itself, which moves on: only the beginning can be shown again.
+            first = environment.observe()
+            nature = _nature(policy, start, [(first, _ask(policy, start, [first])[0])])
         policy.reset([start])
-        chunks: list[ActionChunk] = []
-        seconds: list[float] = []
-        while environment.simulation.step_count < STEPS and not environment.is_done:
+        while environment.simulation.step_count < settling + STEPS and not environment.is_done:
             if environment.needs_chunk:
                 seen, asked_s = environment.observe(), time.perf_counter()
                 (answer,) = policy.act([seen])
-                seconds.append(time.perf_counter() - asked_s)
-                environment.accept(answer, seconds[-1])
-                chunks.append(_chunk(answer))
+                if seen.step >= settling:
+                    seconds.append(time.perf_counter() - asked_s)
+                environment.accept(answer, 0.0)
+                if seen.step >= settling and environment.invalid_action is None:
+                    asked.append((seen, _chunk(answer)))
             environment.step()
         policy.finish([start.episode_id])
+        nature = nature or _nature(policy, start, asked)
     except (WireError, InvalidAction, FirstReplyInvalid) as error:
-        raise Unfit(f"{name} gives no action that could be executed: {error}") from error
+        problems.append(f"it gives no action that could be executed: {error}")
     finally:
         environment.close()
-    problems, notes = [], []
     if environment.invalid_action is not None:
         problems.append(environment.invalid_action)
-    steps = environment.simulation.step_count
+    steps, notes = environment.simulation.step_count, []
     if environment.limit_steps > steps / 2:
         names = sorted({entry.object for entry in environment.world.log.entries if entry.kind == "limit"})
         notes.append(
@@ -108,8 +121,8 @@ def check(name: str, policy: Policy, *, task: str = "control/stack_cube", robot:
         preset=preset,
         sides=_sides(preset, robot),
         nature=nature,
-        chunk=chunks[-1].shape,
-        inference_ms=1000 * float(np.median(seconds)),
+        chunk=asked[-1][1].shape if asked else None,
+        inference_ms=1000 * float(np.median(seconds)) if seconds else None,
         steps=steps,
         problems=problems,
         notes=notes,
@@ -122,26 +135,31 @@ def _chunk(answer: ActionChunk | Exception) -> ActionChunk:
     return answer
 
 
-def _nature(policy: Policy, environment: Environment) -> Nature:
-    """By one observation: asked twice in an episode, and once more in a fresh one."""
-    start = environment.start()
-    step = policy.preset.settle_steps if isinstance(policy, RemotePolicy) else 0
-    seen = replace(environment.observe(), step=step)
+def _ask(policy: Policy, start: EpisodeStart, seen: Sequence[Observation]) -> list[ActionChunk]:
+    """What it answers if it sees these, in a fresh episode."""
+    episode = f"{start.episode_id}-check-{uuid4().hex[:8]}"
+    policy.reset([replace(start, episode_id=episode)])
+    try:
+        return [_chunk(policy.act([replace(one, episode_id=episode)])[0]) for one in seen]
+    finally:
+        policy.finish([episode])
 
-    def ask(episode: str) -> ActionChunk:
-        (answer,) = policy.act([replace(seen, episode_id=episode)])
-        return _chunk(answer)
 
-    first, fresh = f"{start.episode_id}-check-1", f"{start.episode_id}-check-2"
-    policy.reset([replace(start, episode_id=first)])
-    once, again = ask(first), ask(first)
-    policy.finish([first])
-    policy.reset([replace(start, episode_id=fresh)])
-    anew = ask(fresh)
-    policy.finish([fresh])
-    if not np.array_equal(once, anew):
+def _nature(policy: Policy, start: EpisodeStart, asked: Sequence[tuple[Observation, ActionChunk]]) -> Nature:
+    """By showing it the same again in a fresh episode, and then in the reverse order."""
+    seen, answers = [one for one, _ in asked], [answer for _, answer in asked]
+    if not _are_same(answers, _ask(policy, start, seen)):
         return "stochastic"
-    return "deterministic" if np.array_equal(once, again) else "stateful"
+    try:
+        backwards = _ask(policy, start, [*seen[::-1], *seen[:1]])
+    except (WireError, InvalidAction, RuntimeError):
+        # It minds the order so much that it refuses.
+        return "stateful"
+    return "deterministic" if _are_same([*answers[::-1], *answers[:1]], backwards) else "stateful"
+
+
+def _are_same(some: Sequence[ActionChunk], others: Sequence[ActionChunk]) -> bool:
+    return all(np.array_equal(one, other) for one, other in zip(some, others, strict=True))
 
 
 def _sides(preset: Preset, robot: str) -> list[tuple[str, str]]:

@@ -34,7 +34,7 @@ from robodx.wires.rotations import ROTATIONS
 TASKS = ("control/stack_cube", "control/insert_peg", "primitive/pick_cube")
 EVERY = 2
 # A change must halve what is unexplained, on most frames, to be believed.
-MUST_HALVE, SIGN_LEVEL = 0.5, 1e-3
+MUST_HALVE, SIGN_LEVEL = 0.5, 0.01
 # Of the expert's motion, the share that a policy must explain to be called competent.
 COMPETENT = 0.5
 # A fitted scale explains more than none whatever it is fitted to: it must explain this much, and be far from 1, for a
