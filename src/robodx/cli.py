@@ -215,7 +215,8 @@ def run(
             for path in film(folder, video):
                 print(f"Filmed {path}", file=sys.stderr)
     except KeyboardInterrupt:
-        print(f"\nStopped. What was finished is in {folder}; the same command goes on from there.", file=sys.stderr)
+        kept = f"What was finished is in {folder}; the same command goes on from there."
+        print(f"\nStopped. {kept if folder.exists() else 'Nothing had begun.'}", file=sys.stderr)
         raise typer.Exit(130) from None
     if not _print_summary(folder, as_json=as_json):
         raise typer.Exit(1)
@@ -272,31 +273,41 @@ def check(
     from robodx.policies.base import opened
     from robodx.running.checking import check as check_policy
     from robodx.running.probe import probe as probe_policy
+    from robodx.running.probe import refuse_to_probe
     from robodx.wires.drafting import draft
 
     _stop_on_signals()
     # What a policy prints is for a person to read, never part of the answer.
     answer = sys.stdout
     if write_preset is not None and not probe:
-        print(draft(policy, preset, write_preset), file=sys.stderr)
+        source = draft(policy, preset, write_preset)
+        if as_json:
+            _print_json({"preset": str(write_preset), "from": source})
+        else:
+            print(f"Wrote {write_preset} from {source}. Then: robodx check {policy} --preset {write_preset} --probe")
         return
+    verdict = None
     with opened(policy, preset) as acting, redirect_stdout(sys.stderr):
+        if probe:
+            refuse_to_probe(acting.spec, robot)
         found = check_policy(policy, acting, task=task, robot=robot)
         if not as_json:
             print("\n".join(found.lines()), file=answer)
-        verdict = None
-        if probe:
+        if probe and not found.problems:
             with _counting_bar("frames") as advance:
                 verdict = probe_policy(acting, robot=robot, advance=advance)
-    if verdict is not None and write_preset is not None:
-        if verdict.is_competent:
-            print(draft(policy, preset, write_preset, corrected=verdict.preset), file=sys.stderr)
+    if write_preset is not None:
+        if verdict is not None and verdict.is_competent:
+            draft(policy, preset, write_preset, corrected=verdict.preset)
+            print(f"Wrote {write_preset} from the probe's findings.", file=sys.stderr)
         else:
             print(f"{write_preset} is not written: the probe has nothing to say.", file=sys.stderr)
     if as_json:
         _print_json({**found.as_json(), "probe": verdict.as_json() if verdict is not None else None})
     elif verdict is not None:
         print("\n".join(verdict.lines()))
+    elif not found.problems:
+        print("Whether a gripper or a picture is upside down no server says: --probe finds out.")
     if found.problems or (verdict is not None and verdict.is_wrong):
         raise typer.Exit(1)
 
@@ -407,6 +418,8 @@ def _cluster(address: str | None, workers: int, policy_actors: int, policy_gpus:
             raise UserError("--policy-actors and --policy-gpus are of a Ray cluster: give --ray too")
         yield None
         return
+    if policy_gpus and not policy_actors:
+        raise UserError(f"--policy-gpus {policy_gpus:g} are of policy actors: give --policy-actors too")
     from robodx.running.cluster import connect
 
     with connect(address, workers=workers, policy_actors=policy_actors, policy_gpus=policy_gpus) as cluster:

@@ -8,6 +8,7 @@ import polars as pl
 
 from robodx.analysis.estimates import Estimate
 from robodx.analysis.summary import Row, success_rate, summarise
+from robodx.errors import UserError
 from robodx.policies.base import Policy, opened
 from robodx.running.records import to_table
 from robodx.running.rollout import rollout
@@ -43,11 +44,16 @@ def evaluate(
 ) -> Results:
     """Run a policy, an object or a name, on a suite, a family or a task, in this process and in memory.
 
-    The episodes are those of `robodx run SUITE --policy NAME`, bit for bit; nothing is written.
+    The episodes are those of `robodx run SUITE --policy NAME`, bit for bit; nothing is written. From a batch of 2 on
+    the policy is called in another thread: contexts that belong to a thread, as torch's, are entered in its methods.
     """
     if isinstance(policy, str):
         with opened(policy, preset) as made:
             return _evaluate(made, Request((suite,), policy, seeds, clock=clock, batch=batch, preset=preset))
+    if preset is not None:
+        raise UserError(
+            f'a preset ("{preset}") is for a policy that is named; an object speaks RoboDx\'s own conventions'
+        )
     return _evaluate(policy, Request((suite,), type(policy).__name__, seeds, clock=clock, batch=batch))
 
 

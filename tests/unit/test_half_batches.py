@@ -14,6 +14,7 @@ import pytest
 from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, Policy, PolicySpec, make_policy
 from robodx.running.environment import Environment
 from robodx.running.episode import Episode
+from robodx.running.line import PATIENCE_S
 from robodx.running.rollout import rollout
 from robodx.running.trial import Trial
 
@@ -239,7 +240,7 @@ def test_a_policy_is_called_by_one_thread_and_the_simulator_stays_in_the_callers
 
 @pytest.mark.parametrize("thrown", [ValueError("not this one"), SystemExit(3)])
 @pytest.mark.parametrize("method", ["reset", "act", "finish"])
-def test_one_that_fails_errs_alone(method: str, thrown: BaseException, at_each: AtEach) -> None:
+def test_one_that_fails_errs_alone(method: str, thrown: BaseException) -> None:
     bad = trial(seed=3).id
 
     class Picky(Scripted):
@@ -262,15 +263,30 @@ def test_one_that_fails_errs_alone(method: str, thrown: BaseException, at_each: 
 
     trials = [trial(seed) for seed in range(8)]
     healthy = rows(trials, Scripted(), 1)
-    observed: Counter[tuple[str, int]] = Counter()
-    at_each("observe", lambda one: observed.update([(one.trial.id, one.simulation.step_count)]))
     episodes = rows(trials, Picky(), 6)
     assert episodes[bad].outcome == "error"
     assert repr(thrown.args[0]).strip("'") in (episodes[bad].error or "")
     assert "in check" in (episodes[bad].error or ""), "the traceback shows where"
     assert {**episodes, bad: healthy[bad]} == healthy
-    # A perturbation may keep state: asking again must not look again.
-    assert max(observed.values()) == 1
+
+
+@pytest.mark.parametrize("batch", [2, 4, 8])
+def test_a_policy_with_a_memory_is_not_asked_twice_for_a_step(batch: int) -> None:
+    """Some rows of a call that fails have been worked out before the one that raises."""
+
+    class Moody(Wanderer):
+        def _act(self, observation: Observation) -> ActionChunk:
+            chunk = super()._act(observation)
+            if observation.episode_id == bad and observation.step >= 3:
+                raise ValueError("not this one")
+            return chunk
+
+    bad = trial(seed=3).id
+    trials = [trial(seed) for seed in range(8)]
+    alone, together = rows(trials, Moody(), 1), rows(trials, Moody(), batch)
+    assert alone[bad].outcome == together[bad].outcome == "error"
+    alone.pop(bad), together.pop(bad)
+    assert together == alone
 
 
 def test_slots_are_refilled_at_once_and_calls_keep_their_size() -> None:
@@ -329,7 +345,7 @@ def test_an_interrupt_is_not_held_up_by_a_policy_that_hangs(at_each: AtEach) -> 
     main = threading.main_thread().ident
     assert main is not None
     begun: list[str] = []
-    third_begins = threading.Event()
+    third_begins, is_over = threading.Event(), threading.Event()
 
     def note(environment: Environment) -> None:
         begun.append(environment.trial.id)
@@ -339,12 +355,16 @@ def test_an_interrupt_is_not_held_up_by_a_policy_that_hangs(at_each: AtEach) -> 
     def interrupt() -> None:
         # By then the first episode's end stands in line.
         third_begins.wait(LONG_S)
-        signal.pthread_kill(main, signal.SIGINT)
+        # Python drops what is raised while it frees something, so a person may have to press twice.
+        while not is_over.is_set():
+            signal.pthread_kill(main, signal.SIGINT)
+            is_over.wait(5 * PATIENCE_S)
 
     at_each("start", note)
     policy = Hangs(interrupt)
     with pytest.raises(KeyboardInterrupt):
         list(rollout([trial(seed) for seed in range(4)], policy, batch=2))
+    is_over.set()
     assert policy.is_hanging
     (thread,) = threads()
     assert thread.daemon, "nor may it hold up the end of the process"

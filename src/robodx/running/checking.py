@@ -64,7 +64,7 @@ class Check:
         yield from (f"note: {note}" for note in self.notes)
         yield from (f"PROBLEM: {problem}" for problem in self.problems)
         if not self.problems:
-            yield "It fits. Whether a gripper or a picture is upside down no server says: --probe finds out."
+            yield "It fits."
 
     def as_json(self) -> dict[str, Any]:
         return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple
@@ -56,7 +57,8 @@ class ThreadedLine(Line):
         super().__init__()
         self._calls: SimpleQueue[tuple[Callable[[Any], object], Sequence[object]] | None] = SimpleQueue()
         self._is_closed = False
-        self._thread = Thread(target=self._serve, name="robodx-policy", daemon=True)
+        # With the caller's context: what it has set for this thread holds for the policy too, where Python lets it.
+        self._thread = Thread(target=copy_context().run, args=(self._serve,), name="robodx-policy", daemon=True)
         self._thread.start()
 
     def call(self, method: Callable[[Any], object], argument: Sequence[object]) -> None:

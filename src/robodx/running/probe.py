@@ -18,7 +18,7 @@ from uuid import uuid4
 import numpy as np
 
 from robodx.errors import UserError
-from robodx.policies.base import Policy
+from robodx.policies.base import Policy, PolicySpec
 from robodx.policies.remote import RemotePolicy
 from robodx.robots.control import moved
 from robodx.running.demonstrations import Frame, demonstrate
@@ -69,6 +69,7 @@ class Verdict:
     untold: tuple[str, ...]
     frames: int
     errors: int
+    first_error: str | None
 
     @property
     def is_wrong(self) -> bool:
@@ -86,19 +87,22 @@ class Verdict:
     def lines(self) -> Iterator[str]:
         said = ", ".join(f"{name} {share:.0%}" for name, share in self.explained.items())
         if self.errors:
-            yield f"{self.errors} of {self.frames} frames were answered with an error."
+            yield f"{self.errors} of {self.frames} frames were answered with an error, as in: {self.first_error}"
+        told = self.frames - self.errors
         if not self.is_competent:
+            mean = np.mean(list(self.explained.values()))
             yield (
-                f"Probe: inconclusive. On {self.frames} frames of the expert's demonstrations the policy does not move "
-                f"as the expert does under any convention tried (explained: {said}). It is not competent there."
+                f"Probe: inconclusive. On {told} frames of the expert's demonstrations the policy does not move as the "
+                f"expert does under any convention tried: it explains {said}, in the mean {mean:.0%}, and "
+                f"{COMPETENT:.0%} would be needed. It is not competent there."
             )
             return
         if not self.changes:
-            yield f"Probe: the conventions fit. Of the expert's motion on {self.frames} frames it explains: {said}."
+            yield f"Probe: the conventions fit. Of the expert's motion on {told} frames it explains: {said}."
             yield from self._untold()
             return
         before = ", ".join(f"{name} {share:.0%}" for name, share in self.declared.items())
-        yield f"Probe: WRONG CONVENTION{'S'[: len(self.changes) > 1]}, on {self.frames} frames of the expert's:"
+        yield f"Probe: WRONG CONVENTION{'S'[: len(self.changes) > 1]}, on {told} frames of the expert's:"
         yield from (f"  {change.aspect}: {change.sentence}" for change in self.changes)
         yield f"  As declared the policy explains of the expert's motion: {before}; so corrected: {said}."
         yield from self._untold()
@@ -125,10 +129,7 @@ def probe(
     advance: Advance | None = None,
 ) -> Verdict:
     """Show a policy the expert's frames, and name the conventions under which it agrees with the expert."""
-    if policy.spec.is_privileged:
-        raise UserError("a policy that sees the simulator's state has no conventions that could be wrong")
-    if len(ROBOTS[robot].arms) != 1:
-        raise UserError(f"the probe knows robots with one arm, and {robot} has {len(ROBOTS[robot].arms)}")
+    refuse_to_probe(policy.spec, robot)
     if not isinstance(policy, RemotePolicy):
         local = Local(policy)
         policy = RemotePolicy(local, local.endpoint.preset)
@@ -151,12 +152,24 @@ def probe(
         seen = view.preset
     changes, fit = (*views, *best.changes), best.fit
     if fit.explains <= COMPETENT or fit.errors > len(frames) / 2:
-        return Verdict(False, (), policy.preset, first.shares, fit.shares, (), len(frames), fit.errors)
+        return Verdict(
+            False, (), policy.preset, first.shares, fit.shares, (), len(frames), fit.errors, show.first_error
+        )
     current = best.changes[-1].preset if best.changes else seen
     others = [(other, _Fit.of(other.preset, frames, show(current))) for other in _readings(current)]
     untold = dict.fromkeys(other.aspect for other, one in others if not fit.improves_on(one))
     corrected = replace(current, settle_steps=policy.preset.settle_steps)
-    return Verdict(True, changes, corrected, first.shares, fit.shares, tuple(untold), len(frames), fit.errors)
+    return Verdict(
+        True, changes, corrected, first.shares, fit.shares, tuple(untold), len(frames), fit.errors, show.first_error
+    )
+
+
+def refuse_to_probe(spec: PolicySpec, robot: str) -> None:
+    """What can be known beforehand to lead nowhere."""
+    if spec.is_privileged:
+        raise UserError("a policy that sees the simulator's state has no conventions that could be wrong")
+    if len(ROBOTS[robot].arms) != 1:
+        raise UserError(f"the probe knows robots with one arm, and {robot} has {len(ROBOTS[robot].arms)}")
 
 
 class _Settled(NamedTuple):
@@ -189,6 +202,7 @@ class _Show:
         self._seen: dict[str, list[Reply | WireError]] = {}
         self._asked = 0
         self._token = uuid4().hex[:8]
+        self.first_error: str | None = None
 
     def __call__(self, preset: Preset) -> list[Reply | WireError]:
         # Changes of how actions are read need no new question.
@@ -207,6 +221,8 @@ class _Show:
         (reply,) = wire.ask([(episode, request)])
         if frame.is_last:
             wire.finish(episode)
+        if isinstance(reply, WireError):
+            self.first_error = self.first_error or str(reply).strip().splitlines()[-1]
         self._asked += 1
         self._advance(self._asked, len(self._frames) * (len(self._seen) + 1))
         return reply

@@ -109,12 +109,18 @@ def to_table(episodes: Sequence[Episode]) -> pl.DataFrame:
             "tags": list(episode.tags),
             "stage_steps": list(episode.stage_steps),
             "perturbations": [{"name": name, "severity": severity} for name, severity in episode.perturbations],
-            "instructions": [asdict(told) for told in episode.instructions],
+            "instructions": [{**asdict(told), "text": _writable(told.text)} for told in episode.instructions],
+            "error": None if episode.error is None else _writable(episode.error),
             "events": [asdict(event) for event in episode.events],
         }
         for episode in episodes
     ]
     return pl.DataFrame(rows, schema=SCHEMA).sort(ORDER)
+
+
+def _writable(text: str) -> str:
+    """Half characters, as in names of files that are no text, cannot be stored: they are spelled out."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def versions(*, gl_renderer: str | None) -> dict[str, str | None]:

@@ -48,7 +48,10 @@ def rollout(
     line = ThreadedLine() if batch > 1 else Line()
     live = _Batch(policy, line, quality, attempt)
     try:
-        while waiting or live.is_busy:
+        while waiting or live.is_busy or live.suspects:
+            if live.suspects and not (waiting or live.is_busy):
+                # One at a time: this one is then asked alone.
+                waiting.append(live.suspects.popleft())
             can_open = waiting and len(live.episodes) < batch
             finished = None
             if line.has_answer or not (can_open or live.ready):
@@ -87,6 +90,8 @@ class _Batch:
         # Those with actions to execute.
         self.ready: deque[_Live] = deque()
         self._asking: deque[_Live] = deque()
+        # Trials of calls that failed for several: they are run anew when all others are done.
+        self.suspects: deque[Trial] = deque()
         # What is to be done with the answers still to come, in their order.
         self._awaited: deque[Callable[[Answer], Finished | None]] = deque()
 
@@ -165,9 +170,12 @@ class _Batch:
 
     def _answered(self, group: list[_Live], answer: Answer) -> None:
         if answer.error is not None and len(group) > 1:
-            # One of them is the cause: asked alone, only that one errs, as it would in a batch of one.
+            # One of them is the cause. But the policy may have moved on with some of the others, which cannot be asked
+            # again: all begin anew, each by itself, and only the one that is the cause errs again.
             for one in group:
-                self._ask([one])
+                self._leave(one)
+                self.suspects.append(one.environment.trial)
+                self._call(self._policy.finish, [one.environment.trial.id], lambda _: None)
             return
         for index, one in enumerate(group):
             one.observation = None

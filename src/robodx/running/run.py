@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 
 from robodx.analysis.episodes import SCHEMA, UnreadableRun, load, read_about
-from robodx.errors import UserError
+from robodx.errors import Stop, UserError
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.policies.base import PolicySpec, opened
-from robodx.policies.remote import Declared, declared
+from robodx.policies.remote import Declared, RemotePolicy, declared
 from robodx.registry import UnknownName, fingerprint, unknown
 from robodx.running.clock import Clock
 from robodx.running.crew import MAX_ATTEMPTS
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 # A server that was restarted, a worker that was killed: most errors do not come twice.
 RETRIES = 2
+LONGEST_STREAK = 10
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Request:
     def __post_init__(self) -> None:
         if self.shard is not None:
             part, _, parts = self.shard.partition("/")
-            if not (part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
+            if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
                 raise UserError(f'No shard "{self.shard}": write K/N, the K-th of N, as in 2/4')
 
     @property
@@ -127,6 +128,8 @@ def run(
     With `in_own_process` the policy is built once, in a process that all workers ask, else in each worker. Episodes
     that end in an error are tried again, up to `retries` times, when the others are done.
     """
+    if in_own_process and cluster is not None:
+        raise UserError("a policy in a process of this machine cannot be asked from a cluster: use policy actors there")
     notify = progress or _ignore
     job = Job(request.policy, out / "trajectories", request.quality, request.batch, request.plugins, request.preset)
     with ExitStack() as stack:
@@ -137,6 +140,10 @@ def run(
         elif told is None:
             policy = stack.enter_context(opened(job.policy, job.preset))
             told = declared(policy)
+            if (workers > 1 or cluster is not None) and not isinstance(policy, RemotePolicy):
+                # The workers build their own, and a model is large.
+                stack.pop_all().close()
+                policy = None
         trials = plan_round(request, pl.DataFrame(schema=SCHEMA))
         check(request, told.spec, trials, workers)
         facts = _facts(told, trials)
@@ -166,6 +173,12 @@ def run(
             # A suite sees whole rounds only, so that a killed run goes on as it would have.
             rounds = folder.episodes().filter(pl.col("trial_id").is_in(known))
             trials = [trial for trial in plan_round(request, rounds) if trial.id not in known]
+            if trials and request.shard is not None:
+                folder.compact()
+                raise UserError(
+                    f"shard {request.shard} is done, but the suite goes on in rounds, which need the episodes of all: "
+                    "join the shards with robodx merge, and give the same command without --shard for that folder"
+                )
         folder.compact()
         return folder.episodes()
 
@@ -174,6 +187,7 @@ def _persist(
     trials: list[Trial], execute_once: Callable[[list[Trial]], Iterator[Episode]], retries: int
 ) -> Iterator[Episode]:
     """Episodes as they end; trials that erred come again, when the others are done."""
+    streak = _Streak()
     for _ in range(retries + 1):
         erred = set()
         for episode in execute_once(trials):
@@ -181,7 +195,25 @@ def _persist(
             if episode.outcome == "error" and episode.attempt < MAX_ATTEMPTS:
                 erred.add(episode.trial_id)
             yield episode
+            streak.note(episode)
         trials = [trial for trial in trials if trial.id in erred]
+
+
+@dataclass
+class _Streak:
+    """Errors in a row that read alike: then it is not the trials, and going on would cost hours for nothing."""
+
+    text: str = ""
+    length: int = 0
+
+    def note(self, episode: Episode) -> None:
+        text = "".join((episode.error or "").strip().splitlines()[-1:]) if episode.outcome == "error" else ""
+        self.length = self.length + 1 if text and text == self.text else bool(text)
+        self.text = text
+        if self.length >= LONGEST_STREAK:
+            raise Stop(
+                f"{self.length} episodes in a row ended with the same error, and what is finished is kept: {text}"
+            )
 
 
 def _asked(request: Request, facts: Mapping[str, Any], trials: list[Trial]) -> dict[str, Any]:

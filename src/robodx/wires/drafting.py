@@ -36,4 +36,4 @@ def draft(policy: str, preset: str | None, out: Path, *, corrected: Preset | Non
             f"{policy} says nothing to draft a preset from: begin with --preset {' or '.join(shipped())} and edit it"
         )
     out.write_text(as_toml({**content, "name": out.stem}, NOTES))
-    return f"Wrote {out} from {source}. Complete it, then: robodx check {policy} --preset {out} --probe"
+    return source

@@ -1,0 +1,123 @@
+"""A run's own decisions: what is tried again, when it gives up, what it stores of strange errors, rounds in shards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from robodx.analysis.episodes import load
+from robodx.errors import Stop, UserError
+from robodx.evaluation import evaluate
+from robodx.policies.base import POLICIES, ActionChunk, EpisodeStart, Observation, PolicySpec, policy
+from robodx.running.merge import merge
+from robodx.running.run import LONGEST_STREAK, Request, run
+from robodx.running.trial import Trial
+from robodx.suites.base import SUITES, Plan
+
+TASK = "primitive/press_switch"
+# Ends an episode after a step.
+STAY = np.zeros((400, 7), dtype=np.float32)
+
+
+class Failing:
+    """Fails where it is told to: `fails(seed, how often that seed was begun)` gives the error, or None."""
+
+    spec = PolicySpec(state=(), uses_language=False)
+    fails: Callable[[int, int], Exception | None] = staticmethod(lambda seed, begun: None)
+    begun: dict[int, int]
+
+    def __init__(self) -> None:
+        self._seeds: dict[str, int] = {}
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> None:
+        for start in starts:
+            self._seeds[start.episode_id] = start.situation_seed
+            self.begun[start.situation_seed] = self.begun.get(start.situation_seed, 0) + 1
+
+    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
+        return [self._act(self._seeds[one.episode_id]) for one in observations]
+
+    def _act(self, seed: int) -> ActionChunk | Exception:
+        return type(self).fails(seed, self.begun[seed]) or STAY
+
+    def finish(self, ids: Sequence[str]) -> None: ...
+
+
+@pytest.fixture
+def failing() -> Iterator[type[Failing]]:
+    """A registered policy, to be told where it fails."""
+
+    class Told(Failing):
+        """Fails where it is told to."""
+
+        begun: dict[int, int] = {}  # noqa: RUF012
+
+    policy("failing")(Told)
+    yield Told
+    del POLICIES._entries["failing"]
+
+
+def test_an_error_that_does_not_come_twice_leaves_no_trace_but_the_attempt(
+    failing: type[Failing], tmp_path: Path
+) -> None:
+    failing.fails = staticmethod(lambda seed, begun: ConnectionError("gone") if seed == 1 and begun < 3 else None)
+    table = run(Request((TASK,), "failing", 3), tmp_path / "run")
+    assert table["outcome"].to_list() == ["timeout"] * 3
+    assert table.sort("seed")["attempt"].to_list() == [1, 3, 1]
+    failing.begun.clear()
+    once = run(Request((TASK,), "failing", 3), tmp_path / "once", retries=0)
+    assert once.sort("seed")["outcome"].to_list() == ["timeout", "error", "timeout"]
+
+
+def test_errors_in_a_row_that_read_alike_stop_the_run(failing: type[Failing], tmp_path: Path) -> None:
+    failing.fails = staticmethod(lambda seed, begun: RuntimeError("the model is not loaded") if seed >= 3 else None)
+    request = Request((TASK,), "failing", 40)
+    with pytest.raises(Stop, match=f"{LONGEST_STREAK} episodes in a row .*the model is not loaded"):
+        run(request, tmp_path / "run")
+    assert len(failing.begun) == 3 + LONGEST_STREAK
+    failing.fails = staticmethod(lambda seed, begun: None)
+    table = run(request, tmp_path / "run")
+    assert table["outcome"].to_list() == ["timeout"] * 40, "it goes on when that is mended"
+
+
+def test_different_errors_do_not_stop_the_run(failing: type[Failing], tmp_path: Path) -> None:
+    failing.fails = staticmethod(lambda seed, begun: RuntimeError(f"number {seed}"))
+    assert len(run(Request((TASK,), "failing", 15), tmp_path / "run", retries=0)) == 15
+
+
+def test_an_error_that_is_no_text_is_stored_all_the_same(failing: type[Failing], tmp_path: Path) -> None:
+    failing.fails = staticmethod(lambda seed, begun: RuntimeError("the server said \udcff") if seed == 1 else None)
+    run(Request((TASK,), "failing", 3), tmp_path / "run", retries=0)
+    errors = load(tmp_path / "run").filter(pl.col("outcome") == "error")["error"].to_list()
+    assert len(errors) == 1 and r"the server said \udcff" in errors[0]
+
+
+def test_a_suite_in_rounds_is_not_finished_by_a_shard_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def rounds(done: pl.DataFrame, plan: Plan) -> list[Trial]:
+        seeds = range(2) if done.is_empty() else range(4)
+        return [Trial(TASK, 1, plan.policy, seed, suite="rounds") for seed in seeds]
+
+    monkeypatch.setitem(SUITES._entries, "rounds", rounds)
+    for part in (1, 2):
+        with pytest.raises(UserError, match="goes on in rounds"):
+            run(Request(("rounds",), "expert", 1, shard=f"{part}/2"), tmp_path / str(part))
+    merge([tmp_path / "1", tmp_path / "2"], tmp_path / "whole")
+    whole = run(Request(("rounds",), "expert", 1), tmp_path / "whole")
+    alone = run(Request(("rounds",), "expert", 1), tmp_path / "alone")
+    assert len(whole) == 4
+    assert whole.select("seed", "trajectory_hash").equals(alone.select("seed", "trajectory_hash"))
+
+
+def test_a_preset_is_not_for_an_object(failing: type[Failing]) -> None:
+    with pytest.raises(UserError, match='a preset \\("droid"\\) is for a policy that is named'):
+        evaluate(failing(), TASK, seeds=1, preset="droid")
+
+
+@pytest.mark.parametrize("shard", ["²/3", "1/", "0/2", "3/2", "a/b"])
+def test_a_shard_that_is_none_is_refused(shard: str) -> None:
+    with pytest.raises(UserError, match="write K/N"):
+        Request((TASK,), "expert", 1, shard=shard)
