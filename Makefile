@@ -48,6 +48,7 @@ format: setup  ## sort imports, format
 bench: setup  ## measure speed against a bare loop, robosuite and vla-eval
 	@$(BIN)/python benchmarks/wires.py
 	@$(BIN)/python benchmarks/batching.py
+	@$(BIN)/python benchmarks/long_run.py
 	@$(BIN)/python benchmarks/speed.py
 
 pictures: setup  ## draw the pictures of the docs
