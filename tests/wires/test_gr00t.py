@@ -41,11 +41,13 @@ from robodx.running.run import Request, run
 from robodx.running.trial import Trial
 from robodx.spaces import InvalidAction
 from robodx.wires import gr00t
+from robodx.wires.agreement import mismatches
 from robodx.wires.base import API_KEY, Address, Told, Unreachable, WireError
 from robodx.wires.preset import BadPreset
 from robodx.wires.preset_files import as_toml, find_preset, read_preset
 from robodx.wires.serving import Endpoint
 from tests.wires.fuzzing import fuzzed, judge, observation
+from tests.wires.ipv6 import needs_ipv6
 
 TASK = "control/stack_cube"
 Answer = Callable[[dict[str, Any]], Any]
@@ -357,7 +359,8 @@ def test_a_draft_of_familiar_keys_is_a_preset() -> None:
     preset = read_preset(told.draft)
     assert [picture.camera for picture in preset.images.values()] == ["front", "wrist"]
     assert preset.prompt == LANGUAGE and preset.actions.space == "ee_delta"
-    assert preset.mismatches(told) == []
+    assert preset.state["state.roll, state.pitch, state.yaw"] == ("ee_rotation_vector_down",), "as LIBERO's"
+    assert mismatches(preset, told) == []
     assert 'camera = "wrist"' in as_toml(told.draft)
 
 
@@ -474,6 +477,36 @@ def test_a_fault_is_an_error_of_that_query_and_the_next_works(reply: Any, kind: 
                     assert not isinstance(ask(policy), Exception)
             else:
                 assert not isinstance(ask(policy), Exception)
+
+
+def test_a_server_that_is_busy_is_not_taken_for_one_that_is_not_there() -> None:
+    """A replier does not look up before it has answered: a second client waits longer than to connect."""
+    asked, go_on, usual = threading.Event(), threading.Event(), n1_6(as_npy)
+
+    def slow(request: dict[str, Any]) -> Any:
+        if request["endpoint"] == "get_action":
+            asked.set()
+            go_on.wait(20)
+        return usual(request)
+
+    with talking_to(slow) as (policy, peer):
+        answers: list[Any] = []
+        asking = threading.Thread(target=lambda: answers.append(ask(policy)))
+        asking.start()
+        assert asked.wait(10)
+        threading.Timer(1.0, go_on.set).start()
+        second = gr00t.Gr00t(Address("127.0.0.1", peer.port, timeout_s=20, connect_s=0.2))
+        with closing(second):
+            assert second.describe().outputs is not None
+        asking.join()
+    assert isinstance(answers[0], np.ndarray)
+
+
+def test_an_error_is_told_in_a_line() -> None:
+    with talking_to(instead({"error": "Traceback (most recent call last):\n  x\nValueError: bad\n"})) as (policy, peer):
+        answer = ask(policy)
+    assert isinstance(answer, WireError)
+    assert str(answer) == f"the policy server at 127.0.0.1:{peer.port} failed: ValueError: bad"
 
 
 def test_a_late_reply_is_never_taken_for_the_next_one() -> None:
@@ -722,20 +755,29 @@ class Echo:
         return np.array([numbers, numbers], dtype=np.float32)
 
 
-def serve_in_a_process(channel: Connection, policy: str | None, key: str | None) -> None:
+class Asleep(Echo):
+    """Busy for good."""
+
+    def _act(self, seen: Observation) -> ActionChunk:
+        time.sleep(600)
+        return super()._act(seen)
+
+
+def serve_in_a_process(channel: Connection, policy: str | None, key: str | None, host: str) -> None:
     if key is not None:
         import os
 
         os.environ[API_KEY] = key
-    endpoint = Endpoint(make_policy(policy) if policy else Echo(), names=gr00t.Gr00t.names)
-    gr00t.serve(endpoint, "localhost", 0, channel.send)
+    own: dict[str | None, type[Echo]] = {None: Echo, "asleep": Asleep}
+    inside = own[policy]() if policy in own else make_policy(str(policy))
+    gr00t.serve(Endpoint(inside, names=gr00t.Gr00t.names), host, 0, channel.send)
 
 
 @contextmanager
-def our_server(policy: str | None = None, key: str | None = None) -> Iterator[int]:
+def our_server(policy: str | None = None, key: str | None = None, host: str = "localhost") -> Iterator[int]:
     context = get_context("spawn")
     here, there = context.Pipe()
-    process = context.Process(target=serve_in_a_process, args=(there, policy, key))
+    process = context.Process(target=serve_in_a_process, args=(there, policy, key, host))
     process.start()
     there.close()
     try:
@@ -870,6 +912,63 @@ def test_our_server_survives_whatever_it_is_sent(echo_port: int) -> None:
         for endpoint in ("kill", "unheard_of"):
             assert "error" in asker.call(endpoint)
         assert asker.call("ping")["status"] == "ok"
+
+
+def get_action(batch: int) -> bytes:
+    observation = {
+        "video": {
+            "front": as_npy(np.zeros((batch, 1, 32, 48, 3), np.uint8)),
+            "depth_front": as_npy(np.zeros((batch, 1, 32, 48), np.float32)),
+        },
+        "state": {"joint_positions": as_npy(np.zeros((batch, 1, 7), np.float32))},
+        "language": {TEXT: [["stack"]] * batch},
+    }
+    packed: bytes = msgpack.packb({"endpoint": "get_action", "data": {"observation": observation}})
+    return packed
+
+
+def test_what_a_busy_server_is_sent_waits_at_the_client() -> None:
+    """And does not fill the memory of the server, which reads a few requests ahead."""
+    context = zmq.Context()
+    with our_server("asleep") as port:
+        client = context.socket(zmq.DEALER)
+        client.setsockopt(zmq.LINGER, 0)
+        client.setsockopt(zmq.SNDHWM, 1)
+        client.connect(f"tcp://127.0.0.1:{port}")
+        client.send_multipart([b"", get_action(1)])
+        sent = 0
+        while sent < 100 and client.poll(1000, zmq.POLLOUT):
+            client.send_multipart([b"", bytes(2**20)])
+            sent += 1
+        client.close(0)
+    context.term()
+    assert sent < 60
+
+
+def test_a_batch_larger_than_any_is_refused_before_the_policy_is_asked() -> None:
+    server = gr00t._Server(Endpoint(Echo(), names=gr00t.Gr00t.names), None)
+    assert isinstance(msgpack.unpackb(server.answer(b"client", get_action(256))), list)
+    refused = msgpack.unpackb(server.answer(b"client", get_action(257)))
+    assert "a batch of 257, but at most 256" in refused["error"]
+
+
+def test_a_policy_that_stops_does_not_stop_our_server() -> None:
+    class Relay(Echo):
+        def _act(self, seen: Observation) -> ActionChunk:
+            raise Stop("upstream is gone")
+
+    server = gr00t._Server(Endpoint(Relay(), names=gr00t.Gr00t.names), None)
+    assert msgpack.unpackb(server.answer(b"client", get_action(1))) == {"error": "Stop: upstream is gone"}
+
+
+@needs_ipv6
+def test_a_server_at_an_address_of_ipv6_is_reached() -> None:
+    with our_server(host="::1") as port:
+        policy = make_policy(f"gr00t://[::1]:{port}?connect=5")
+        assert isinstance(policy, RemotePolicy)
+        with closing(policy):
+            begin(policy, "e0")
+            assert isinstance(policy.act([echo_observation()])[0], np.ndarray)
 
 
 def test_our_server_keeps_its_token() -> None:

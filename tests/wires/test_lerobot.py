@@ -28,6 +28,7 @@ from robodx.policies.remote import RemotePolicy
 from robodx.running.rollout import rollout
 from robodx.running.trial import Trial
 from robodx.wires import lerobot, lerobot_server
+from robodx.wires.agreement import mismatches
 from robodx.wires.base import Unreachable, WireError
 from robodx.wires.lerobot import SCRIPT, Launched, Place, open_checkpoint
 from robodx.wires.lerobot_features import told
@@ -352,7 +353,7 @@ def test_a_draft_is_a_preset_that_fits(looks_back: bool) -> None:
     found = told(greeting({**inputs, STATE: ["STATE", [8]]}, 8, looks_back=looks_back, uses_language=True))
     assert found.draft is not None
     preset = read_preset(found.draft)
-    assert preset.mismatches(found) == []
+    assert mismatches(preset, found) == []
     assert {key: (one.camera, one.height, one.width) for key, one in preset.images.items()} == {
         "observation.images.left": ("left", 48, 64),
         "observation.images.wrist": ("wrist", 96, 96),
@@ -370,13 +371,13 @@ def test_a_draft_says_which_cameras_were_guessed() -> None:
     preset = read_preset(found.draft)
     assert [one.camera for one in preset.images.values()] == ["front", "left", "wrist"]
     assert all(f"the camera of {key}" in preset.summary for key in keys)
-    assert preset.mismatches(found) == [] and preset.prompt == "" and preset.state == {}
+    assert mismatches(preset, found) == [] and preset.prompt == "" and preset.state == {}
 
 
 @pytest.mark.parametrize(
     ("state", "action", "parts", "space", "note"),
     [
-        (8, 7, ("ee_position", "ee_rotation_vector", "finger_positions"), "ee_delta", "the action space"),
+        (8, 7, ("ee_position", "ee_rotation_vector_down", "finger_positions"), "ee_delta", "the action space"),
         (6, 6, ("joint_positions",), "joint", "the state's parts and the action space"),
     ],
 )
@@ -409,7 +410,7 @@ def test_what_a_checkpoint_needs_and_a_preset_lacks_is_named() -> None:
             "actions": {"keys": {"action": 8}},
         }
     )
-    assert preset.mismatches(found) == [
+    assert mismatches(preset, found) == [
         "observation.images.front is (32, 64, 3) in the preset, but the server wants (64, 64, 3)",
         "the server needs observation.environment_state, which the preset does not send",
         "observation.state is (8,) in the preset, but the server wants (7,)",

@@ -20,6 +20,8 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from robodx.wires.messages import (
+    MAX_CONTAINERS,
+    MAX_ITEMS,
     MAX_PIXELS,
     Malformed,
     decode_picture,
@@ -263,6 +265,29 @@ def test_a_message_may_be_deep_or_is_refused() -> None:
     assert unpack(msgpack.packb(message)) == message
     with pytest.raises(Malformed):
         unpack(b"\x91" * 100_000 + b"\x01")
+
+
+@pytest.mark.parametrize("one", [{}, [], {"a": 1}, [[]]])
+def test_more_maps_and_lists_than_any_message_has_are_refused(one: object) -> None:
+    """Each is a byte on the wire, but not in memory."""
+    with pytest.raises(Malformed, match=f"more than {MAX_CONTAINERS} maps and lists"):
+        unpack(msgpack.packb([one] * MAX_CONTAINERS))
+    with pytest.raises(Malformed, match=f"more than {MAX_CONTAINERS} maps and lists"):
+        unpack(msgpack.packb([[one] * 1000] * 100))
+    many = [one] * (MAX_CONTAINERS // 2 - 1)
+    assert unpack(msgpack.packb(many)) == many
+
+
+def test_a_longer_list_than_any_message_has_is_refused_before_room_is_made() -> None:
+    assert unpack(msgpack.packb([1] * MAX_ITEMS)) == [1] * MAX_ITEMS
+    long = msgpack.packb([1] * (MAX_ITEMS + 1))
+    tracemalloc.start()
+    try:
+        with pytest.raises(Malformed, match="no msgpack message"):
+            unpack(long)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from websockets.sync.client import connect as connect_websocket
 from websockets.sync.server import ServerConnection
 from websockets.sync.server import serve as serve_websocket
 
-from robodx.errors import UserError
+from robodx.errors import Stop, UserError
 from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.policies.remote import RemotePolicy, connect
 from robodx.registry import UnknownName
@@ -32,15 +32,19 @@ from robodx.running.rollout import rollout
 from robodx.running.run import Request, run
 from robodx.running.trial import Trial
 from robodx.spaces import InvalidAction
-from robodx.wires.base import API_KEY, Address, Unreachable, WireError
+from robodx.wires import websocket
+from robodx.wires.agreement import mismatches
+from robodx.wires.base import API_KEY, WORKER, Address, Unreachable, WireError, failure_of
 from robodx.wires.messages import MAX_REPLY_BYTES, encode_with_bytes, pack, unpack
 from robodx.wires.openpi import IN_FLIGHT, OpenPi, serve
-from robodx.wires.preset import BadPreset, Preset
-from robodx.wires.preset_files import find_preset, read_preset
+from robodx.wires.preset import BadPreset, Preset, native
+from robodx.wires.preset_files import as_toml, find_preset, read_preset
 from robodx.wires.serving import Endpoint
+from robodx.wires.websocket import MAX_PIECES, WebSocket
 from tests.serving import in_a_thread
 from tests.serving import served as served_by_command
 from tests.wires.fuzzing import COUNT, fuzzed, judge, observation
+from tests.wires.ipv6 import needs_ipv6
 
 TASK = "control/stack_cube"
 DROID = find_preset("droid")
@@ -108,11 +112,14 @@ def reply(actions: object = CHUNK) -> bytes:
 
 
 @contextmanager
-def scripted(answer: Answer, greeting: object = None, port: int = 0) -> Iterator[int]:
+def scripted(
+    answer: Answer, greeting: object = None, port: int = 0, *, ping_s: float | None = None, greets_after_s: float = 0.0
+) -> Iterator[int]:
     """A server on a real socket that greets as openpi's do and leaves the rest to `answer`."""
 
     def handle(connection: ServerConnection) -> None:
         with contextlib.suppress(ConnectionClosed, OSError):
+            time.sleep(greets_after_s)
             connection.send(pack({} if greeting is None else greeting, encode_with_bytes))
             for frame in connection:
                 assert isinstance(frame, bytes)
@@ -120,7 +127,7 @@ def scripted(answer: Answer, greeting: object = None, port: int = 0) -> Iterator
                     connection.send(said)
 
     with serve_websocket(
-        handle, "127.0.0.1", port, compression=None, max_size=None, ping_interval=None, logger=QUIET
+        handle, "127.0.0.1", port, compression=None, max_size=None, ping_interval=ping_s, logger=QUIET
     ) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -440,6 +447,54 @@ def test_a_server_that_trickles_meets_the_deadline() -> None:
         failed(policy, "did not answer in time")
 
 
+def test_the_pings_of_a_server_between_two_calls_lose_nothing() -> None:
+    with scripted(lambda *_: reply(), ping_s=0.1) as port:
+        policy = remote(port)
+        policy.reset([start("e")])
+        for _ in range(3):
+            assert isinstance(ask(policy, "e")[0], np.ndarray)
+            time.sleep(0.35)
+        assert policy.wire.losses == 0
+
+
+def test_a_server_that_is_busy_is_not_taken_for_one_that_is_not_there() -> None:
+    """Ours, like openpi's, does not look up before it has answered: a second client waits longer than to connect."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    class Slow(Watching):
+        def _answer(self, seen: Observation) -> ActionChunk:
+            asked.set()
+            go_on.wait(20)
+            return super()._answer(seen)
+
+    slow = Slow()
+    with served(slow) as port:
+        first, second = remote(port, native(slow.spec, OpenPi.names)), wire(port, timeout_s=20, connect_s=0.2)
+        answers: list[Any] = []
+        asking = threading.Thread(target=lambda: answers.extend(ask(first, "a")))
+        asking.start()
+        assert asked.wait(10)
+        threading.Timer(1.0, go_on.set).start()
+        assert second.describe().preset is not None
+        second.close()
+        asking.join()
+    assert isinstance(answers[0], np.ndarray)
+
+
+def test_a_server_that_greets_late_is_waited_for() -> None:
+    with scripted(lambda *_: reply(), greets_after_s=0.8) as port:
+        late = wire(port, connect_s=0.2)
+        late.describe()
+        late.close()
+
+
+def test_a_server_that_never_speaks_is_named_with_the_time_that_it_was_given() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        with pytest.raises(Unreachable, match=r"after 1 s: the server at .* did not answer in time"):
+            named(port, "connect=0.2&timeout=1")
+
+
 def test_a_server_that_closes_mid_call_errs_and_the_next_call_works() -> None:
     calls: list[int] = []
 
@@ -475,7 +530,26 @@ def test_a_server_that_drops_the_connection_errs_and_the_next_call_works() -> No
 def test_a_text_is_a_failure_and_is_shown() -> None:
     with scripted(lambda *_: FAILURE) as port:
         policy = remote(port)
-        failed(policy, "RuntimeError: out of memory")
+        (answer,) = ask(policy, "e")
+    assert isinstance(answer, WireError)
+    assert str(answer) == f"the policy server at 127.0.0.1:{port} failed: RuntimeError: out of memory"
+    assert FAILURE in "".join(traceback.format_exception(answer)), "the records have all of it"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("no such plan", "no such plan"),
+        ("out of plans\nmore of it", "out of plans"),
+        (f"{FAILURE}\nDuring handling:\n{FAILURE.replace('out of memory', 'lost')}\ndetails", "RuntimeError: lost"),
+        ("Traceback (most recent call last):\n  cut off", "it does not say why"),
+        ("", "it does not say why"),
+    ],
+)
+def test_what_a_server_says_of_its_failure_is_told_in_a_line(text: str, line: str) -> None:
+    error = failure_of("here", text, WireError)
+    assert str(error) == f"the policy server at here failed: {line}"
+    assert getattr(error, "__notes__", []) == ([text] if "\n" in text else [])
 
 
 @pytest.mark.parametrize(
@@ -550,6 +624,49 @@ def test_a_message_in_endless_pieces_is_refused() -> None:
             tracemalloc.stop()
 
 
+def in_pieces(count: int) -> Answer:
+    """An answer after so many pieces of nothing."""
+
+    def answer(_: Any, connection: ServerConnection) -> None:
+        with contextlib.suppress(OSError):
+            connection.socket.sendall(b"\x02\x00")
+            for _ in range(count // 1000):
+                connection.socket.sendall(b"\x00\x00" * 1000)
+            whole = reply()
+            connection.socket.sendall(b"\x80\x7e" + struct.pack("!H", len(whole)) + whole)
+
+    return answer
+
+
+def test_a_message_in_more_pieces_than_it_can_have_is_refused() -> None:
+    with scripted(in_pieces(1000)) as port:
+        assert isinstance(ask(remote(port), "e")[0], np.ndarray)
+    with scripted(in_pieces(MAX_PIECES + 1000)) as port:
+        failed(remote(port, timeout_s=10), f"in more than {MAX_PIECES} pieces")
+
+
+def test_pieces_that_come_faster_than_they_are_read_meet_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(websocket, "MAX_PIECES", 10**9)
+    with scripted(in_pieces(10**6)) as port:
+        policy = remote(port, timeout_s=0.3)
+        policy.wire.describe()
+        failed(policy, "did not answer in time")
+
+
+def test_pieces_that_are_there_already_meet_the_deadline_too() -> None:
+    def answer(_: Any, connection: ServerConnection) -> None:
+        connection.socket.sendall(b"\x82\x01a" + b"\x02\x01b" + b"\x80\x01c" + b"\x82\x01d")
+
+    with scripted(answer) as port:
+        connection = WebSocket(Address("127.0.0.1", port), 5)
+        connection.receive(5)
+        connection.send(pack({}, encode_with_bytes), 5)
+        assert connection.receive(5) == b"a"
+        with pytest.raises(WireError, match="did not answer in time"):
+            connection.receive(0)
+        connection.close()
+
+
 def test_what_nobody_asked_for_is_not_taken_for_an_answer() -> None:
     """A server that answers twice: the second answer is not that of the next request."""
 
@@ -594,6 +711,56 @@ def test_the_key_of_a_server_is_sent_and_is_no_part_of_the_name(monkeypatch: pyt
         policy = remote(port)
         ask(policy, "x")
     assert keys == ["Api-Key secret"]
+
+
+def test_our_server_wants_its_key_and_a_client_without_it_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(API_KEY, "secret")
+    with served(Watching()) as port:
+        assert isinstance(ask(named(port), "x")[0], np.ndarray)
+        monkeypatch.setenv(API_KEY, "guess")
+        with pytest.raises(Unreachable, match=f"refuses the connection .401 Unauthorized.: {API_KEY} is not the key"):
+            named(port)
+        monkeypatch.delenv(API_KEY)
+        with pytest.raises(Unreachable, match=f"{API_KEY} must be its key$"):
+            named(port)
+
+
+@needs_ipv6
+def test_a_server_at_an_address_of_ipv6_is_reached() -> None:
+    def serve_v6(endpoint: Endpoint, _: str, port: int, on_ready: Callable[[int], None]) -> None:
+        serve(endpoint, "::1", port, on_ready)
+
+    with in_a_thread(serve_v6, Endpoint(Watching(), None, OpenPi.names)) as port:
+        policy = make_policy(f"openpi://[::1]:{port}?connect=2")
+        assert isinstance(policy, RemotePolicy)
+        assert isinstance(ask(policy, "x")[0], np.ndarray)
+        policy.close()
+
+
+def test_addresses_of_ipv6_are_written_in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
+    several = "//[::1]:8000,[fe80::2]:8001,host/path?timeout=3"
+    for worker, text in enumerate(("[::1]:8000", "[fe80::2]:8001", "host:9")):
+        monkeypatch.setenv(WORKER, str(worker))
+        address = Address.parse("openpi", several, port=9)
+        assert (str(address), address.path, address.timeout_s) == (text, "/path", 3)
+    for wrong in ("//[::1", "//::1:8000", "//[zz]:1", "//:8000", "//", "host:8000"):
+        monkeypatch.setenv(WORKER, "0")
+        with pytest.raises(UserError, match="openpi:"):
+            Address.parse("openpi", wrong)
+
+
+def test_another_preset_than_our_server_says_is_refused_with_both_sides(tmp_path: Path) -> None:
+    watching = Watching()
+    own = native(watching.spec, OpenPi.names)
+    other = replace(own, name="other", actions=replace(own.actions, gripper_open=0.0, gripper_closed=1.0))
+    for preset in (own, other):
+        (tmp_path / f"{preset.name}.toml").write_text(as_toml(preset.as_dict()))
+    with served(watching) as port:
+        named(port, preset=str(tmp_path / "native.toml"))
+        with pytest.raises(BadPreset, match=r"gripper_open: 0\.0 in the preset, but 1\.0 at the server"):
+            named(port, preset=str(tmp_path / "other.toml"))
+        with pytest.raises(BadPreset, match="does not fit the server"):
+            named(port, preset="droid")
 
 
 # Whatever a server may send.
@@ -695,6 +862,36 @@ def test_roboarenas_other_forms() -> None:
     assert "observation/wrist_image_left" not in requests[1] and "session_id" not in requests[1]
 
 
+def test_roboarena_without_sessions_has_one_episode_at_a_time() -> None:
+    refusals = iter([True, False, False, False])
+
+    def answer(request: Any, connection: ServerConnection) -> bytes | str | None:
+        if request["endpoint"] == "reset":
+            return FAILURE if next(refusals) else "reset successful"
+        if request["prompt"] == "lost":
+            connection.socket.shutdown(socket.SHUT_RDWR)
+            return None
+        return reply()
+
+    with scripted(answer, {**CONFIG, "needs_session_id": False}) as port:
+        policy = named(port)
+        with pytest.raises(WireError, match="out of memory"):
+            policy.reset([start("refused")])
+        policy.reset([start("a")])
+        with pytest.raises(Stop, match=r"keeps one episode at a time.*--batch 1"):
+            policy.reset([start("b")])
+        assert isinstance(ask(policy, "a")[0], np.ndarray), "which is not concerned"
+        policy.finish(["a"])
+        policy.reset([start("lost")])
+        assert isinstance(ask(policy, "lost")[0], WireError)
+        policy.reset([start("c")])
+        assert isinstance(ask(policy, "c")[0], np.ndarray)
+    with roboarena(CONFIG, lambda _: CHUNK) as (port, _):
+        policy = named(port)
+        policy.reset([start("a"), start("b")])
+        assert all(isinstance(chunk, np.ndarray) for chunk in ask(policy, "a", "b"))
+
+
 def test_roboarena_failing_is_an_error_of_its_episode() -> None:
     def infer(request: Any) -> object:
         if request["prompt"] == "bad":
@@ -776,7 +973,7 @@ def star_policy(port: int, options: Mapping[str, str] | None = None) -> RemotePo
     told = remote(port).wire.describe()
     assert told.draft is not None and told.preset is None
     preset = read_preset(told.draft)
-    assert preset.mismatches(told) == []
+    assert mismatches(preset, told) == []
     return remote(port, preset, options=options)
 
 
@@ -813,7 +1010,7 @@ def test_starvla_saying_that_it_failed_is_an_error_of_that_episode_alone() -> No
         ({"request_id": "17", "data": {"actions": np.zeros((1, 8, 7))}}, "answered request '17'"),
         ({"request_id": None, "data": {"actions": np.zeros((1, 8, 7))}}, "answered request None"),
         ({}, "the data of"),
-        ({"ok": "yes", "data": {"actions": np.zeros((1, 8, 7))}}, "failed with status"),
+        ({"ok": "yes", "data": {"actions": np.zeros((1, 8, 7))}}, "(status 'ok') failed: None"),
         ({"data": {"normalized_actions": np.zeros((1, 8, 7))}}, "has no actions"),
     ],
 )

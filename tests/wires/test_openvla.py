@@ -34,6 +34,7 @@ from robodx.wires.openvla import IN_FLIGHT, OpenVla, encode, read_reply
 from robodx.wires.preset import BadPreset, Preset
 from robodx.wires.preset_files import find_preset
 from tests.wires.fuzzing import COUNT, fuzzed, judge, observation
+from tests.wires.ipv6 import needs_ipv6
 
 PRESET = find_preset("openvla")
 # The smallest picture, where it is the replies that are looked at.
@@ -95,12 +96,18 @@ class Server(ThreadingHTTPServer):
         """Clients that break off are what some of the tests are about."""
 
 
+class ServerV6(Server):
+    address_family = socket.AF_INET6
+
+
 @contextmanager
-def scripted(answer: Callable[[Any, Any], object], port: int = 0) -> Iterator[tuple[int, set[Any]]]:
+def scripted(
+    answer: Callable[[Any, Any], object], port: int = 0, host: str = "127.0.0.1"
+) -> Iterator[tuple[int, set[Any]]]:
     """A server as OpenVLA's, and the connections that were made to it."""
     connections: set[Any] = set()
     kind = type("Scripted", (Handler,), {"answer": answer, "connections": connections})
-    with Server(("127.0.0.1", port), kind) as server:
+    with (ServerV6 if ":" in host else Server)((host, port), kind) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         try:
@@ -392,7 +399,9 @@ def test_a_server_that_dies_and_comes_back_serves_the_next_episode() -> None:
         (http(b"<html>"), "no JSON", WireError),
         (http(b""), "no JSON", WireError),
         (http(b"\xff\xfe\x00"), "no JSON", WireError),
-        (http(b"[" * 200_000), "no JSON", WireError),
+        (http(b"[" * 90_000), "no JSON", WireError),
+        (http(b"[" * 200_000), "more than 100000 maps and lists", WireError),
+        (http(b"[" + b"{}," * 100_000 + b"{}]"), "more than 100000 maps and lists", WireError),
         (http(b"[" + b"9" * 5000 + b"]"), "no JSON", WireError),
         (http(b"{}"), "has no actions", WireError),
         (http(b"[]"), "at least one action", InvalidAction),
@@ -539,3 +548,19 @@ def test_broken_answers_on_a_connection_that_stays_open_hang_no_longer_than_the_
         seen = observation(policy)
         outcomes = [judge(policy, seen) for _ in range(40)]
     assert "WireError" in outcomes
+
+
+@needs_ipv6
+def test_a_server_at_an_address_of_ipv6_is_reached() -> None:
+    hosts: list[str] = []
+
+    def answer(handler: Handler, _: Any) -> object:
+        hosts.append(handler.headers["Host"])
+        return ACTION
+
+    with scripted(answer, host="::1") as (port, _):
+        policy = make_policy(f"openvla+http://[::1]:{port}/act?connect=2", "openvla")
+        assert isinstance(policy, RemotePolicy)
+        CLIENTS.append(policy)
+        assert isinstance(ask(policy, "e")[0], np.ndarray)
+    assert hosts == [f"[::1]:{port}"]

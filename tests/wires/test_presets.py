@@ -18,6 +18,7 @@ from scipy.spatial.transform import Rotation  # type: ignore[import-untyped]  # 
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation
 from robodx.registry import UnknownName
 from robodx.spaces import ACTION_SPACES, InvalidAction
+from robodx.wires.agreement import mismatches
 from robodx.wires.base import Told, WireError
 from robodx.wires.parts import PARTS
 from robodx.wires.preset import EPISODE, FLIPS, Actions, BadPreset, Picture, Preset
@@ -183,6 +184,23 @@ def test_libero() -> None:
     assert preset.resting(4).tolist() == [[0, 0, 0, 0, 0, 0, 1]] * 4
 
 
+def test_both_presets_of_libero_write_the_rotation_alike() -> None:
+    """A hand that looks down is where the shortest rotation vector jumps."""
+    openpi, gr00t = find_preset("libero"), find_preset("gr00t_libero")
+    for tilt in (-0.05, 0.05):
+        q = Rotation.from_euler("xyz", [np.pi + tilt, 0.02, 0.3]).as_quat(scalar_first=True)
+        pose = np.concatenate([[0.5, 0.0, 0.3], q]).astype(np.float32)
+        observation = replace(
+            seen(gr00t, np.random.default_rng(0)),
+            state={"ee_pose": pose, "gripper_opening": np.ones(1, np.float32)},
+        )
+        one = replace(openpi, images={}).request(observation, START)["observation/state"]
+        other = replace(gr00t, images={}).request(observation, START)
+        keys = ("x", "y", "z", "roll", "pitch", "yaw", "gripper")
+        assert np.array_equal(one, np.concatenate([other[f"state.{key}"] for key in keys]))
+        assert other["state.roll"][0] > 3
+
+
 def test_aloha() -> None:
     preset = find_preset("aloha")
     observation = seen(preset, np.random.default_rng(0))
@@ -225,8 +243,12 @@ def test_a_request_says_which_episode_it_is_of_only_where_the_preset_says_so() -
 
 # Presets of all kinds.
 
-# A comma in a state's key has a meaning of its own.
-KEYS = st.text(st.characters(codec="utf-8", exclude_characters=","), min_size=1, max_size=12)
+# A comma in a state's key has a meaning of its own, and so has white space beside it; a point makes a map.
+KEYS = (
+    st.text(st.characters(codec="utf-8", exclude_characters=",."), min_size=1, max_size=12)
+    .map(str.strip)
+    .filter(lambda key: key not in ("", EPISODE))
+)
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
 SCALES = st.floats(1e-3, 1e3)
 
@@ -250,16 +272,19 @@ def presets(draw: st.DrawFn) -> Preset:
         images[keys[-1]] = replace(images[keys[0]], is_depth=True, layout="HWC")
     parts = st.lists(st.sampled_from(list(PARTS)), min_size=1, max_size=4, unique=True)
     space = draw(st.sampled_from(ACTION_SPACES))
+    is_hand, is_step = space.startswith("ee_"), space == "ee_delta"
     opened, closed = draw(st.sampled_from([(1.0, 0.0), (0.0, 1.0), (-1.0, 1.0), (0.08, 0.0), (255.0, 0.0)]))
     actions = Actions(
-        space=space, keys={draw(KEYS): 0}, scale_m=draw(SCALES), scale_rad=draw(SCALES),
-        rotation=draw(st.sampled_from(["", *ROTATIONS])), delta_frame=draw(st.sampled_from(["base", "tool"])),
-        delta_from=draw(st.sampled_from(["commanded", "achieved"])), gripper_open=opened, gripper_closed=closed,
+        space=space, keys={draw(KEYS): 0}, scale_m=draw(SCALES) if is_hand else 1.0, scale_rad=draw(SCALES),
+        rotation=draw(st.sampled_from(["", *ROTATIONS])) if is_hand else "",
+        delta_frame=draw(st.sampled_from(["base", "tool"])) if is_step else "base",
+        delta_from=draw(st.sampled_from(["commanded", "achieved"])) if is_step else "commanded",
+        gripper_open=opened, gripper_closed=closed,
         gripper_is_binary=draw(st.booleans()),
     )  # fmt: skip
     return Preset(
         name=draw(KEYS), summary=draw(TEXTS), arms=draw(st.integers(1, 3)), hz=draw(st.floats(5, 60)),
-        replan=draw(st.integers(0, 9)), settle_steps=draw(st.integers(0, 9)) if space == "ee_delta" else 0,
+        replan=draw(st.integers(0, 9)), settle_steps=draw(st.integers(0, 9)) if is_step else 0,
         prompt=draw(st.sampled_from(["", keys[-2]])), images=images, state={keys[-3]: tuple(draw(parts))},
         state_angles=draw(st.sampled_from(["radians", "degrees"])), gripper_width_m=draw(st.floats(0.01, 0.3)),
         actions=actions, tells_episode=draw(st.booleans()),
@@ -281,7 +306,8 @@ def test_a_shipped_preset_written_as_toml_reads_back_as_it_was(name: str, tmp_pa
 @given(preset=presets(), seed=SEEDS)
 def test_what_any_preset_sends_comes_back(preset: Preset, seed: int) -> None:
     # Steps much larger than a scale's 1, or than a turn, would be lost in rounding or in a turn's ambiguity.
-    actions = replace(preset.actions, scale_m=0.05 + preset.actions.scale_m % 1, scale_rad=0.2)
+    scale_m = 0.05 + preset.actions.scale_m % 1 if preset.actions.space.startswith("ee_") else 1.0
+    actions = replace(preset.actions, scale_m=scale_m, scale_rad=0.2)
     assert_round_trips(replace(preset, actions=actions), seed)
 
 
@@ -377,6 +403,20 @@ IMAGE = {"camera": "front"}
         ({"actions": {**ACTIONS, "keys": {"a": -1}}}, "-1"),
         ({"actions": {**ACTIONS, "keys": {"a": 7, "b": 0}}}, "'b': 0"),
         ({"actions": {**ACTIONS, "keys": "actions"}}, "'actions'"),
+        ({"actions": {**ACTIONS, "delta_frame": "tool"}}, "delta_frame is 'tool', but joint_velocity"),
+        ({"actions": {**ACTIONS, "delta_from": "achieved"}}, "delta_from is 'achieved', but joint_velocity"),
+        ({"actions": {"space": "ee_pose", "delta_from": "achieved"}}, "delta_from is 'achieved', but ee_pose"),
+        ({"actions": {**ACTIONS, "rotation": "euler_xyz"}}, "rotation is 'euler_xyz', but joint_velocity"),
+        ({"actions": {**ACTIONS, "scale_m": 0.05}}, "scale_m is 0.05, but joint_velocity"),
+        ({"actions": {**ACTIONS, "keys": {"a": 7, "a.b": 1}}}, '"a" cannot be a value and, for "a.b", a map'),
+        ({"prompt": "observation/joint_position"}, '"observation/joint_position" is the key of two things'),
+        ({"images": {"a": IMAGE}, "prompt": "a"}, '"a" is the key of two things'),
+        ({"images": {"a": IMAGE}, "state": {"b, a": ["finger_positions"]}}, '"a" is the key of two things'),
+        ({"state": {"a, a": ["finger_positions"]}}, '"a" is the key of two things'),
+        ({"state": {"a": ["ee_pose"], "a.b.c": ["base_pose"]}}, '"a" cannot be a value and, for "a.b.c", a map'),
+        ({"images": {"a.b": IMAGE}, "prompt": "a"}, '"a" cannot be a value and, for "a.b", a map'),
+        ({"tells_episode": True, "prompt": "robodx"}, '"robodx" is the key of two things'),
+        ({"tells_episode": True, "prompt": "robodx.text"}, '"robodx" cannot be a value'),
     ],
 )
 def test_a_preset_that_cannot_be_meant_is_refused_by_the_value(change: dict[str, Any], named: str) -> None:
@@ -445,12 +485,80 @@ def test_several_keys_are_joined_in_their_order() -> None:
 
 def test_what_the_server_wants_and_the_preset_does_not_have_is_named() -> None:
     preset = find_preset("droid")
-    assert preset.mismatches(Told()) == []
+    assert mismatches(preset, Told()) == []
     fits = Told(inputs={"observation/wrist_image_left": (None, 224, 3), "prompt": None}, outputs={"actions": 8})
-    assert preset.mismatches(fits) == []
-    wrong = preset.mismatches(
-        Told(inputs={"state": (7,), "observation/wrist_image_left": (180, 320, 3)}, outputs={"actions": 7, "x": 1})
+    assert mismatches(preset, fits) == []
+    wrong = mismatches(
+        preset,
+        Told(inputs={"state": (7,), "observation/wrist_image_left": (180, 320, 3)}, outputs={"actions": 7, "x": 1}),
     )
     assert len(wrong) == 3
     assert "needs state" in wrong[0] and "(180, 320, 3)" in wrong[1] and "8 wide" in wrong[2]
-    assert "answers action" in preset.mismatches(Told(outputs={"action": 8}))[0]
+    assert "answers action" in mismatches(preset, Told(outputs={"action": 8}))[0]
+
+
+def with_actions(**fields: Any) -> Preset:
+    libero = find_preset("libero")
+    return replace(libero, actions=replace(libero.actions, **fields))
+
+
+def with_picture(**fields: Any) -> Preset:
+    libero = find_preset("libero")
+    key = "observation/image"
+    return replace(libero, images={**libero.images, key: replace(libero.images[key], **fields)})
+
+
+LIBERO = find_preset("libero")
+
+
+@pytest.mark.parametrize(
+    ("preset", "words"),
+    [
+        (
+            with_actions(gripper_open=1.0, gripper_closed=-1.0),
+            "gripper_open: 1.0 in the preset, but -1.0 at the server",
+        ),
+        (with_actions(gripper_is_binary=False), "gripper_is_binary: False"),
+        (with_actions(scale_m=1.0), "scale_m: 1.0 in the preset, but 0.05 at the server"),
+        (with_actions(scale_rad=1.0), "scale_rad: 1.0"),
+        (with_actions(delta_from="commanded"), "delta_from: 'commanded' in the preset, but 'achieved' at the server"),
+        (with_actions(delta_frame="tool"), "delta_frame: 'tool'"),
+        (with_actions(rotation="euler_xyz"), "rotation: 'euler_xyz' in the preset, but 'rotation_vector'"),
+        (with_actions(keys={"actions": 8}), "the width of actions: 8 in the preset, but 7"),
+        (with_actions(keys={"action": 7}), "the actions' keys: ['action'] in the preset, but ['actions']"),
+        (
+            replace(LIBERO, settle_steps=0, actions=Actions("joint", {"actions": 7})),
+            "space: 'joint' in the preset, but 'ee_delta'",
+        ),
+        (with_picture(orientation="upright"), "orientation of observation/image: 'upright' in the preset"),
+        (with_picture(layout="CHW"), "layout of observation/image: 'CHW' in the preset, but 'HWC'"),
+        (with_picture(height=100), "the size of observation/image: (100, 224) in the preset, but (224, 224)"),
+        (with_picture(content_height=126), "what is drawn of observation/image: (126, 224)"),
+        (replace(LIBERO, images={}), "the images' keys: [] in the preset, but ['observation/image', "),
+        (replace(LIBERO, state={"observation/state": ("ee_pose",)}), "state: {'observation/state': ('ee_pose',)}"),
+        (replace(LIBERO, state_angles="degrees"), "state_angles: 'degrees' in the preset, but 'radians'"),
+        (replace(LIBERO, gripper_width_m=0.1), "gripper_width_m: 0.1"),
+        (replace(LIBERO, prompt="instruction"), "prompt: 'instruction' in the preset, but 'prompt' at the server"),
+        (replace(LIBERO, arms=2), "arms: 2 in the preset, but 1"),
+        (replace(LIBERO, hz=10.0), "hz: 10.0 in the preset, but 20.0"),
+    ],
+)
+def test_another_preset_than_the_server_says_is_refused_with_both_sides(preset: Preset, words: str) -> None:
+    assert any(one.startswith(words) for one in mismatches(preset, Told(preset=LIBERO.as_dict())))
+
+
+def test_what_is_the_users_to_choose_is_no_mismatch() -> None:
+    told = Told(preset=LIBERO.as_dict())
+    for preset in (
+        LIBERO,
+        with_picture(camera="overview"),
+        with_picture(content_height=224),
+        with_actions(keys={"actions": 0}),
+        with_actions(rotation="rotation_vector"),
+        replace(LIBERO, name="mine", summary="mine", replan=1, settle_steps=0, tells_episode=True),
+    ):
+        assert mismatches(preset, told) == []
+    needs_it = Told(preset=replace(LIBERO, tells_episode=True).as_dict())
+    assert mismatches(LIBERO, needs_it) == ["tells_episode: False in the preset, but True at the server"]
+    # A server that says what it needs only suggests the rest.
+    assert mismatches(with_actions(scale_m=1.0), Told(preset=LIBERO.as_dict(), inputs={"prompt": None})) == []

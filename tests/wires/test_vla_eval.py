@@ -52,7 +52,7 @@ from robodx.running.rollout import rollout
 from robodx.running.run import Request, run
 from robodx.running.trial import Trial
 from robodx.spaces import InvalidAction
-from robodx.wires.base import Address, Unreachable, WireError
+from robodx.wires.base import API_KEY, Address, Unreachable, WireError
 from robodx.wires.messages import Malformed, decode_picture, unpack
 from robodx.wires.preset import Actions, BadPreset, Picture, Preset
 from robodx.wires.preset_files import as_toml, read_preset
@@ -276,6 +276,59 @@ def test_all_are_asked_before_the_first_answers() -> None:
         policy.close()
 
 
+def test_a_server_that_is_busy_is_not_taken_for_one_that_is_not_there() -> None:
+    """Ours, like others, does not look up before it has answered: a second client waits longer than to connect."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    class Slow(Watching):
+        def _answer(self, seen: Observation) -> ActionChunk | Exception:
+            asked.set()
+            go_on.wait(20)
+            return super()._answer(seen)
+
+    with served(Slow(), PRESET) as port:
+        first, second = remote(port), VlaEval(address(port, timeout_s=20, connect_s=0.2))
+        answers: list[Any] = []
+        asking = threading.Thread(target=lambda: answers.extend(ask(first, "a")))
+        asking.start()
+        assert asked.wait(10)
+        threading.Timer(1.0, go_on.set).start()
+        assert second.describe().preset is not None
+        asking.join()
+        first.close()
+        second.close()
+    assert isinstance(answers[0], np.ndarray)
+
+
+def test_our_server_wants_its_key_and_our_client_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(API_KEY, "secret")
+    with served(Watching()) as port:
+        policy = connect(VlaEval(address(port)), "test", None)
+        policy.close()
+        monkeypatch.setenv(API_KEY, "guess")
+        with pytest.raises(Unreachable, match=f"refuses the connection .401 Unauthorized.: {API_KEY} is not the key"):
+            VlaEval(address(port)).describe()
+        monkeypatch.delenv(API_KEY)
+        with pytest.raises(Unreachable, match=f"{API_KEY} must be its key$"):
+            VlaEval(address(port)).describe()
+
+
+def test_an_error_is_told_in_a_line_and_kept_whole() -> None:
+    text = "Traceback (most recent call last):\n  File x\n    y\nRuntimeError: out of memory\nTried to allocate 3 GiB"
+
+    def fail(seq: int) -> bytes:
+        packed: bytes = pack_message(Message(MessageType.ERROR, {"error": text}, seq))
+        return packed
+
+    with scripted(to_observations(fail)) as port:
+        policy = remote(port)
+        (answer,) = ask(policy, "a")
+        policy.close()
+    assert isinstance(answer, WireError)
+    assert str(answer) == f"the policy server at 127.0.0.1:{port} failed: RuntimeError: out of memory"
+    assert answer.__notes__ == [text]
+
+
 def test_an_error_hits_its_own_episode_alone() -> None:
     with served(Watching(), PRESET) as port:
         policy = remote(port)
@@ -425,7 +478,7 @@ def test_a_hello_drafts_a_preset_and_refuses_one_that_cannot_fit() -> None:
         assert {key: picture.camera for key, picture in preset.images.items()} == {
             "images.front": "front", "images.wrist": "wrist",
         }  # fmt: skip
-        assert preset.state == {"states": ("ee_position", "ee_rotation_vector", "finger_positions")}
+        assert preset.state == {"states": ("ee_position", "ee_rotation_vector_down", "finger_positions")}
         assert (preset.prompt, preset.actions.space) == ("task_description", "ee_delta")
         assert (preset.actions.gripper_open, preset.actions.gripper_closed) == (-1.0, 1.0)
         assert "[actions]" in as_toml(told.draft)
@@ -443,6 +496,10 @@ def test_a_hello_drafts_a_preset_and_refuses_one_that_cannot_fit() -> None:
         ({"action_spec": {"gripper": GRIPPER_CLOSE_POS.to_dict()}}, "the action space"),
         ({"observation_params": {"send_state": True}}, "the parts of the state"),
         ({"action_spec": {"joints": {"name": "j", "dims": 8, "format": "joint_positions"}}}, "which numbers open"),
+        (
+            {"action_spec": {"joints": {"dims": 5, "format": "joint_positions"}, "rotation": ROTATION_AA.to_dict()}},
+            "which numbers open",
+        ),
         ({"action_spec": 7, "observation_spec": [1], "observation_params": "?"}, "the action space"),
         ({"action_spec": {"position": {"format": [], "dims": "3"}}, "robodx": {"preset": 3}}, "the action space"),
     ],

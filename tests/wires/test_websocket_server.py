@@ -8,14 +8,21 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from urllib.request import urlopen
 
 import pytest
-from websockets.exceptions import ConnectionClosed, ConnectionClosedError
+from websockets.exceptions import ConnectionClosed, ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
 from robodx.errors import UserError
+from robodx.wires import websocket_server
 from robodx.wires.websocket_server import serve_websockets
+
+HANDSHAKE = (
+    b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n"
+)
 
 
 class Echo:
@@ -43,6 +50,12 @@ def left() -> list[Hashable]:
 
 @pytest.fixture
 def port(left: list[Hashable]) -> Iterator[int]:
+    with serving(left) as port:
+        yield port
+
+
+@contextmanager
+def serving(left: list[Hashable], key: str | None = None) -> Iterator[int]:
     ready = threading.Event()
     known: list[tuple[int, Callable[[], object]]] = []
 
@@ -54,14 +67,16 @@ def port(left: list[Hashable]) -> Iterator[int]:
 
     def target() -> None:
         with suppress(asyncio.CancelledError):
-            serve_websockets(lambda session: Echo(session, left), "127.0.0.1", 0, on_ready, health="/health")
+            serve_websockets(lambda session: Echo(session, left), "127.0.0.1", 0, on_ready, health="/health", key=key)
 
     thread = threading.Thread(target=target)
     thread.start()
     assert ready.wait(10)
-    yield known[0][0]
-    known[0][1]()
-    thread.join(10)
+    try:
+        yield known[0][0]
+    finally:
+        known[0][1]()
+        thread.join(10)
 
 
 def url(port: int) -> str:
@@ -121,6 +136,46 @@ def test_what_is_no_websocket_and_what_is_too_large_ends_that_connection_alone(p
             client.recv(timeout=5)
     with connect(url(port)) as client:
         assert client.recv() == b"hello"
+
+
+def test_a_message_in_endless_pieces_ends_that_connection_alone(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(websocket_server, "MAX_PIECES", 100)
+    with connect(url(port)) as client:
+        client.recv()
+        client.send([b"x"] * 99)
+        assert client.recv() == b"x" * 99
+        # Of no size at all, so that no bound on bytes is ever met.
+        with suppress(ConnectionClosed):
+            client.send([b""] * 200)
+        with pytest.raises(ConnectionClosedError, match=r"1009.*pieces"):
+            client.recv(timeout=5)
+    with connect(url(port)) as client:
+        assert client.recv() == b"hello"
+
+
+def test_without_the_key_there_is_only_health(left: list[Hashable]) -> None:
+    right = b"Authorization: Api-Key secret\r\n"
+    wrong = [
+        b"", b"Authorization: Api-Key Secret\r\n", b"Authorization: Bearer secret\r\n", b"Authorization: secret\r\n",
+        b"Authorization: Api-Key \xff\r\n", b"Authorization:\r\n", 2 * right,
+    ]  # fmt: skip
+    with serving(left, key="secret") as port:
+        for head, status in [*((head, b"401 Unauthorized") for head in wrong), (right, b"101 Switching Protocols")]:
+            with socket.create_connection(("127.0.0.1", port), timeout=5) as raw:
+                raw.sendall(HANDSHAKE + head + b"\r\n")
+                assert raw.recv(2**16).startswith(b"HTTP/1.1 " + status)
+        with pytest.raises(InvalidStatus, match="401"), connect(url(port)):
+            pass
+        with urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
+            assert answer.status == 200
+
+
+def test_a_key_that_no_header_can_hold_is_told_before_the_port_is_open() -> None:
+    def on_ready(port: int) -> None:
+        raise AssertionError(f"{port} is open")
+
+    with pytest.raises(UserError, match="ROBODX_API_KEY must be plain ASCII"):
+        serve_websockets(lambda session: Echo(session, []), "127.0.0.1", 0, on_ready, health="/health", key="sécret")
 
 
 def test_a_client_that_reads_nothing_is_not_read_from(port: int) -> None:

@@ -11,6 +11,7 @@ from robodx.errors import UserError
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec, policy
 from robodx.registry import Registry
 from robodx.spaces import InvalidAction
+from robodx.wires.agreement import mismatches
 from robodx.wires.base import Request, Told, Wire, WireError
 from robodx.wires.preset import BadPreset, Preset
 from robodx.wires.preset_files import find_preset, read_preset, shipped
@@ -107,7 +108,7 @@ def connect(wire: Wire, name: str, preset: str | None) -> RemotePolicy:
                 f"the server at {name} does not say its conventions: give --preset with one of {', '.join(shipped())}, "
                 f"or a .toml of your own, which robodx check {name} --write-preset my.toml drafts"
             )
-        wrong = chosen.mismatches(told)
+        wrong = mismatches(chosen, told)
         if wrong:
             raise BadPreset(f"the preset {chosen.name} does not fit the server at {name}: {'; '.join(wrong)}")
     except BaseException:

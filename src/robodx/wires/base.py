@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,12 +15,18 @@ from robodx.errors import Stop, UserError
 Request = Mapping[str, Any]
 Reply = Mapping[str, Any]
 T = TypeVar("T")
+E = TypeVar("E", bound="WireError")
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 2.0
 # Which of the N workers a process is, from 0: each takes another of several hosts.
 WORKER = "ROBODX_WORKER"
 # Never part of a policy's name, which is stored in records.
 API_KEY = "ROBODX_API_KEY"
+# The hosts of an address, up to its path or options.
+SEVERAL = re.compile(r"//([^/?#]*)")
+# How Python's servers begin to say what happened to them; and how much of that is kept.
+TRACEBACK = "Traceback (most recent call last)"
+MAX_LINE, MAX_TEXT = 500, 4000
 
 
 class WireError(RuntimeError):
@@ -28,6 +35,22 @@ class WireError(RuntimeError):
 
 class Unreachable(Stop):
     """No server at the address, for as long as was to be waited: nothing can go on."""
+
+
+def failure_of(server: object, text: str, kind: type[E]) -> E:
+    """What a server said when it failed, in a line: its first, or that of a traceback which names the error.
+
+    All that it said is a note of the error, which the records have and a line in a terminal does not.
+    """
+    text = text.strip()
+    lines = text.rpartition(TRACEBACK)[2].splitlines()
+    if TRACEBACK in text:
+        # Without what is left of the heading, and the places in the code, which are indented.
+        lines = [line for line in lines[1:] if line and not line[0].isspace()]
+    error = kind(f"the policy server at {server} failed: {lines[0][:MAX_LINE] if lines else 'it does not say why'}")
+    if "\n" in text:
+        error.add_note(text[-MAX_TEXT:])
+    return error
 
 
 @dataclass(frozen=True)
@@ -47,13 +70,14 @@ class Address:
     def parse(cls, scheme: str, place: str, *, port: int | None = None, takes: Sequence[str] = ()) -> Address:
         """The address in `scheme:place`; of several hosts with commas, the one for this worker."""
         name = f"{scheme}:{place}"
-        parts = urlsplit(place)
-        hosts = [host for host in parts.netloc.split(",") if host]
-        if not hosts:
+        several = SEVERAL.match(place)
+        hosts = [host for host in several[1].split(",") if host] if several else []
+        if not several or not hosts:
             raise UserError(f'"{name}" names no server: write {scheme}://HOST{"" if port else ":PORT"}')
         mine = hosts[int(os.environ.get(WORKER, "0")) % len(hosts)]
         try:
-            host, number = urlsplit(f"//{mine}").hostname, urlsplit(f"//{mine}").port
+            parts = urlsplit(f"//{mine}{place[several.end() :]}")
+            host, number = parts.hostname, parts.port
         except ValueError as error:
             raise UserError(f'"{name}": {error}') from error
         number = number or port
@@ -70,7 +94,7 @@ class Address:
         )  # fmt: skip
 
     def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 def read_seconds(name: str, key: str, text: str) -> float:
@@ -85,16 +109,22 @@ def read_seconds(name: str, key: str, text: str) -> float:
 
 
 def wait_for(connect: Callable[[float], T], address: Address) -> T:
-    """Connect, again and again with growing pauses until the address's patience ends; `connect` gets a time limit."""
-    end, pause = time.monotonic() + address.connect_s, FIRST_PAUSE_S
+    """Connect, again and again with growing pauses until the address's patience ends.
+
+    `connect` gets a limit for finding the server. Once it is found, a call's time is a fair one for its first words: it
+    may be busy with another's call, and not look up before that is done.
+    """
+    begun, pause = time.monotonic(), FIRST_PAUSE_S
+    end = begun + address.connect_s
     while True:
         left = end - time.monotonic()
         try:
             return connect(max(left, FIRST_PAUSE_S))
         except (OSError, EOFError, TimeoutError) as error:
             if time.monotonic() + pause >= end:
+                waited_s = max(address.connect_s, round(time.monotonic() - begun))
                 raise Unreachable(
-                    f"no policy server answers at {address} after {address.connect_s:g} s: {error}. "
+                    f"no policy server answers at {address} after {waited_s:g} s: {error}. "
                     "Is it running, and is this its port? (?connect=SECONDS waits longer.)"
                 ) from error
         time.sleep(pause)

@@ -14,7 +14,18 @@ import zmq
 
 from robodx.errors import Stop, UserError
 from robodx.registry import UnknownName, unknown
-from robodx.wires.base import API_KEY, Address, Names, Reply, Request, Told, Unreachable, WireError, wait_for
+from robodx.wires.base import (
+    API_KEY,
+    Address,
+    Names,
+    Reply,
+    Request,
+    Told,
+    Unreachable,
+    WireError,
+    failure_of,
+    wait_for,
+)
 from robodx.wires.gr00t_forms import FORMS, Form, read_actions, read_observation, write_actions, write_observation
 from robodx.wires.gr00t_modality import as_config, read_config, told
 from robodx.wires.messages import MAX_REQUEST_BYTES, Malformed, encode_as_npy, pack, quote, unpack
@@ -27,6 +38,8 @@ PORT = 5555
 IN_FLIGHT = 8
 # Clients do not say goodbye: the one unheard of for longest is then given up.
 MAX_CLIENTS = 1024
+# Requests of a client that are read before they are answered; what else it sends waits on its own side.
+MAX_WAITING = 4
 
 
 class Refused(WireError):
@@ -144,12 +157,12 @@ class Gr00t:
             raise WireError(f"the reply of {self.address} is {error}") from error
         if not isinstance(reply, Mapping) or "error" not in reply:
             return reply
-        problem = reply["error"][-2000:] if isinstance(reply["error"], str) else quote(reply["error"])
+        problem = reply["error"] if isinstance(reply["error"], str) else quote(reply["error"])
         if "nauthorized" in problem:
-            raise Stop(f"the server at {self.address} wants its API token in {API_KEY}: {problem}")
+            raise Stop(f"the server at {self.address} wants its API token in {API_KEY}: {quote(problem)}")
         if "'video." in problem and self._form == FORMS["n1.6"]:
             problem += " (a server with --use-sim-policy-wrapper needs ?version=n1.6-sim)"
-        raise Refused(f"the policy server at {self.address} failed: {problem}")
+        raise failure_of(self.address, problem, Refused)
 
     def _known_form(self) -> Form:
         if self._form is None:
@@ -170,7 +183,7 @@ class Gr00t:
         try:
             dealer.send(self._message("ping"))
             with suppress(Refused):
-                self._read(dealer.receive(within_s))
+                self._read(dealer.receive(max(within_s, self.address.timeout_s)))
         except WireError as error:
             dealer.close()
             raise OSError(f"it is no GR00T server: {error}") from error
@@ -189,6 +202,7 @@ def serve(endpoint: Endpoint, host: str, port: int, on_ready: Callable[[int], No
     try:
         router.setsockopt(zmq.LINGER, 0)
         router.setsockopt(zmq.MAXMSGSIZE, MAX_REQUEST_BYTES)
+        router.setsockopt(zmq.RCVHWM, MAX_WAITING)
         _bind(router, host, port)
         on_ready(int(router.getsockopt_string(zmq.LAST_ENDPOINT).rpartition(":")[2]))
         while True:
@@ -230,7 +244,7 @@ class _Server:
         """Whatever comes, there is a reply to it."""
         try:
             return pack(self._answer(client, unpack(data)), encode_as_npy)
-        except Exception as error:
+        except (Exception, Stop) as error:
             return pack({"error": f"{type(error).__name__}: {error}"}, encode_as_npy)
 
     def _answer(self, client: bytes, request: object) -> object:

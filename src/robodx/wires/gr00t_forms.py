@@ -16,6 +16,8 @@ from robodx.wires.messages import flatten, quote
 from robodx.wires.preset import EPISODE
 
 MODALITIES = ("video", "state", "language")
+# Episodes in one request: each is one of the policy's, and is answered after the one before.
+MAX_BATCH = 256
 
 
 class Form(NamedTuple):
@@ -138,10 +140,18 @@ def _rows(form: Form, key: str, value: object) -> list[Any]:
         if value.ndim < 2 or not len(value) or value.shape[1] != 1:
             expected = "(batch, 1, …)" if form.has_batch else "(1, …)"
             raise ValueError(f"{key} must be of shape {expected}, not {value.shape[0 if form.has_batch else 1 :]}")
+        _check_batch(key, len(value))
         return list(value[:, 0])
     texts = [value] if isinstance(value, str) else value
+    if isinstance(texts, list):
+        _check_batch(key, len(texts))
     if isinstance(texts, list) and form.is_nested:
         texts = [text[0] if isinstance(text, list) and len(text) == 1 else None for text in texts]
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{key} must be an array or a list of texts, not {quote(value)}")
     return texts
+
+
+def _check_batch(key: str, size: int) -> None:
+    if size > MAX_BATCH:
+        raise ValueError(f"{key} is of a batch of {size}, but at most {MAX_BATCH} episodes are taken at once")

@@ -25,8 +25,8 @@ STATE = {
     **dict.fromkeys(("eef_rotation", "ee_rotation", "end_effector_rotation"), "ee_rotation_vector"),
     **{"ee_pose": "ee_pose", "eef_pose": "ee_pose"},
 }
-# Keys of one number each that belong together.
-TRIPLES = {("x", "y", "z"): "ee_position", ("roll", "pitch", "yaw"): "ee_rotation_vector"}
+# Keys of one number each that belong together: LIBERO's, where roll, pitch and yaw are a rotation vector.
+TRIPLES = {("x", "y", "z"): "ee_position", ("roll", "pitch", "yaw"): "ee_rotation_vector_down"}
 WIDTHS = {
     **dict.fromkeys(("joint_position", "joint_positions", "joints", "single_arm", "arm"), 7),
     **dict.fromkeys(("joint_velocity", "joint_velocities"), 7),

@@ -22,7 +22,7 @@ GUESSED = {
 GUESSES: dict[tuple[int, int], tuple[list[str], str]] = {
     (8, 8): (["joint_positions", "gripper_opening"], "joint"),
     # LIBERO's.
-    (8, 7): (["ee_position", "ee_rotation_vector", "finger_positions"], "ee_delta"),
+    (8, 7): (["ee_position", "ee_rotation_vector_down", "finger_positions"], "ee_delta"),
     (7, 7): (["ee_position", "ee_rotation_vector", "gripper_opening"], "ee_delta"),
     (7, 8): (["joint_positions"], "joint"),
 }

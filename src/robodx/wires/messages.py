@@ -22,6 +22,10 @@ MARKS = frozenset(
     [b"__ndarray__", "__ndarray__", b"nd", "nd", b"__npgeneric__", "__npgeneric__", "__ndarray_class__", "__image__"]
 )
 MAX_PIXELS = 4096 * 4096
+# Of one message: each is a byte on the wire and a hundred in memory.
+MAX_CONTAINERS = 100_000
+# Of one list or map, for which room is made before anything of it is read.
+MAX_ITEMS = 1_000_000
 
 Encode = Callable[[Any], Any]
 
@@ -37,8 +41,17 @@ def pack(message: object, encode: Encode) -> bytes:
 
 def unpack(data: bytes | bytearray | memoryview) -> Any:
     """Read a message with arrays in any of the known forms."""
+    # So many bytes cannot hold more.
+    hooks = _Counted() if len(data) > MAX_CONTAINERS else None
     try:
-        return msgpack.unpackb(data, object_hook=_decode, strict_map_key=False)
+        return msgpack.unpackb(
+            data,
+            object_hook=hooks.map if hooks else _decode,
+            list_hook=hooks.list if hooks else None,
+            max_array_len=MAX_ITEMS,
+            max_map_len=MAX_ITEMS,
+            strict_map_key=False,
+        )
     except Malformed:
         raise
     # What msgpack and numpy raise on bad bytes is many things, and each means the same here.
@@ -143,6 +156,26 @@ def _plain(array: NDArray[Any]) -> NDArray[Any]:
         raise TypeError(f"an array of type {array.dtype} cannot be sent")
     # Not ascontiguousarray, which makes a list of a number.
     return np.asarray(array, order="C")
+
+
+class _Counted:
+    """Decodes maps and lists while they are not too many."""
+
+    def __init__(self) -> None:
+        self._left = MAX_CONTAINERS
+
+    def map(self, value: dict[Any, Any]) -> Any:
+        self._count()
+        return _decode(value)
+
+    def list(self, value: list[Any]) -> list[Any]:
+        self._count()
+        return value
+
+    def _count(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise Malformed(f"a message of more than {MAX_CONTAINERS} maps and lists")
 
 
 def _decode(value: dict[Any, Any]) -> Any:

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import os
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from robodx.errors import Stop
-from robodx.wires.base import API_KEY, Address, Names, Reply, Request, Told, WireError, wait_for
+from robodx.wires.base import (
+    API_KEY,
+    TRACEBACK,
+    Address,
+    Names,
+    Reply,
+    Request,
+    Told,
+    WireError,
+    failure_of,
+    wait_for,
+)
 from robodx.wires.messages import Malformed, encode_with_bytes, flatten, nest, pack, quote, unpack
 from robodx.wires.openpi_variants import (
     Plain,
@@ -27,7 +39,6 @@ from robodx.wires.websocket_server import serve_websockets
 PORT = 8000
 # Requests under way before the first reply is waited for: enough to keep a server busy, little enough for its buffers.
 IN_FLIGHT = 8
-TRACEBACK = "Traceback (most recent call last)"
 
 
 class OpenPi:
@@ -42,6 +53,8 @@ class OpenPi:
         self._variant: Variant = Plain({}, address)
         self._count = 0
         self.losses = 0
+        # The episode of a server that has no names for them.
+        self._only: str | None = None
 
     def describe(self) -> Told:
         self._connected()
@@ -53,15 +66,22 @@ class OpenPi:
         message = self._variant.reset(episode_id)
         if message is None:
             return
+        if not self._variant.tells_episodes_apart and self._only is not None:
+            raise Stop(
+                f"the server at {self.address} keeps one episode at a time (it takes resets, but no session_id), and "
+                "another is under way: run with --batch 1, and with one worker a server"
+            )
         try:
             socket.send(pack(message, encode_with_bytes), self.address.timeout_s)
             frame = socket.receive(self.address.timeout_s)
             # A text is how these servers say that all is well, and how they say that nothing is.
             if isinstance(frame, str) and TRACEBACK in frame:
-                raise WireError(self._failure(frame))
+                raise failure_of(self.address, frame, WireError)
         except BaseException:
             self._lose()
             raise
+        if not self._variant.tells_episodes_apart:
+            self._only = episode_id
 
     def ask(self, requests: Sequence[tuple[str, Request]]) -> list[Reply | WireError]:
         """What the server says of one request is that one's alone. After any other error the rest err alike.
@@ -88,7 +108,7 @@ class OpenPi:
                 frame = socket.receive(self.address.timeout_s)
                 number = under_way.popleft()
                 if isinstance(frame, str):
-                    replies.append(WireError(self._failure(frame)))
+                    replies.append(failure_of(self.address, frame, WireError))
                     self.close()
                     under_way.clear()
                     continue
@@ -104,7 +124,9 @@ class OpenPi:
             raise
         return replies
 
-    def finish(self, episode_id: str) -> None: ...
+    def finish(self, episode_id: str) -> None:
+        if self._only == episode_id:
+            self._only = None
 
     def close(self) -> None:
         if self._socket is not None:
@@ -112,11 +134,10 @@ class OpenPi:
             self._socket = None
 
     def _lose(self) -> None:
+        """With what the server remembered: no episode can go on."""
         self.losses += 1
+        self._only = None
         self.close()
-
-    def _failure(self, text: str) -> str:
-        return f"the policy server at {self.address} failed:\n{text.strip()[-2000:]}"
 
     def _connected(self, *, is_busy: bool = False) -> WebSocket:
         # Closed meanwhile, or something came that nobody asked for: the next reply could be taken for another's.
@@ -127,11 +148,10 @@ class OpenPi:
         return self._socket
 
     def _open(self, within_s: float) -> WebSocket:
-        key = os.environ.get(API_KEY)
-        headers = {"Authorization": f"Api-Key {key}"} if key else {}
-        socket = WebSocket(self.address, within_s, headers=headers)
+        end = time.monotonic() + max(within_s, self.address.timeout_s)
+        socket = WebSocket(self.address, within_s)
         try:
-            frame = socket.receive(within_s)
+            frame = socket.receive(end - time.monotonic())
             if isinstance(frame, str):
                 raise WireError(f"it begins with the text {quote(frame)}")
             greeting = as_map(_read(frame, "its first frame"), "its first frame")
@@ -154,7 +174,10 @@ def _read(frame: bytes, what: str) -> Any:
 
 def serve(endpoint: Endpoint, host: str, port: int, on_ready: Callable[[int], None]) -> None:
     """Serve until interrupted; `on_ready` is told the port once it is open."""
-    serve_websockets(lambda session: _Client(endpoint, session), host, port, on_ready, health="/healthz")
+    serve_websockets(
+        lambda session: _Client(endpoint, session), host, port, on_ready,
+        health="/healthz", key=os.environ.get(API_KEY),
+    )  # fmt: skip
 
 
 class _Client:

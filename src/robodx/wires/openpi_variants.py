@@ -10,7 +10,7 @@ import numpy as np
 from robodx.errors import UserError
 from robodx.registry import UnknownName, unknown
 from robodx.wires import lerobot_features
-from robodx.wires.base import Address, Reply, Request, Told, WireError
+from robodx.wires.base import Address, Reply, Request, Told, WireError, failure_of
 from robodx.wires.lerobot_features import LEROBOT
 from robodx.wires.messages import flatten, nest, quote
 from robodx.wires.preset import EPISODE
@@ -26,6 +26,10 @@ class RequestFailed(WireError):
 class Variant(Protocol):
     """One way of putting requests and replies into messages. `number` tells the requests of a connection apart."""
 
+    # Whether a server that remembers knows of which episode a request is. Those that remember nothing need not.
+    @property
+    def tells_episodes_apart(self) -> bool: ...
+
     def told(self) -> Told: ...
 
     def reset(self, episode_id: str) -> Message | None:
@@ -38,6 +42,8 @@ class Variant(Protocol):
 
 class Plain:
     """openpi's own: the observation as it is, a map with `actions` back."""
+
+    tells_episodes_apart = True
 
     def __init__(self, greeting: Message, address: Address) -> None:
         self._greeting, self._address = greeting, address
@@ -79,6 +85,10 @@ class RoboArena:
         is_enough = not wanted["needs_stereo_camera"] and wanted["action_space"] in ("joint_position", "joint_velocity")
         return Told(self._greeting, draft if is_enough else None, draft, inputs, {"actions": 8})
 
+    @property
+    def tells_episodes_apart(self) -> bool:
+        return bool(self._greeting.get("needs_session_id"))
+
     def reset(self, episode_id: str) -> Message | None:
         return {"endpoint": "reset", **self._session(episode_id)}
 
@@ -92,7 +102,7 @@ class RoboArena:
         return flatten(as_map(message, f"the reply of {self._address}"))
 
     def _session(self, episode_id: str) -> Message:
-        return {"session_id": episode_id} if self._greeting.get("needs_session_id") else {}
+        return {"session_id": episode_id} if self.tells_episodes_apart else {}
 
     def _wanted(self) -> dict[str, Any]:
         """The greeting's config with its defaults, checked."""
@@ -144,6 +154,8 @@ class RoboArena:
 class StarVla:
     """Requests and replies in numbered envelopes; an example's pictures are a list, actions come as a batch of one."""
 
+    tells_episodes_apart = True
+
     def __init__(self, greeting: Message, address: Address) -> None:
         self._greeting, self._address = greeting, address
 
@@ -181,10 +193,9 @@ class StarVla:
         if reply.get("ok") is not True:
             error = reply.get("error")
             text = error.get("message") if isinstance(error, Mapping) else error
-            raise RequestFailed(
-                f"the policy server at {self._address} failed with status {quote(reply.get('status'))}: "
-                f"{text if isinstance(text, str) else quote(error)}"
-            )
+            status = quote(reply.get("status"))
+            said = text if isinstance(text, str) else quote(error)
+            raise failure_of(f"{self._address} (status {status})", said, RequestFailed)
         data = dict(as_map(reply.get("data"), f"the data of {self._address}"))
         actions = data.get("actions")
         if isinstance(actions, np.ndarray) and actions.ndim == 3 and len(actions) == 1:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from robodx.wires.base import Address, Names, Reply, Request, Told, WireError, wait_for
-from robodx.wires.messages import MAX_REPLY_BYTES, Malformed, flatten, nest, quote, rebuild
+from robodx.wires.messages import MAX_CONTAINERS, MAX_REPLY_BYTES, Malformed, flatten, nest, quote, rebuild
 
 PORT, PATH = 8000, "/act"
 OPTIONS = ("unnorm_key",)
@@ -223,6 +223,9 @@ def _read_body(response: HTTPResponse) -> bytes:
 
 def read_reply(body: bytes, where: str) -> Reply:
     """The actions as a list or an array, alone or in a map."""
+    # Each is a few bytes here and a hundred in memory.
+    if body.count(b"{") + body.count(b"[") > MAX_CONTAINERS:
+        raise WireError(f"the reply of {where} has more than {MAX_CONTAINERS} maps and lists")
     try:
         message = json.loads(body, object_hook=_decode)
     except Malformed as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -77,8 +77,16 @@ PARTS: dict[str, Part] = {
     "ee_pose": _same("ee_pose", 7),
     "base_pose": _same("base_pose", 7),
 }
+# Those that say all of a pose's rotation.
+TURNS = frozenset(name for name, part in PARTS.items() if part.of == "ee_pose" and name != "ee_position")
 # How many numbers RoboDx's own state has for an arm, where that does not depend on the robot.
 WIDTHS = {"gripper_opening": 1, "ee_pose": 7, "base_pose": 7}
+
+
+def lacking_of_pose(names: Collection[str]) -> list[str]:
+    """What of the hand's pose these parts do not say."""
+    lacks = {"ee_position": not {"ee_pose", "ee_position"} & set(names), "ee_rotation": not TURNS & set(names)}
+    return [half for half, is_lacking in lacks.items() if is_lacking]
 
 
 def write_state(

@@ -22,7 +22,7 @@ from robodx.spaces import (
     DeltaFrom,
     InvalidAction,
 )
-from robodx.wires.base import Names, Reply, Request, Told, WireError
+from robodx.wires.base import Names, Reply, Request, WireError
 from robodx.wires.messages import quote
 from robodx.wires.parts import PARTS, Angles, read_state, write_state
 from robodx.wires.rotations import ROTATIONS
@@ -289,7 +289,9 @@ class Preset:
         pictures = {key: picture.read(np.asarray(request[key])) for key, picture in self.images.items()}
         colour = {p.camera: pictures[key] for key, p in self.images.items() if not p.is_depth}
         depth = {p.camera: pictures[key] for key, p in self.images.items() if p.is_depth}
-        instruction = str(request[self.prompt]) if self.prompt else ""
+        instruction = request[self.prompt] if self.prompt else ""
+        if not isinstance(instruction, str):
+            raise ValueError(f"{self.prompt} must be text, not {quote(instruction)}")
         return Observation(episode_id, step, time_s, instruction, state, colour, depth)
 
     def reply(self, chunk: ActionChunk) -> dict[str, Any]:
@@ -306,58 +308,17 @@ class Preset:
         """Without what is the default, as it would be written in TOML."""
         return _without_defaults(self)
 
-    def mismatches(self, told: Told) -> list[str]:
-        """Where the preset and what the server says of itself disagree."""
-        wrong = []
-        if told.inputs is not None:
-            sent = {**self._shapes()}
-            for key, shape in told.inputs.items():
-                if key not in sent:
-                    hint = ": tells_episode must be true" if key == EPISODE else ""
-                    wrong.append(f"the server needs {key}, which the preset does not send{hint}")
-                elif shape is not None and sent[key] is not None and not _fits(sent[key], shape):
-                    wrong.append(f"{key} is {sent[key]} in the preset, but the server wants {shape}")
-        if told.outputs is not None:
-            for key, width in self.actions.keys.items():
-                if key not in told.outputs:
-                    wrong.append(f"the preset reads {key}, but the server answers {', '.join(told.outputs)}")
-                elif width and told.outputs[key] and width != told.outputs[key]:
-                    wrong.append(f"{key} is {width} wide in the preset, but {told.outputs[key]} at the server")
-        return wrong
-
     def _action_width(self) -> int | None:
         if self.actions.space.startswith("ee_"):
             return self.arms * {"ee_delta": 7, "ee_pose": 8}[self.actions.space]
         widths = self.actions.keys.values()
         return sum(widths) if all(widths) else None
 
-    def _shapes(self) -> dict[str, tuple[int | None, ...] | None]:
-        shapes: dict[str, tuple[int | None, ...] | None] = {}
-        for key, picture in self.images.items():
-            size = (picture.height, picture.width)
-            shapes[key] = size if picture.is_depth else (*size, 3) if picture.layout == "HWC" else (3, *size)
-        for key, parts in self.state.items():
-            widths = [PARTS[part].width for part in parts]
-            total = None if None in widths else self.arms * sum(width or 0 for width in widths)
-            names = keys_of(key)
-            shapes.update(dict.fromkeys(names, (None if total is None else total // len(names),)))
-        if self.prompt:
-            shapes[self.prompt] = None
-        if self.tells_episode:
-            shapes[EPISODE] = None
-        return shapes
-
 
 def _check_finite(chunk: NDArray[np.float32], sent: NDArray[np.float32]) -> None:
     if not np.isfinite(chunk).all():
         row = int(np.flatnonzero(~np.isfinite(chunk).all(axis=1))[0])
         raise InvalidAction(f"an action that is not finite: {quote(sent[row].tolist())}")
-
-
-def _fits(ours: tuple[int | None, ...] | None, theirs: tuple[int | None, ...]) -> bool:
-    return ours is None or (
-        len(ours) == len(theirs) and all(a is None or b is None or a == b for a, b in zip(ours, theirs, strict=True))
-    )
 
 
 def keys_of(key: str) -> list[str]:
@@ -373,6 +334,9 @@ def native(spec: PolicySpec, names: Names) -> Preset:
         images[names.image.format(camera.name)] = picture
         if camera.depth:
             images[names.depth.format(camera.name)] = replace(picture, is_depth=True)
+    actions = Actions(space=spec.action_space, keys={names.actions: 0})
+    if spec.action_space == "ee_delta":
+        actions = replace(actions, delta_frame=spec.delta_frame, delta_from=spec.delta_from)
     return Preset(
         name="native",
         summary="RoboDx's own conventions, with the trial's id and the step",
@@ -381,9 +345,7 @@ def native(spec: PolicySpec, names: Names) -> Preset:
         prompt=names.prompt if spec.uses_language else "",
         images=images,
         state={names.state.format(part): (part,) for part in spec.state},
-        actions=Actions(
-            space=spec.action_space, keys={names.actions: 0}, delta_frame=spec.delta_frame, delta_from=spec.delta_from
-        ),
+        actions=actions,
         tells_episode=True,
     )
 
@@ -436,6 +398,8 @@ def _check(preset: Preset) -> None:
     _one_of(where, "delta_frame", actions.delta_frame, DELTA_FRAMES)
     _one_of(where, "delta_from", actions.delta_from, DELTA_FROM)
     _one_of(where, "rotation", actions.rotation_form, ROTATIONS)
+    _check_uses(where, actions)
+    _check_keys(where, preset)
     numbers = {"hz": preset.hz, "gripper_width_m": preset.gripper_width_m, "scale_m": actions.scale_m}
     numbers |= {name: getattr(actions, name) for name in ("scale_rad", "gripper_open", "gripper_closed")}
     for name, number in numbers.items():
@@ -461,6 +425,38 @@ def _check(preset: Preset) -> None:
         _ = preset.spec
     except (ValueError, LookupError) as error:
         raise BadPreset(f"{where}: {error}") from error
+
+
+def _check_uses(where: str, actions: Actions) -> None:
+    """What would do nothing was meant to do something."""
+    plain = Actions()
+    idle: tuple[str, ...] = ()
+    if not actions.space.startswith("ee_"):
+        idle += ("rotation", "scale_m")
+    if actions.space != "ee_delta":
+        idle += ("delta_frame", "delta_from")
+    for name in idle:
+        if getattr(actions, name) != getattr(plain, name):
+            raise BadPreset(
+                f"{where}: {name} is {quote(getattr(actions, name))}, but {actions.space} has no use for it"
+            )
+
+
+def _check_keys(where: str, preset: Preset) -> None:
+    """Two values under one key, or one where another key needs a map: of either, only one would arrive."""
+    state = [name for key in preset.state for name in keys_of(key)]
+    sent = [*preset.images, *state, *filter(None, [preset.prompt]), *([EPISODE] if preset.tells_episode else [])]
+    for keys in (sent, list(table(preset.actions.keys, where, "keys"))):
+        known = set[str]()
+        for key in keys:
+            if key in known:
+                raise BadPreset(f'{where}: "{key}" is the key of two things')
+            known.add(key)
+        for key in keys:
+            path = key.split(".")
+            for length in range(1, len(path)):
+                if (above := ".".join(path[:length])) in known:
+                    raise BadPreset(f'{where}: "{above}" cannot be a value and, for "{key}", a map')
 
 
 def _one_of(where: str, name: str, value: str, valid: Any) -> None:

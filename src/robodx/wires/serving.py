@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from robodx.errors import UserError
 from robodx.policies.base import EpisodeStart, Policy
 from robodx.registry import UnknownName, unknown
 from robodx.wires.base import Names, Request
+from robodx.wires.parts import lacking_of_pose
 from robodx.wires.preset import EPISODE, Preset, native
 from robodx.wires.preset_files import find_preset
 
@@ -79,10 +80,9 @@ class Endpoint:
         else:
             known = self._sessions.setdefault(session, _Session())
             step, time_s = known.step, known.step / self.preset.hz
-            prompt = str(request.get(self.preset.prompt, "")) if self.preset.prompt else ""
-            start = EpisodeStart(_episode_of(session, known), 0, "", "", 0, 0, prompt)
+            start = EpisodeStart(_episode_of(session, known), 0, "", "", 0, 0, "")
         observation = self.preset.observation(request, episode_id=start.episode_id, step=step, time_s=time_s)
-        self._begin(start)
+        self._begin(start if told is not None else replace(start, instruction=observation.instruction))
         (chunk,) = self._policy.act([observation])
         if isinstance(chunk, Exception):
             raise chunk
@@ -131,15 +131,18 @@ def _read_start(told: object) -> tuple[EpisodeStart, int, float]:
 def _check_fit(policy: Policy, preset: Preset) -> None:
     """What the policy needs must be in what the preset carries."""
     needs, carries = policy.spec, preset.spec
-    wrong = [
-        f"{what} {ours} for the policy, {theirs} in the preset"
-        for what, ours, theirs in (
-            ("the action space is", needs.action_space, carries.action_space),
+    sides = [
+        ("the action space is", needs.action_space, carries.action_space),
+        ("the rate in Hz is", f"{needs.hz:g}", f"{carries.hz:g}"),
+    ]
+    if needs.action_space == "ee_delta":
+        sides += [
             ("steps are in the frame of the", needs.delta_frame, carries.delta_frame),
             ("steps start from the pose", needs.delta_from, carries.delta_from),
-        )
-        if ours != theirs
-    ]
+        ]
+    wrong = [f"{what} {ours} for the policy, {theirs} in the preset" for what, ours, theirs in sides if ours != theirs]
+    if needs.uses_language and not carries.uses_language:
+        wrong.append("the policy needs the instruction (prompt)")
     have = {camera.name: camera for camera in carries.cameras}
     for camera in needs.cameras:
         mine = have.get(camera.name)
@@ -148,7 +151,10 @@ def _check_fit(policy: Policy, preset: Preset) -> None:
             wrong.append(f"the policy needs {camera.name} at {camera.height}×{camera.width}{kind}")
         if camera.segmentation:
             wrong.append("no wire carries segmentation")
+    sent = {part for parts in preset.state.values() for part in parts}
     missing = [part for part in needs.state if part not in carries.state]
+    if "ee_pose" in needs.state and "ee_pose" in carries.state:
+        missing += lacking_of_pose(sent)
     if missing:
         wrong.append(f"the policy needs the state's {', '.join(missing)}")
     if wrong:

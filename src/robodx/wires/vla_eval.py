@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodx.errors import Stop, UserError
-from robodx.wires.base import Address, Names, Reply, Request, Told, WireError, wait_for
+from robodx.wires.base import API_KEY, Address, Names, Reply, Request, Told, WireError, failure_of, wait_for
 from robodx.wires.messages import Malformed, encode_with_text, flatten, nest, pack, quote, unpack
 from robodx.wires.preset import EPISODE
 from robodx.wires.serving import Endpoint
@@ -146,7 +147,7 @@ class _Connection:
 
     def __init__(self, address: Address, within_s: float) -> None:
         self._address, self._seq, self._begun = address, 0, 0
-        end = time.monotonic() + within_s
+        end = time.monotonic() + max(within_s, address.timeout_s)
         self._socket = WebSocket(address, within_s)
         try:
             seq = self.send("hello", {"harness_version": _own_version(), "protocol_version": PROTOCOL_VERSION})
@@ -189,8 +190,8 @@ class _Connection:
             if message.seq < self._begun:
                 continue
             if message.type == "error":
-                text = str(message.payload.get("error", dict(message.payload))).strip()
-                raise WireError(f"the policy server at {self._address} failed:\n{text[-2000:]}")
+                text = str(message.payload.get("error", dict(message.payload)))
+                raise failure_of(self._address, text, WireError)
             if message.type != "action" or message.seq != seq:
                 raise WireError(f"the server at {self._address} answered {seq} with {quote(message)}")
             return message.payload
@@ -304,4 +305,7 @@ class _Client:
 
 def serve(endpoint: Endpoint, host: str, port: int, on_ready: Callable[[int], None]) -> None:
     """Serve until interrupted; `on_ready` is told the port once it is open."""
-    serve_websockets(lambda session: _Client(endpoint, session), host, port, on_ready, health="/health")
+    serve_websockets(
+        lambda session: _Client(endpoint, session), host, port, on_ready,
+        health="/health", key=os.environ.get(API_KEY),
+    )  # fmt: skip

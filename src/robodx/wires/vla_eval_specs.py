@@ -16,7 +16,8 @@ GRIPPERS = {
 }
 # Not eef_pos3_quat4_gripper1, which does not say the order of its quaternion.
 STATES = {
-    "eef_pos3_axisangle3_gripper2": ["ee_position", "ee_rotation_vector", "finger_positions"],
+    # LIBERO's, whose rotation vectors go on past half a turn.
+    "eef_pos3_axisangle3_gripper2": ["ee_position", "ee_rotation_vector_down", "finger_positions"],
     "eef_pos3_euler3_gripper2": ["ee_position", "ee_euler_xyz", "finger_positions"],
     "joint_positions": ["joint_positions", "gripper_opening"],
 }
@@ -76,7 +77,8 @@ def _actions(spec: Mapping[str, _Component]) -> tuple[dict[str, Any], list[str]]
         missing.append("the metres and radians that a 1 stands for (scale_m, scale_rad)")
     else:
         missing += ["the action space", "the metres and radians that a 1 stands for (scale_m, scale_rad)"]
-    if formats.get("rotation") in ROTATIONS:
+    # Of joints there is none, whatever is said besides.
+    if formats.get("rotation") in ROTATIONS and not is_joints:
         known["rotation"] = ROTATIONS[formats["rotation"]]
     elif not is_joints:
         missing.append("the form of rotations")

@@ -5,10 +5,10 @@ The library's threaded client hands every frame from thread to thread, which cos
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from collections import deque
-from collections.abc import Mapping
 
 from websockets.client import ClientProtocol
 from websockets.exceptions import InvalidHandshake, WebSocketException
@@ -17,24 +17,30 @@ from websockets.http11 import Response
 from websockets.protocol import State
 from websockets.uri import parse_uri
 
-from robodx.wires.base import Address, WireError
+from robodx.errors import UserError
+from robodx.wires.base import API_KEY, Address, Unreachable, WireError
 from robodx.wires.messages import MAX_REPLY_BYTES
 
 READ_BYTES = 2**18
+# Of one message: empty ones would be without end and yet of no size.
+MAX_PIECES = 2**16
+DATA = (Opcode.TEXT, Opcode.BINARY, Opcode.CONT)
+REFUSALS = (401, 403)
 
 
 class WebSocket:
     """One connection. After any error it is of no more use: close it and open another."""
 
-    def __init__(self, address: Address, within_s: float, *, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, address: Address, within_s: float) -> None:
         self._address, self._frames = address, deque[Frame]()
         self._protocol = ClientProtocol(parse_uri(f"ws://{address}{address.path or '/'}"), max_size=MAX_REPLY_BYTES)
-        end = time.monotonic() + within_s
         self._socket = socket.create_connection((address.host, address.port), timeout=within_s)
+        end = time.monotonic() + max(within_s, address.timeout_s)
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             request = self._protocol.connect()
-            request.headers.update(headers or {})
+            if key := os.environ.get(API_KEY):
+                request.headers["Authorization"] = authorization(key)
             self._protocol.send_request(request)
             self._write(end)
             while self._protocol.state is State.CONNECTING:
@@ -60,23 +66,27 @@ class WebSocket:
         """The next message: bytes, or the text that some servers send in place of an answer."""
         end = time.monotonic() + within_s
         parts: list[bytes] = []
-        is_text = False
+        size, is_text = 0, False
         while True:
             while not self._frames:
                 if self._protocol.state is not State.OPEN:
                     raise WireError(self._why_closed())
                 self._read(end)
             frame = self._frames.popleft()
-            if frame.opcode in (Opcode.TEXT, Opcode.BINARY):
-                parts, is_text = [], frame.opcode is Opcode.TEXT
-            elif frame.opcode is not Opcode.CONT:
-                continue
+            if frame.opcode is not Opcode.CONT:
+                parts, size, is_text = [], 0, frame.opcode is Opcode.TEXT
             parts.append(bytes(frame.data))
-            if sum(map(len, parts)) > MAX_REPLY_BYTES:
+            size += len(parts[-1])
+            if size > MAX_REPLY_BYTES:
                 raise WireError(f"the server at {self._address} sent more than {MAX_REPLY_BYTES >> 20} MiB")
+            if len(parts) > MAX_PIECES:
+                raise WireError(f"the server at {self._address} sent a message in more than {MAX_PIECES} pieces")
             if frame.fin:
                 whole = parts[0] if len(parts) == 1 else b"".join(parts)
                 return whole.decode("utf-8", "replace") if is_text else whole
+            # Pieces may be there faster than they are read.
+            if time.monotonic() > end:
+                raise WireError(f"the server at {self._address} did not answer in time")
 
     @property
     def is_alive(self) -> bool:
@@ -123,9 +133,12 @@ class WebSocket:
         else:
             self._protocol.receive_eof()
         for event in self._protocol.events_received():
-            if isinstance(event, Frame):
+            # What the protocol answers by itself, such as a ping, is nothing that came unasked.
+            if isinstance(event, Frame) and event.opcode in DATA:
                 self._frames.append(event)
             elif isinstance(event, Response) and self._protocol.handshake_exc is not None:
+                if event.status_code in REFUSALS:
+                    raise Unreachable(self._why_refused(event))
                 raise InvalidHandshake(f"it answers {event.status_code} {event.reason_phrase}, no websocket")
         # Answers to pings and to a close, which the protocol made by itself.
         self._write(end)
@@ -144,8 +157,20 @@ class WebSocket:
             except OSError as error:
                 raise WireError(f"the connection to {self._address} broke: {error}") from error
 
+    def _why_refused(self, response: Response) -> str:
+        known = f"{API_KEY} is not the key that it wants" if os.environ.get(API_KEY) else f"{API_KEY} must be its key"
+        reason = response.reason_phrase[:80]
+        return f"the server at {self._address} refuses the connection ({response.status_code} {reason}): {known}"
+
     def _why_closed(self) -> str:
         close = self._protocol.close_rcvd
         why = f" with code {close.code} {close.reason}".rstrip() if close else ""
         broken = self._protocol.parser_exc
         return f"the server at {self._address} closed the connection{why}{f' ({broken})' if broken else ''}"
+
+
+def authorization(key: str) -> str:
+    """The header's value, in the form of openpi's client."""
+    if not (key.isascii() and key.isprintable()):
+        raise UserError(f"{API_KEY} must be plain ASCII to be sent over a websocket, and is not")
+    return f"Api-Key {key}"

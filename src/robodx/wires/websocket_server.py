@@ -6,6 +6,7 @@ The library's own server wakes a task for every message, which costs more than a
 from __future__ import annotations
 
 import asyncio
+import hmac
 from collections.abc import Callable, Hashable
 from http import HTTPStatus
 from typing import Protocol
@@ -17,6 +18,7 @@ from websockets.server import ServerProtocol
 
 from robodx.errors import UserError
 from robodx.wires.messages import MAX_REQUEST_BYTES
+from robodx.wires.websocket import MAX_PIECES, authorization
 
 CLOSED = "the policy failed; see the text frame before this"
 
@@ -40,18 +42,23 @@ def serve_websockets(
     on_ready: Callable[[int], None],
     *,
     health: str,
+    key: str | None = None,
 ) -> None:
-    """Serve until interrupted; `on_ready` is told the port once it is open, and `GET health` is answered with 200."""
-    asyncio.run(_serve(open_session, host, port, on_ready, health))
+    """Serve until interrupted; `on_ready` is told the port once it is open, and `GET health` is answered with 200.
+
+    With a key, all else is answered with 401 unless it says it.
+    """
+    peers: set[_Peer] = set()
+    expected = authorization(key) if key else None
+    asyncio.run(_serve(lambda: _Peer(open_session, health, expected, peers), host, port, on_ready, peers))
 
 
 async def _serve(
-    open_session: Callable[[Hashable], Session], host: str, port: int, on_ready: Callable[[int], None], health: str
+    make_peer: Callable[[], _Peer], host: str, port: int, on_ready: Callable[[int], None], peers: set[_Peer]
 ) -> None:
     loop = asyncio.get_running_loop()
-    peers: set[_Peer] = set()
     try:
-        server = await loop.create_server(lambda: _Peer(open_session, health, peers), host, port)
+        server = await loop.create_server(make_peer, host, port)
     except OSError as error:
         raise UserError(f"cannot serve at {host}:{port}: {error}") from error
     try:
@@ -69,8 +76,11 @@ class _Peer(asyncio.Protocol):
 
     _transport: asyncio.Transport
 
-    def __init__(self, open_session: Callable[[Hashable], Session], health: str, peers: set[_Peer]) -> None:
+    def __init__(
+        self, open_session: Callable[[Hashable], Session], health: str, expected: str | None, peers: set[_Peer]
+    ) -> None:
         self._open_session, self._health, self._peers = open_session, health, peers
+        self._expected = expected
         self._protocol = ServerProtocol(max_size=MAX_REQUEST_BYTES)
         self._session: Session | None = None
         self._parts: list[bytes] = []
@@ -128,6 +138,10 @@ class _Peer(asyncio.Protocol):
         if request.path == self._health:
             self._protocol.send_response(self._protocol.reject(HTTPStatus.OK, "OK\n"))
             return
+        if not self._knows_key(request):
+            refusal = self._protocol.reject(HTTPStatus.UNAUTHORIZED, "Unauthorized: say Authorization: Api-Key KEY\n")
+            self._protocol.send_response(refusal)
+            return
         self._protocol.send_response(self._protocol.accept(request))
         if self._protocol.state is State.OPEN:
             self._session = self._open_session(self._protocol.id)
@@ -135,12 +149,22 @@ class _Peer(asyncio.Protocol):
             if greeting is not None:
                 self._protocol.send_binary(greeting)
 
+    def _knows_key(self, request: HttpRequest) -> bool:
+        if self._expected is None:
+            return True
+        said = request.headers.get_all("Authorization")
+        return len(said) == 1 and hmac.compare_digest(said[0].encode("utf-8", "replace"), self._expected.encode())
+
     def _take(self, frame: Frame) -> None:
         if frame.opcode in (Opcode.TEXT, Opcode.BINARY):
             self._parts, self._is_text = [], frame.opcode is Opcode.TEXT
         elif frame.opcode is not Opcode.CONT:
             return
         self._parts.append(bytes(frame.data))
+        if len(self._parts) > MAX_PIECES:
+            self._parts = []
+            self._protocol.fail(CloseCode.MESSAGE_TOO_BIG, f"a message in more than {MAX_PIECES} pieces")
+            return
         if not frame.fin:
             return
         whole = b"".join(self._parts) if len(self._parts) > 1 else self._parts[0]

@@ -1,4 +1,9 @@
-"""A ZeroMQ connection to a server that answers each request in turn, read by deadlines; the end of it is noticed."""
+"""A ZeroMQ connection to a server that answers each request in turn, read by deadlines; the end of it is noticed.
+
+The library bounds the size of a frame and the number of messages that wait, but not the number of a message's frames:
+all of them are in memory before any can be read. A peer that means harm can fill the memory with one message of many
+frames, whichever end it is at. ZeroMQ is therefore for servers and clients that one trusts; websockets are bounded.
+"""
 
 from __future__ import annotations
 
@@ -82,6 +87,7 @@ class Dealer:
 
     def _shake_hands(self, end: float) -> None:
         if not self._monitor.poll(round(1000 * max(end - time.monotonic(), 0))):
+            # The library's own thread shakes hands, however busy the server is.
             raise TimeoutError("it accepts connections, but does not speak ZeroMQ")
         event = int.from_bytes(self._monitor.recv_multipart()[0][:2], "little")
         if event != zmq.EVENT_HANDSHAKE_SUCCEEDED:
