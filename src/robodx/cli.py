@@ -188,6 +188,8 @@ def run(
         plugins=tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in plugin),
         shard=shard,
     )
+    if name is not None and not (name.strip() and name.isprintable()):
+        raise UserError(f"a policy's name is shown and stored: it must be printable and not empty, not {name!r}")
     if ray and policy_process:
         raise UserError("--policy-process is of this machine: with --ray a policy lives in --policy-actors")
     folder = out or Path("runs") / _default_name(selectors, request.label)
@@ -241,7 +243,7 @@ def serve(
     from robodx.wires.serving import serve as serve_policy
 
     def tell(open_port: int, used: Conventions) -> None:
-        address = f"{protocol}://{host}:{open_port}"
+        address = f"{protocol}://{f'[{host}]' if ':' in host else host}:{open_port}"
         print(f"Serving {policy} at {address} with preset {used.name}. Try: robodx check {address}", flush=True)
 
     _stop_on_signals()

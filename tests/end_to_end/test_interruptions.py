@@ -14,9 +14,11 @@ import pytest
 
 from robodx.analysis.episodes import load
 from robodx.errors import UserError
+from robodx.policies.base import make_policy
 from robodx.registry import load_plugin
 from robodx.running.run import Request, run
 from robodx.running.trial import Trial
+from robodx.running.workers import Job, execute
 from robodx.suites.base import SUITES, Plan
 
 ROBODX = (sys.executable, "-c", "from robodx.cli import main; main()")
@@ -75,21 +77,136 @@ def test_workers_do_not_outlive_a_killed_driver_and_the_run_goes_on(number: sign
     assert load(tmp_path / "run")["outcome"].to_list() == ["timeout"] * 8
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_ctrl_c_stops_a_run_whose_policy_hangs(workers: str, tmp_path: Path) -> None:
-    plugin = write_policy(tmp_path / "hang.py", "hang")
-    plugin.write_text(plugin.read_text().replace("time.sleep(0.0)", "import threading; threading.Event().wait()"))
-    words = ("run", TASK, "--policy", "hang", "--seeds", "4", "--workers", workers, "--plugin", plugin, "--out", "run")
-    driver = subprocess.Popen(
-        [*ROBODX, *map(str, words)], cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True
-    )
-    assert driver.stderr is not None
-    assert "0/4 episodes" in driver.stderr.readline()
-    time.sleep(4.0)
+def start_run(tmp_path: Path, *words: object) -> subprocess.Popen[str]:
+    """In a session of its own, so that a terminal's Ctrl-C can be sent to all of it."""
+    command = [*ROBODX, "run", TASK, "--seeds", "4", "--out", "run", *map(str, words)]
+    return subprocess.Popen(command, cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_files(folder: Path, pattern: str, count: int, driver: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while len(list(folder.glob(pattern))) < count:
+        assert time.monotonic() < deadline and driver.poll() is None
+        time.sleep(0.02)
+
+
+def press_ctrl_c(driver: subprocess.Popen[str]) -> None:
     os.killpg(driver.pid, signal.SIGINT)
-    assert driver.wait(timeout=20) == 130
-    assert "the same command goes on" in driver.stderr.read()
-    driver.stderr.close()
+    _, said = driver.communicate(timeout=20)
+    assert driver.returncode == 130, said
+    assert "the same command goes on" in said and "Traceback" not in said
+    deadline = time.monotonic() + 10
+    while processes_of(driver.pid):
+        assert time.monotonic() < deadline, "workers are left behind"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("option", "number", "processes"), [("--workers", 1, 1), ("--workers", 2, 2), ("--batch", 4, 1)]
+)
+def test_ctrl_c_stops_a_run_whose_policy_hangs(option: str, number: int, processes: int, tmp_path: Path) -> None:
+    plugin = write_policy(tmp_path / "hang.py", "hang")
+    hang = "import os, pathlib, threading; pathlib.Path(f'hangs.{os.getpid()}').touch(); threading.Event().wait()"
+    plugin.write_text(plugin.read_text().replace("time.sleep(0.0)", hang))
+    driver = start_run(tmp_path, "--policy", "hang", "--plugin", plugin, option, number)
+    wait_for_files(tmp_path, "hangs.*", processes, driver)
+    press_ctrl_c(driver)
+
+
+# Python imports it first of all: a worker says that it has begun, and takes its time.
+SLOW_IMPORT = """
+import os, pathlib, sys, time
+if "--multiprocessing-fork" in sys.orig_argv:
+    pathlib.Path(f"imports.{os.getpid()}").touch()
+    time.sleep(1)
+"""
+
+
+def test_ctrl_c_means_nothing_to_workers_even_while_they_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SLOW_IMPORT)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    driver = start_run(tmp_path, "--policy", "still", "--workers", 2)
+    wait_for_files(tmp_path, "imports.*", 2, driver)
+    for path in tmp_path.glob("imports.*"):
+        os.kill(int(path.suffix[1:]), signal.SIGINT)
+    _, said = driver.communicate(timeout=60)
+    assert driver.returncode == 0 and "Traceback" not in said, said
+
+
+WORKERS = '''
+"""Policies that cannot be built, and one that leaves a file when it is built and when it is closed."""
+import os, pathlib
+from robodx import policy
+from robodx.errors import UserError
+from robodx.policies.base import make_policy
+
+class Odd(UserError):
+    """Cannot be unpickled."""
+    def __init__(self, one, two):
+        super().__init__(f"{one} {two}")
+
+@policy("refused")
+def refused():
+    """Asks somebody who is not there."""
+    raise ConnectionRefusedError("nobody is there")
+
+@policy("odd")
+def odd():
+    """Raises what does not travel."""
+    raise Odd("two", "words")
+
+@policy("closing", takes="FOLDER")
+class Closing:
+    """Stands still."""
+    def __init__(self, folder):
+        self.folder, still = folder, make_policy("still")
+        self.spec, self.reset, self.act, self.finish = still.spec, still.reset, still.act, still.finish
+        pathlib.Path(folder, f"{os.getpid()}.built").touch()
+    def __bool__(self):
+        return False
+    def close(self):
+        pathlib.Path(self.folder, f"{os.getpid()}.closed").touch()
+'''
+
+
+@pytest.fixture(scope="module")
+def workers_plugin(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("plugin") / "workers.py"
+    path.write_text(WORKERS)
+    load_plugin(str(path))
+    return str(path)
+
+
+def few(policy: str) -> list[Trial]:
+    return [Trial(TASK, 1, policy, seed) for seed in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("policy", "kind", "message"), [("refused", OSError, "^nobody is there$"), ("odd", UserError, "^two words$")]
+)
+def test_what_a_policys_factory_raises_in_a_worker_is_told(
+    policy: str, kind: type[Exception], message: str, workers_plugin: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        list(execute(few(policy), Job(policy, plugins=(workers_plugin,)), workers=2))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_close_the_policies_that_they_build(workers: int, workers_plugin: str, tmp_path: Path) -> None:
+    job = Job(f"closing:{tmp_path}", plugins=(workers_plugin,))
+    # More than one for each, for one that is still starting when all is done is not waited for.
+    trials = [Trial(TASK, 1, job.policy, seed) for seed in range(6 * workers)]
+    assert len(list(execute(trials, job, workers=workers))) == len(trials)
+    built, closed = ({path.stem for path in tmp_path.glob(f"*.{what}")} for what in ("built", "closed"))
+    assert closed and closed == built
+
+
+def test_a_policy_that_is_given_is_used_whatever_it_says_of_itself(workers_plugin: str, tmp_path: Path) -> None:
+    mine = make_policy(f"closing:{tmp_path}")
+    assert not bool(mine) and len(list(execute(few("mine"), Job("mine"), policy=mine))) == 2
+    assert not list(tmp_path.glob("*.closed")), "whoever built it closes it"
 
 
 def test_a_plugin_that_changed_is_another_run(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ import pytest
 import ray
 
 from robodx.analysis.diff import diff
+from robodx.analysis.episodes import load
 from robodx.errors import UserError
 from robodx.registry import load_plugin
 from robodx.running.cluster import connect
@@ -41,8 +42,12 @@ class Base:
 
     def __init__(self, folder):
         self.turns = {}
+        self.folder = pathlib.Path(folder)
         print("GARBAGE")
-        pathlib.Path(folder, str(os.getpid())).write_text(os.environ.get("ROBODX_WORKER", "0"))
+        (self.folder / str(os.getpid())).write_text(os.environ.get("ROBODX_WORKER", "0"))
+
+    def close(self):
+        (self.folder / f"{os.getpid()}.closed").touch()
 
     def reset(self, starts):
         for start in starts:
@@ -75,6 +80,18 @@ class Slow(Base):
         time.sleep(0.5)
         super().reset(starts)
 
+@policy("gated", takes="FOLDER")
+class Gated(Base):
+    """Waits at the beginning of a second episode, says so, and goes on when it may."""
+    resets = 0
+    def reset(self, starts):
+        self.resets += 1
+        if self.resets == 2:
+            (self.folder / f"{os.getpid()}.waits").touch()
+            while not (self.folder / "go").exists():
+                time.sleep(0.02)
+        super().reset(starts)
+
 @policy("deadly", takes="FOLDER")
 class Deadly(Base):
     """Kills its process at seed 1."""
@@ -82,6 +99,14 @@ class Deadly(Base):
         if starts[0].situation_seed == 1:
             os.kill(os.getpid(), 9)
         super().reset(starts)
+
+@policy("once", takes="FOLDER")
+class Once(Deadly):
+    """The same, and it cannot be built again."""
+    def __init__(self, folder):
+        if any(pathlib.Path(folder).iterdir()):
+            os.kill(os.getpid(), 9)
+        super().__init__(folder)
 '''
 
 
@@ -140,9 +165,10 @@ def test_actors_give_the_episodes_of_a_single_process(
         both = trials(job.policy, 5)
         episodes = [e for part in (both[:3], both[3:]) for e in execute(part, job, workers=2, cluster=cluster)]
     assert table(episodes) == in_process and [episode.attempt for episode in episodes] == [1] * 5
-    holders = {path.name: path.read_text() for path in pids.iterdir()}
+    holders = {path.name: path.read_text() for path in pids.iterdir() if not path.suffix}
     assert str(os.getpid()) not in holders
     assert sorted(holders.values()) == (["0"] if policy_actors else ["0", "1"]), "the second round has the same actors"
+    assert {path.stem for path in pids.glob("*.closed")} == set(holders)
     for episode in episodes:
         assert Trajectory.load(trajectories / f"{episode.trial_id}.npz").digest() == episode.trajectory_hash
 
@@ -151,18 +177,48 @@ def test_actors_give_the_episodes_of_a_single_process(
 def test_what_a_killed_actor_was_running_is_run_again(
     policy_actors: int, plugin: str, in_process: Table, tmp_path: Path
 ) -> None:
-    job = Job(f"slow:{tmp_path}", plugins=(plugin,))
-    episodes = []
+    job = Job(f"gated:{tmp_path}", plugins=(plugin,))
+    killer = threading.Thread(target=kill_one_that_waits, args=(tmp_path,))
+    killer.start()
     with connect(workers=2, policy_actors=policy_actors) as cluster:
-        for episode in execute(trials(job.policy, 4), job, workers=2, cluster=cluster):
-            episodes.append(episode)
-            if len(episodes) == 1:
-                pid = int(next(tmp_path.iterdir()).name)
-                threading.Timer(0.4, os.kill, (pid, signal.SIGKILL)).start()  # amid its second trial
+        episodes = list(execute(trials(job.policy, 4), job, workers=2, cluster=cluster))
+    killer.join()
     assert table(episodes) == {seed: in_process[seed] for seed in range(4)} and len(episodes) == 4
     again = [episode.attempt for episode in episodes if episode.attempt > 1]
     # An environment actor runs one trial; a policy actor serves those of both.
     assert again in (([2], [2, 2]) if policy_actors else ([2],))
+
+
+def kill_one_that_waits(folder: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not (waiting := list(folder.glob("*.waits"))) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for path in waiting[:1]:
+        os.kill(int(path.stem), signal.SIGKILL)
+    (folder / "go").touch()
+
+
+def test_a_broken_off_run_and_another_job_leave_nothing_to_the_next(
+    plugin: str, in_process: Table, tmp_path: Path
+) -> None:
+    seeing, still = Job(f"seeing:{tmp_path}", plugins=(plugin,)), Job("still")
+    with connect(workers=2, policy_actors=1) as cluster:
+        broken_off = execute(trials(seeing.policy, 4), seeing, workers=2, cluster=cluster)
+        next(broken_off)
+        del broken_off
+        again = table(execute(trials(seeing.policy, 2), seeing, workers=2, cluster=cluster))
+        other = table(execute(trials(still.policy, 2), still, cluster=cluster))
+    assert again == {seed: in_process[seed] for seed in range(2)}
+    assert other == table(execute(trials(still.policy, 2), still)) != again
+
+
+def test_a_policy_actor_that_cannot_be_built_again_ends_the_run(plugin: str, tmp_path: Path) -> None:
+    job = Job(f"once:{tmp_path}", plugins=(plugin,))
+    with (
+        connect(policy_actors=1) as cluster,
+        pytest.raises(UserError, match="the policy actor died 3 times while starting"),
+    ):
+        list(execute(trials(job.policy, 3), job, cluster=cluster))
 
 
 @pytest.mark.parametrize("policy_actors", [0, 1])
@@ -237,24 +293,65 @@ def test_ctrl_c_leaves_nothing_of_a_cluster_that_the_driver_started(plugin: str,
             os.killpg(driver.pid, signal.SIGINT)
             rest, errors = driver.communicate(timeout=30)
         assert "GARBAGE" not in rest and "KeyboardInterrupt" in errors
-        assert len(list(pids.iterdir())) == 2
-        deadline = time.monotonic() + 20
-        while processes_of_session(driver.pid):
-            assert time.monotonic() < deadline, "processes are left behind"
-            time.sleep(0.1)
+        assert len([path for path in pids.iterdir() if not path.suffix]) == 2
+        wait_until_gone(driver.pid)
     finally:
-        for pid in processes_of_session(driver.pid):
+        clean_up(driver.pid, ray_folder)
+
+
+def test_a_run_whose_driver_was_killed_goes_on_without_a_cluster(plugin: str, tmp_path: Path) -> None:
+    ray_folder = tempfile.mkdtemp(prefix="ray-")
+    policy, out = f"slow:{tmp_path}", tmp_path / "run"
+    words = [*ROBODX, "run", TASK, "--policy", policy, "--seeds", "16", "--plugin", plugin, "--workers", "2"]
+    words += ["--out", str(out)]
+    driver = subprocess.Popen(
+        [*words, "--ray", "local"], env={**os.environ, "RAY_TMPDIR": ray_folder}, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + 60
+        while not list(out.glob("episodes/part-*.parquet")):  # written every few seconds
+            assert time.monotonic() < deadline and driver.poll() is None
+            time.sleep(0.02)
+        driver.kill()
+        driver.wait()
+        wait_until_gone(driver.pid, b"ray::EnvironmentActor")  # some of Ray's own stay for a minute
+    finally:
+        driver.kill()
+        driver.wait()
+        clean_up(driver.pid, ray_folder)
+    resumed = subprocess.run(words, check=True, capture_output=True, text=True)
+    assert "Resuming: " in resumed.stderr and "Resuming: 16" not in resumed.stderr
+    seeing = Job(f"seeing:{tmp_path}")  # does the same, faster
+    rows = load(out).select("seed", "outcome", "steps", "progress", "trajectory_hash").iter_rows()
+    assert {seed: row for seed, *row in rows} == {
+        seed: list(row) for seed, row in table(execute(trials(seeing.policy, 16), seeing)).items()
+    }
+
+
+def wait_until_gone(session: int, name: bytes = b"") -> None:
+    deadline = time.monotonic() + 20
+    while processes_of_session(session, name):
+        assert time.monotonic() < deadline, "processes are left behind"
+        time.sleep(0.1)
+
+
+def clean_up(session: int, ray_folder: str) -> None:
+    for pid in processes_of_session(session):
+        with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        shutil.rmtree(ray_folder, ignore_errors=True)
+    shutil.rmtree(ray_folder, ignore_errors=True)
 
 
-def processes_of_session(session: int) -> list[int]:
-    """Those that run: what has ended has no command line."""
+def processes_of_session(session: int, name: bytes = b"") -> list[int]:
+    """Those that run, by how they are called: what has ended has no command line."""
     found = []
     for entry in Path("/proc").iterdir():
         with suppress(OSError):
-            if entry.name.isdigit() and os.getsid(int(entry.name)) == session and (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
+            if entry.name.isdigit() and os.getsid(int(entry.name)) == session:
+                called = (entry / "cmdline").read_bytes()
+                if called and called.startswith(name):
+                    found.append(int(entry.name))
     return found
 
 

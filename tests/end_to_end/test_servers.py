@@ -14,6 +14,8 @@ import polars as pl
 import pytest
 
 from robodx.analysis.episodes import load
+from robodx.errors import Stop
+from robodx.running import policy_process
 from robodx.running.run import Request, run
 from tests.serving import ROBODX, served
 
@@ -137,3 +139,75 @@ def test_a_policy_that_cannot_live_in_a_process_of_its_own_is_told(policy: str, 
     words = ("run", TASK, "--policy", policy, "--policy-process")
     said = subprocess.run([*ROBODX, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert said.returncode == 2 and message in said.stderr and "Traceback" not in said.stderr, said.stderr
+
+
+MORTAL = '''
+"""Policies whose process is killed by seed 1."""
+import multiprocessing, os, pathlib, time
+import numpy as np
+from robodx import PolicySpec, policy
+
+@policy("mortal", takes="FOLDER")
+class Mortal:
+    """Has a child, leaves a file when it is built and when it is closed."""
+    spec = PolicySpec(uses_language=False, state=())
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(0,))
+        child.start()
+        child.join()
+        (self.folder / f"{os.getpid()}.built").touch()
+    def reset(self, starts):
+        if starts[0].situation_seed == 1:
+            os.kill(os.getpid(), 9)
+    def act(self, observations):
+        return [np.repeat(np.array([[0, 0, 0, 0, 0, 0, 1]], np.float32), 20, axis=0) for _ in observations]
+    def finish(self, ids): pass
+    def close(self):
+        (self.folder / f"{os.getpid()}.closed").touch()
+
+@policy("only_once", takes="FOLDER")
+class OnlyOnce(Mortal):
+    """Cannot be built again."""
+    def __init__(self, folder):
+        if any(pathlib.Path(folder).glob("*.built")):
+            raise ValueError("no second life")
+        super().__init__(folder)
+'''
+
+
+@pytest.fixture(scope="module")
+def mortal(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("plugin") / "mortal.py"
+    path.write_text(MORTAL)
+    return str(path)
+
+
+@pytest.mark.parametrize(("workers", "batch"), [(2, 1), (1, 4)])
+def test_a_trial_that_kills_the_policys_process_is_an_error_and_costs_no_other(
+    workers: int, batch: int, mortal: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    request = Request((TASK,), f"mortal:{tmp_path}", 4, batch=batch, plugins=(mortal,))
+    table = run(request, tmp_path / "run", workers=workers, in_own_process=True).sort("seed")
+    assert table["outcome"].to_list() == ["timeout", "error", "timeout", "timeout"]
+    assert "the policy's process died 3 times while running this trial" in table["error"][1]
+    # The third time there may be nothing left to start it for.
+    assert capfd.readouterr().err.count("The policy's process died with exit code -9: it is started again.") in (2, 3)
+
+
+def test_a_policy_in_a_process_of_its_own_is_closed_at_the_end(mortal: str, tmp_path: Path) -> None:
+    run(Request((TASK,), f"mortal:{tmp_path}", 1, plugins=(mortal,)), tmp_path / "run", in_own_process=True)
+    built, closed = ([path.stem for path in tmp_path.glob(f"*.{what}")] for what in ("built", "closed"))
+    assert closed == built and len(built) == 1
+
+
+def test_a_policys_process_that_cannot_be_started_again_is_the_reason_that_is_told(
+    mortal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policy_process, "PATIENCE_S", 4.0)
+    request = Request((TASK,), f"only_once:{tmp_path}", 4, plugins=(mortal,))
+    with pytest.raises(Stop) as stop:
+        run(request, tmp_path / "run", in_own_process=True)
+    assert str(stop.value).startswith("the policy's process died with exit code -9, and could not be started again: ")
+    assert "no second life" in str(stop.value) and "127.0.0.1" not in str(stop.value)
+    assert load(tmp_path / "run")["seed"].to_list() == [0], "what was finished is kept"

@@ -112,3 +112,32 @@ def test_workers_that_cannot_start_end_the_run() -> None:
     crew.idle.clear()
     with pytest.raises(UserError, match=r"worker process died 6 times while starting.*exit code -11"):
         list(carry_out(trials(1), crew, 1))
+
+
+class Reluctant(Play):
+    """What its workers need is not to be had at first; that is noticed when they are given something to run."""
+
+    refusals = 0
+
+    def wait(self) -> Iterator[tuple[int, Finished | Died | None]]:
+        if not self.refusals:
+            yield from super().wait()
+            return
+        self.refusals -= 1
+        worker = min(self._groups)
+        del self._groups[worker]
+        self.idle.add(worker)
+        yield worker, Died("policy actor", "it cannot be built", has_begun=False)
+
+
+def test_trials_that_were_not_begun_are_not_the_cause() -> None:
+    crew = Reluctant(2, 2, lambda seed, attempt: False)
+    crew.refusals = 5
+    assert {episode.attempt for episode in play(40, crew, 2)} == {1}
+
+
+def test_what_workers_need_and_cannot_have_ends_the_run() -> None:
+    crew = Reluctant(2, 1, lambda seed, attempt: False)
+    crew.refusals = 99
+    with pytest.raises(UserError, match=r"policy actor died 6 times while starting.*it cannot be built"):
+        list(carry_out(trials(4), crew, 1))

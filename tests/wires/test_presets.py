@@ -372,7 +372,7 @@ IMAGE = {"camera": "front"}
         ({"images": {"a": {}}}, "camera is missing"),
         ({"images": {"a": 3}}, "a must be a table, not 3"),
         ({"images": [1]}, "images must be a table, not [1]"),
-        ({"images": {"a": {**IMAGE, "height": "tall"}}}, "height must be a int, not 'tall'"),
+        ({"images": {"a": {**IMAGE, "height": "tall"}}}, "height must be a whole number, not 'tall'"),
         ({"images": {"a": {**IMAGE, "content_height": 300}}}, "300×224"),
         ({"images": {"a": {**IMAGE, "content_width": -1}}}, "224×-1"),
         ({"images": {"a": {**IMAGE, "height": 5000}}}, "5000"),

@@ -13,6 +13,8 @@ from robodx.policies.base import Policy, policy
 def from_python(place: str) -> Policy:
     """The object of that name, or what it returns or makes when it is called without arguments."""
     module_name, _, name = place.partition(":")
+    if not name:
+        raise UserError(f"python:{place} names no object in it: write python:PACKAGE.MODULE:NAME")
     try:
         found = importlib.import_module(module_name)
         for part in name.split("."):

@@ -53,6 +53,8 @@ class RemotePolicy:
 
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
         for start in starts:
+            # One that was broken off may come again.
+            self.finish([start.episode_id])
             # A trial that is tried again, perhaps by another process, is another episode to the server.
             remote_id = f"{start.episode_id}-{uuid4().hex[:8]}"
             self.wire.start(remote_id, start.instruction)
@@ -98,12 +100,12 @@ def connect(wire: Wire, name: str, preset: str | None) -> RemotePolicy:
     Refused if the two disagree, before anything is simulated.
     """
     try:
+        # A mistake in it should not have to wait for the server.
+        chosen = find_preset(preset) if preset is not None else None
         told = wire.describe()
-        if preset is not None:
-            chosen = find_preset(preset)
-        elif told.preset is not None:
+        if chosen is None and told.preset is not None:
             chosen = read_preset(told.preset)
-        else:
+        if chosen is None:
             raise UserError(
                 f"the server at {name} does not say its conventions: give --preset with one of {', '.join(shipped())}, "
                 f"or a .toml of your own, which robodx check {name} --write-preset my.toml drafts"

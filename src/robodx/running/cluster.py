@@ -14,21 +14,22 @@ import socket
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from robodx.errors import Stop, UserError
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec
+from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec, opened
 from robodx.policies.remote import Declared, declared
 from robodx.running import threads
 from robodx.running.crew import Died
-from robodx.running.rollout import Finished
+from robodx.running.rollout import FAILURES, Finished
 from robodx.running.trial import Trial
-from robodx.running.workers import Job, begin, make, run_here
+from robodx.running.workers import STOP_S, Job, begin, run_here
 
 # A cluster started for one run holds observations and trajectories under way, no more.
 OBJECT_STORE_BYTES = 512 * 2**20
@@ -42,11 +43,13 @@ NO_CLUSTER = "Could not find any running Ray instance"
 
 
 class Cluster:
-    """A connection to Ray, and the actors that one run has there."""
+    """A connection to Ray, and the actors that one job has there: if another comes, they are not kept."""
 
     def __init__(self, ray: ModuleType, policy_actors: int, policy_gpus: float) -> None:
         self._ray = ray
         self._policy_actors, self._policy_gpus = policy_actors, policy_gpus
+        # What the actors were made for.
+        self._job: Job | None = None
         self._policies: list[Any] = []
         self._crew: Actors | None = None
 
@@ -54,6 +57,7 @@ class Cluster:
         """As the policy actors tell it, so that the driver need not build the policy; None if there are none."""
         if not self._policy_actors:
             return None
+        self._turn_to(job)
         if not self._policies:
             # Ray restarts them, because environment actors hold on to them.
             make_actor = _remote(self._ray, PolicyActor, num_cpus=0, num_gpus=self._policy_gpus, max_restarts=-1)
@@ -72,18 +76,37 @@ class Cluster:
             )
         return told
 
-    def crew(self, job: Job, size: int) -> Actors:
-        """Made once, and kept until the cluster is left."""
+    @contextmanager
+    def crew(self, job: Job, size: int) -> Iterator[Actors]:
+        """Kept for the next round, unless the block ends with an exception."""
+        self._turn_to(job)
+        if self._crew is not None and self._crew.size != size:
+            self._crew.close()
+            self._crew = None
         if self._crew is None:
             self.declared(job)
             self._crew = Actors(self._ray, job, size, self._policies)
-        return self._crew
+        try:
+            yield self._crew
+        except BaseException:
+            # What still runs is nobody's any more.
+            self.close()
+            raise
 
     def close(self) -> None:
         if self._crew is not None:
             self._crew.close()
+        _let_go(self._ray, self._policies)
         for actor in self._policies:
             self._ray.kill(actor)
+        self._job, self._policies, self._crew = None, [], None
+
+    def _turn_to(self, job: Job) -> None:
+        """Where trajectories go is the driver's own business."""
+        job = replace(job, trajectories=None)
+        if job != self._job:
+            self.close()
+            self._job = job
 
 
 @contextmanager
@@ -179,13 +202,21 @@ def _tell_waiting(ray: ModuleType, what: str) -> None:
     print(f"Still waiting for {what}; the cluster has {has} in all.", file=sys.stderr)
 
 
+class _Stopped(UserError):
+    """A Stop, on its way between processes: Ray takes what is no Exception for the death of the process."""
+
+
 @contextmanager
 def _told_by_ray() -> Iterator[None]:
-    """Ray takes what is no Exception for the death of the process."""
+    """Let out only what is known at the other end too: a user's exception need not survive the way."""
     try:
         yield
     except Stop as stop:
-        raise UserError(str(stop)) from None
+        raise _Stopped(str(stop)) from None
+    except (UserError, OSError) as error:
+        raise (UserError if isinstance(error, UserError) else OSError)(str(error)) from None
+    except FAILURES:
+        raise RuntimeError(traceback.format_exc()) from None
 
 
 class _Gone(Exception):
@@ -198,9 +229,16 @@ def _get(ray: ModuleType, call: Any) -> Any:
         return ray.get(call)
     except ray.exceptions.RayTaskError as error:
         # Of a user's mistake its own line is enough; anything else keeps the traceback from over there.
-        raise (error.cause if isinstance(error.cause, UserError) else error) from None
+        raise (error.cause if isinstance(error.cause, UserError | OSError) else error) from None
     except ray.exceptions.RayError as error:
         raise _Gone("".join(str(error).strip().splitlines()[:1])) from None
+
+
+def _let_go(ray: ModuleType, actors: Sequence[Any]) -> None:
+    """Have their policies closed; one that hangs is not waited for long."""
+    calls = [actor.close.remote() for actor in actors]
+    if calls:
+        ray.wait(calls, num_returns=len(calls), timeout=STOP_S)
 
 
 class Actors:
@@ -249,6 +287,7 @@ class Actors:
             yield index, event
 
     def close(self) -> None:
+        _let_go(self._ray, [self._actors[index] for index in self.idle])
         for actor in self._actors.values():
             self._ray.kill(actor)
 
@@ -263,19 +302,25 @@ class EnvironmentActor:
 
     def __init__(self, job: Job, folder: str, index: int, policy_actor: Any) -> None:
         self._job, self._folder, self._index, self._policy_actor = job, folder, index, policy_actor
+        self._held = ExitStack()
 
     def ready(self) -> None:
         _settle(self._folder)
         with _told_by_ray():
             begin(self._job, self._index)
-            self._policy = make(self._job) if self._policy_actor is None else ActorPolicy(self._policy_actor)
+            self._policy: Policy
+            if self._policy_actor is None:
+                self._policy = self._held.enter_context(opened(self._job.policy, self._job.preset))
+            else:
+                self._policy = ActorPolicy(self._policy_actor)
 
     def run(self, trials: Sequence[Trial], attempt: int) -> Finished | Died | None:
         """Begin a group, and answer as `proceed` does."""
         if isinstance(self._policy, ActorPolicy):
-            self._policy.connect()
-            if self._policy.lost is not None:
-                return Died("policy actor", self._policy.lost, is_shared=True)
+            with _told_by_ray():
+                why = self._policy.connect()
+            if why is not None:
+                return Died("policy actor", why, has_begun=False)
         self._episodes = run_here(trials, self._policy, self._job, attempt)
         return self.proceed()
 
@@ -290,6 +335,10 @@ class EnvironmentActor:
             return Died("policy actor", lost, is_shared=True)
         return finished
 
+    def close(self) -> None:
+        with _told_by_ray():
+            self._held.close()
+
 
 class PolicyActor:
     """A policy that several environment actors use. If Ray restarts it, it knows nothing of the episodes under way."""
@@ -297,23 +346,25 @@ class PolicyActor:
     def __init__(self, job: Job, folder: str, index: int) -> None:
         self._job, self._folder, self._index = job, folder, index
         self._policy: Policy | None = None
+        self._held = ExitStack()
         self._known: set[str] = set()
 
     def is_up(self) -> bool:
         return True
 
     def declare(self) -> Declared:
-        if self._policy is None:
-            _settle(self._folder)
-            with _told_by_ray():
+        with _told_by_ray():
+            if self._policy is None:
+                _settle(self._folder)
                 begin(self._job, self._index)
-                self._policy = make(self._job)
-        return declared(self._policy)
+                self._policy = self._held.enter_context(opened(self._job.policy, self._job.preset))
+            return declared(self._policy)
 
     def reset(self, starts: Sequence[EpisodeStart]) -> bool:
         if self._policy is None:
             return False
-        self._policy.reset(starts)
+        with _told_by_ray():
+            self._policy.reset(starts)
         self._known.update(start.episode_id for start in starts)
         return True
 
@@ -321,12 +372,18 @@ class PolicyActor:
         """None for an episode that began before this process did."""
         if self._policy is None or any(observation.episode_id not in self._known for observation in observations):
             return None
-        return self._policy.act([_writable(observation) for observation in observations])
+        with _told_by_ray():
+            return self._policy.act([_writable(observation) for observation in observations])
 
     def finish(self, ids: Sequence[str]) -> None:
         if self._policy is not None and self._known.issuperset(ids):
-            self._policy.finish(ids)
+            with _told_by_ray():
+                self._policy.finish(ids)
             self._known.difference_update(ids)
+
+    def close(self) -> None:
+        with _told_by_ray():
+            self._held.close()
 
 
 class ActorPolicy:
@@ -340,15 +397,16 @@ class ActorPolicy:
         # Why the actor can no longer go on with the episodes it has begun.
         self.lost: str | None = None
 
-    def connect(self) -> None:
-        """Wait until the actor is there, or there again, and has its policy."""
+    def connect(self) -> str | None:
+        """Wait until the actor is there, or there again, and has its policy; says why if it dies of that."""
         while not self._is_up():
             time.sleep(RETRY_S)
-        self.lost = None
         try:
             self.spec = _get(self._ray, self._actor.declare.remote()).spec
         except _Gone as gone:
-            self.lost = str(gone)
+            return str(gone)
+        self.lost = None
+        return None
 
     def _is_up(self) -> bool:
         try:
@@ -374,6 +432,8 @@ class ActorPolicy:
             raise self._gone(self.lost)
         try:
             return _get(self._ray, method.remote(argument))
+        except _Stopped as stopped:
+            raise Stop(str(stopped)) from None
         except _Gone as gone:
             raise self._gone(str(gone)) from None
 

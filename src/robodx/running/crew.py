@@ -26,6 +26,8 @@ class Died(NamedTuple):
     detail: str
     # Something that several workers use has died: any of them may have been the cause.
     is_shared: bool = False
+    # If not, it was still getting ready: none of the trials is the cause.
+    has_begun: bool = True
 
 
 class Crew(Protocol):
@@ -72,9 +74,14 @@ def carry_out(trials: Sequence[Trial], crew: Crew, batch: int) -> Iterator[Finis
                 group = running[worker]
                 group.trials = [trial for trial in group.trials if trial.id != event.episode.trial_id]
                 yield event
-            elif isinstance(event, Died) and worker in running:
-                yield from work.lose(running.pop(worker), event)
             elif isinstance(event, Died):
+                lost_group = running.pop(worker, None)
+                if lost_group is not None and event.has_begun:
+                    failed_starts = 0
+                    yield from work.lose(lost_group, event)
+                    continue
+                if lost_group is not None:
+                    work.take_back(lost_group)
                 failed_starts += 1
                 if failed_starts >= MAX_ATTEMPTS * crew.size:
                     raise UserError(
@@ -91,26 +98,31 @@ class _Work:
 
     def __init__(self, trials: Sequence[Trial], batch: int, workers: int) -> None:
         self._waiting = deque(trials)
-        # A trial that was under way when its worker died runs without company: if it is the cause, it costs no other.
-        self._suspects: deque[_Group] = deque()
+        # Given out before the rest. A trial that was under way when its worker died comes without company: if it is the
+        # cause, it costs no other.
+        self._returned: deque[_Group] = deque()
         self._batch, self._workers = batch, workers
         self._fair_share = -(-len(trials) // workers)
 
     @property
     def is_left(self) -> bool:
-        return bool(self._waiting or self._suspects)
+        return bool(self._waiting or self._returned)
 
     def take(self, running: Collection[_Group]) -> _Group | None:
         """The next group, or None while there is none to be given out beside those that are running."""
         if any(group.is_alone for group in running):
             return None
-        if self._suspects:
-            return None if self._suspects[0].is_alone and running else self._suspects.popleft()
+        if self._returned:
+            return None if self._returned[0].is_alone and running else self._returned.popleft()
         if not self._waiting:
             return None
         left = len(self._waiting)
         size = max(self._batch, min(LONGEST_GROUP * self._batch, left // (SHARES * self._workers)))
         return _Group([self._waiting.popleft() for _ in range(min(size, self._fair_share, left))])
+
+    def take_back(self, group: _Group) -> None:
+        """A group that was not begun."""
+        self._returned.appendleft(group)
 
     def lose(self, group: _Group, death: Died) -> Iterator[Finished]:
         """Take back what a dead worker had not finished, or give it up as lost."""
@@ -120,7 +132,7 @@ class _Work:
         if attempt <= MAX_ATTEMPTS:
             # Where another worker's trial may have been the cause, the last attempt is made while no other runs.
             is_alone = death.is_shared and attempt == MAX_ATTEMPTS
-            self._suspects.extend(_Group([trial], attempt, is_alone) for trial in begun)
+            self._returned.extend(_Group([trial], attempt, is_alone) for trial in begun)
         else:
             message = (
                 f"the {death.who} died {group.attempt} times while running this trial; the last time: {death.detail}"

@@ -6,11 +6,12 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import SpawnProcess
@@ -18,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from robodx.errors import Stop, UserError
-from robodx.policies.base import Policy, make_policy
+from robodx.policies.base import Policy, opened
+from robodx.policies.remote import RemotePolicy
 from robodx.registry import load_plugin
 from robodx.running.crew import Died, carry_out
 from robodx.running.episode import Episode
@@ -44,6 +46,8 @@ class Job:
     batch: int = 1
     plugins: tuple[str, ...] = ()
     preset: str | None = None
+    # The policy has a process of its own, which is started again if it dies: workers only ask it.
+    is_lodged: bool = False
 
 
 def execute(
@@ -57,27 +61,24 @@ def execute(
     """Yield an episode for each trial, in the order in which they end.
 
     A single worker is this process, and uses `policy` if it is given; several build their own by name. On a cluster
-    even a single one is an actor there.
+    even a single one is an actor there, and one that asks a lodged policy is a process, whose trials can be run again.
     """
     if workers < 1:
         raise ValueError(f"{workers} workers: at least 1 is needed")
     if not trials:
         return
     if cluster is not None:
-        # Its actors stay for the next round.
-        for finished in carry_out(trials, cluster.crew(job, workers), job.batch):
-            yield keep(finished, job)
-    elif workers == 1:
-        for finished in run_here(trials, policy or make(job), job, attempt=1):
-            yield keep(finished, job)
+        with cluster.crew(job, workers) as actors:
+            for finished in carry_out(trials, actors, job.batch):
+                yield keep(finished, job)
+    elif workers == 1 and not job.is_lodged:
+        with opened(job.policy, job.preset) if policy is None else nullcontext(policy) as mine:
+            for finished in run_here(trials, mine, job, attempt=1):
+                yield keep(finished, job)
     else:
-        with closing(Processes(job, min(workers, len(trials)))) as crew:
-            for finished in carry_out(trials, crew, job.batch):
+        with closing(Processes(job, min(workers, len(trials)))) as processes:
+            for finished in carry_out(trials, processes, job.batch):
                 yield finished.episode
-
-
-def make(job: Job) -> Policy:
-    return make_policy(job.policy, job.preset)
 
 
 def run_here(trials: Sequence[Trial], policy: Policy, job: Job, attempt: int) -> Iterator[Finished]:
@@ -96,6 +97,58 @@ def begin(job: Job, index: int) -> None:
     os.environ[WORKER] = str(index)
     for plugin in job.plugins:
         load_plugin(plugin)
+
+
+class Failure(NamedTuple):
+    """What ended a process, in words: a user's exception need not survive the way from one to another."""
+
+    kind: type[BaseException]
+    text: str
+
+    @classmethod
+    def of(cls, error: BaseException, who: str) -> Failure:
+        for kind in (UserError, Stop, OSError):
+            if isinstance(error, kind):
+                return cls(kind, str(error))
+        return cls(RuntimeError, f"{who} failed:\n{''.join(traceback.format_exception(error))}")
+
+    def again(self) -> BaseException:
+        return self.kind(self.text)
+
+
+def start(process: SpawnProcess) -> None:
+    """Start a process to which Ctrl-C means nothing from its first moment on; see `settle`."""
+    resource_tracker.ensure_running()  # when it starts, it lets the signal through again
+    try:
+        # Inherited: importing what it needs takes a while. A Ctrl-C that comes meanwhile is raised here afterwards.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    except BaseException:
+        if process.ident is not None:
+            process.kill()
+            process.join()
+        raise
+
+
+def settle() -> None:
+    """Make this process one that belongs to its driver."""
+    # Ctrl-C is the driver's business: it keeps what is finished and stops the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    # What a policy prints is for a person to read, never part of a command's answer.
+    sys.stdout = sys.stderr
+    threading.Thread(target=_die_with_driver, daemon=True).start()
+
+
+def _die_with_driver() -> None:
+    """A killed driver cannot stop its workers, and they would go on writing into a folder that is no longer locked."""
+    driver = parent_process()
+    if driver is not None:
+        wait_for([driver.sentinel])
+        os._exit(1)
 
 
 class _Worker(NamedTuple):
@@ -135,26 +188,37 @@ class Processes:
             except (EOFError, OSError):
                 yield index, self._replace(index)
                 continue
-            if isinstance(message, BaseException):
-                raise message
+            if isinstance(message, Failure):
+                raise message.again()
             if message is None:
                 self.idle.add(index)
             yield index, message
 
     def close(self) -> None:
-        for worker in self._workers:
-            worker.process.terminate()
-        for worker in self._workers:
-            worker.process.join(STOP_S)
-            worker.process.kill()
-            worker.process.join()
-            worker.connection.close()
+        """Those that are idle close their policies first."""
+        processes = [worker.process for worker in self._workers]
+        try:
+            for index, worker in enumerate(self._workers):
+                if index in self.idle:
+                    with suppress(OSError):
+                        worker.connection.send(None)
+                else:
+                    worker.process.terminate()
+            _join(processes)
+            for process in processes:
+                process.terminate()
+            _join(processes)
+        finally:
+            for worker in self._workers:
+                worker.process.kill()
+                worker.process.join()
+                worker.connection.close()
 
     def _start(self, index: int) -> _Worker:
         context = get_context("spawn")
         here, there = context.Pipe()
         process = context.Process(target=_work, args=(self._job, index, there))
-        process.start()
+        start(process)
         # Else the death of the process would not end the connection.
         there.close()
         return _Worker(process, here)
@@ -168,33 +232,51 @@ class Processes:
         return Died("worker process", f"exit code {process.exitcode}")
 
 
+def _join(processes: Sequence[SpawnProcess]) -> None:
+    end = time.monotonic() + STOP_S
+    for process in processes:
+        process.join(max(end - time.monotonic(), 0.0))
+
+
 def _work(job: Job, index: int, connection: Connection) -> None:
     """The life of a worker process: get ready, then run what comes; None says that it waits for more."""
-    # Ctrl-C is the driver's business: it keeps what is finished and stops the workers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What a policy prints is for a person to read, never part of a command's answer.
-    sys.stdout = sys.stderr
-    threading.Thread(target=die_with_driver, daemon=True).start()
+    settle()
     try:
         begin(job, index)
-        policy = make(job)
-        while True:
-            connection.send(None)
-            trials, attempt = connection.recv()
-            for finished in run_here(trials, policy, job, attempt):
-                connection.send(Finished(keep(finished, job), None))
-    except (EOFError, ConnectionError):
+        with opened(job.policy, job.preset) as policy:
+            _send(connection, None)
+            while (group := _receive(connection)) is not None:
+                trials, attempt = group
+                for event in _events(trials, policy, job, attempt):
+                    _send(connection, event)
+                _send(connection, None)
+    except (Exception, Stop) as error:
+        _send(connection, Failure.of(error, "a worker"))
+
+
+def _events(trials: Sequence[Trial], policy: Policy, job: Job, attempt: int) -> Iterator[Finished | Died]:
+    """An event for each trial, until the process of a lodged policy is lost, and with it all that is under way."""
+    wire = policy.wire if job.is_lodged and isinstance(policy, RemotePolicy) else None
+    losses = wire.losses if wire is not None else 0
+    for finished in run_here(trials, policy, job, attempt):
+        if wire is not None and wire.losses > losses and finished.episode.outcome == "error":
+            yield Died("policy's process", (finished.episode.error or "").strip().rpartition("\n")[2], is_shared=True)
+            return
+        yield Finished(keep(finished, job), None)
+
+
+def _send(connection: Connection, message: Finished | Died | Failure | None) -> None:
+    try:
+        connection.send(message)
+    except OSError:
         # The driver is gone.
-        return
-    except (UserError, Stop, OSError) as error:
-        connection.send(error)
-    except Exception:
-        connection.send(RuntimeError(f"a worker failed:\n{traceback.format_exc()}"))
+        raise SystemExit(1) from None
 
 
-def die_with_driver() -> None:
-    """A killed driver cannot stop its workers, and they would go on writing into a folder that is no longer locked."""
-    driver = parent_process()
-    if driver is not None:
-        wait_for([driver.sentinel])
-        os._exit(1)
+def _receive(connection: Connection) -> tuple[Sequence[Trial], int] | None:
+    """What to run next; None if that was all."""
+    try:
+        group: tuple[Sequence[Trial], int] | None = connection.recv()
+    except (EOFError, OSError):
+        return None
+    return group

@@ -74,12 +74,15 @@ class Address:
         hosts = [host for host in several[1].split(",") if host] if several else []
         if not several or not hosts:
             raise UserError(f'"{name}" names no server: write {scheme}://HOST{"" if port else ":PORT"}')
+        if any("@" in host for host in hosts):
+            # Without quoting it: a policy's name is stored in records.
+            raise UserError(f"{scheme}: an address holds no user and no password; a key goes into {API_KEY}")
         mine = hosts[int(os.environ.get(WORKER, "0")) % len(hosts)]
         try:
             parts = urlsplit(f"//{mine}{place[several.end() :]}")
             host, number = parts.hostname, parts.port
         except ValueError as error:
-            raise UserError(f'"{name}": {error}') from error
+            raise UserError(f'"{name}" is no address ({error}): write {scheme}://HOST:PORT') from error
         number = number or port
         if not host or not number:
             raise UserError(f'"{name}" names no port: write {scheme}://{host or "HOST"}:PORT')

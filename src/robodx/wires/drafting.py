@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from robodx.errors import UserError
 from robodx.policies.remote import describe
 from robodx.wires.preset import Preset
-from robodx.wires.preset_files import as_toml, find_preset, shipped
+from robodx.wires.preset_files import as_toml, find_preset, place_of, read_preset, shipped
 
 NOTES = {
     "hz": "At which rate the actions are meant.",
@@ -26,14 +28,21 @@ def draft(policy: str, preset: str | None, out: Path, *, corrected: Preset | Non
         raise UserError(f"{out} is there already; name another file, or remove it")
     told = None if corrected is not None or preset is not None else describe(policy)
     if corrected is not None:
-        content, source = corrected.as_dict(), "the probe's findings"
+        text, source = _whole(corrected.as_dict(), out.stem), "the probe's findings"
     elif preset is not None:
-        content, source = find_preset(preset).as_dict(), f"the preset {preset}"
+        # With its comments, which say what is assumed.
+        find_preset(preset)
+        text, source = place_of(preset).read_text(), f"the preset {preset}"
     elif told is not None and (told.preset or told.draft):
-        content, source = dict(told.preset or told.draft or {}), "what the server says of itself"
+        text, source = _whole(told.preset or told.draft or {}, out.stem), "what the server says of itself"
     else:
         raise UserError(
             f"{policy} says nothing to draft a preset from: begin with --preset {' or '.join(shipped())} and edit it"
         )
-    out.write_text(as_toml({**content, "name": out.stem}, NOTES))
+    out.write_text(text)
     return source
+
+
+def _whole(content: Mapping[str, Any], name: str) -> str:
+    """Every field, so that what is to be changed can be seen, with notes on some."""
+    return as_toml(read_preset({**content, "name": name}).as_dict(is_whole=True), NOTES)

@@ -150,7 +150,8 @@ def _draft(config: Config) -> dict[str, Any]:
         "name": "draft",
         "summary": "; ".join(
             [
-                "drafted from the server's modality config: check every line",
+                "drafted from the server's modality config; guessed, for it does not say: the pictures' size, the "
+                "rate, what the actions are and how wide, and which numbers open and close the gripper",
                 *(["to be completed: " + ", ".join(unknown)] if unknown else []),
             ]
         ),

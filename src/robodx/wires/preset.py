@@ -30,6 +30,10 @@ from robodx.wires.rotations import ROTATIONS
 # Under this key RoboDx tells its own servers which episode and which step a request is of.
 EPISODE = "robodx"
 
+# A scale beyond this is no scale, and would be 0 or infinite in float32.
+TINY = 1e-12
+MAX_STEPS = 100_000
+
 Orientation = Literal["upright", "rotated_180", "flipped_vertical", "flipped_horizontal"]
 Layout = Literal["HWC", "CHW"]
 FLIPS: dict[Orientation, tuple[slice, slice]] = {
@@ -304,9 +308,9 @@ class Preset:
 
     # As data.
 
-    def as_dict(self) -> dict[str, Any]:
-        """Without what is the default, as it would be written in TOML."""
-        return _without_defaults(self)
+    def as_dict(self, *, is_whole: bool = False) -> dict[str, Any]:
+        """As it would be written in TOML; without what is the default, unless it is to be whole."""
+        return _as_dict(self, is_whole)
 
     def _action_width(self) -> int | None:
         if self.actions.space.startswith("ee_"):
@@ -350,17 +354,17 @@ def native(spec: PolicySpec, names: Names) -> Preset:
     )
 
 
-def _without_defaults(part: Any) -> dict[str, Any]:
+def _as_dict(part: Any, is_whole: bool) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for one in fields(part):
         value = getattr(part, one.name)
         default = one.default_factory() if one.default_factory is not MISSING else one.default
-        if value == default and one.name != "space":
+        if value == default and one.name != "space" and not is_whole:
             continue
         if one.name == "images":
-            value = {key: _without_defaults(picture) for key, picture in value.items()}
+            value = {key: _as_dict(picture, is_whole) for key, picture in value.items()}
         elif one.name == "actions":
-            value = _without_defaults(value)
+            value = _as_dict(value, is_whole)
         elif one.name == "state":
             value = {key: list(parts) for key, parts in value.items()}
         elif isinstance(value, Mapping):
@@ -410,15 +414,15 @@ def _check(preset: Preset) -> None:
             raise BadPreset(f"{where}: the width of {key} must be a whole number, not {quote(width)}")
     if not actions.keys or (len(actions.keys) > 1 and not all(actions.keys.values())):
         raise BadPreset(f"{where}: the actions' keys need a width each, but are {quote(dict(actions.keys))}")
-    if actions.gripper_open == actions.gripper_closed:
+    # As they are used, in float32.
+    if np.float32(actions.gripper_open) == np.float32(actions.gripper_closed):
         raise BadPreset(f"{where}: an open and a closed gripper are both {actions.gripper_open:g}")
-    if not (actions.scale_m > 0 and actions.scale_rad > 0):
-        raise BadPreset(f"{where}: scales must be positive, not {actions.scale_m:g} and {actions.scale_rad:g}")
-    for name, least in (("arms", 1), ("replan", 0), ("settle_steps", 0)):
-        if getattr(preset, name) < least:
-            raise BadPreset(f"{where}: {name} must be at least {least}, not {getattr(preset, name)}")
-    if preset.gripper_width_m <= 0:
-        raise BadPreset(f"{where}: gripper_width_m must be positive, not {preset.gripper_width_m:g}")
+    for name in ("scale_m", "scale_rad", "gripper_width_m"):
+        if not TINY < numbers[name] < 1 / TINY:
+            raise BadPreset(f"{where}: {name} must be positive, within sensible bounds, not {numbers[name]:g}")
+    for name, least, most in (("arms", 1, 16), ("replan", 0, MAX_STEPS), ("settle_steps", 0, MAX_STEPS)):
+        if not least <= getattr(preset, name) <= most:
+            raise BadPreset(f"{where}: {name} must be {least} to {most}, not {getattr(preset, name)}")
     if preset.settle_steps and actions.space != "ee_delta":
         raise BadPreset(f"{where}: settle_steps needs ee_delta, where standing still is 0, not {actions.space}")
     try:

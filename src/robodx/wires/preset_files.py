@@ -14,17 +14,24 @@ from robodx.wires.preset import Actions, BadPreset, Picture, Preset, table
 
 SHIPPED = Path(__file__).parent / "presets"
 T = TypeVar("T")
+WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
 def shipped() -> list[str]:
     return sorted(path.stem for path in SHIPPED.glob("*.toml"))
 
 
+def place_of(name: str) -> Path:
+    if name.endswith(".toml"):
+        return Path(name)
+    if name not in shipped():
+        raise UnknownName(unknown("preset", name, shipped()) + " A file of yours must end in .toml.")
+    return SHIPPED / f"{name}.toml"
+
+
 def find_preset(name: str) -> Preset:
     """A shipped preset by its name, or a user's by the path of its TOML file."""
-    path = Path(name) if name.endswith(".toml") else SHIPPED / f"{name}.toml"
-    if not name.endswith(".toml") and name not in shipped():
-        raise UnknownName(unknown("preset", name, shipped()) + " A file of yours must end in .toml.")
+    path = place_of(name)
     try:
         content = tomllib.loads(path.read_text())
     except FileNotFoundError as error:
@@ -64,7 +71,7 @@ def as_toml(content: Mapping[str, Any], comments: Mapping[str, str] | None = Non
     def put(table: Mapping[str, Any], path: str) -> None:
         inner = {key: value for key, value in table.items() if isinstance(value, Mapping) and value}
         for key, value in table.items():
-            if key not in inner:
+            if key not in inner and value != {}:
                 if note := (comments or {}).get(f"{path}.{key}".lstrip(".")):
                     lines.append(f"# {note}")
                 lines.append(f"{_key(key)} = {_value(value)}")
@@ -100,12 +107,12 @@ def _build(kind: type[T], values: Mapping[str, Any], where: str) -> T:
     known = {one.name: one for one in fields(kind)}  # type: ignore[arg-type]  # each is a dataclass
     for name, value in values.items():
         if name not in known:
-            raise BadPreset(f"{where}: {unknown('field', str(name), known)}")
+            raise BadPreset(f'{where}: there is no field "{name}". There are: {", ".join(known)}')
         expected = {"int": int, "float": float, "str": str, "bool": bool}.get(str(known[name].type))
         if expected is float and type(value) is int:
             continue
         if expected is not None and type(value) is not expected:
-            raise BadPreset(f"{where}: {name} must be a {expected.__name__}, not {quote(value)}")
+            raise BadPreset(f"{where}: {name} must be {WORDS[expected]}, not {quote(value)}")
     missing = [one.name for one in known.values() if one.default is MISSING and one.default_factory is MISSING]
     for name in missing:
         if name not in values:

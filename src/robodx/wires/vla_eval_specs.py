@@ -40,6 +40,8 @@ def draft(hello: Mapping[str, Any]) -> dict[str, Any]:
         if component.format == PICTURE
     }
     sends = params if isinstance(params, Mapping) else {}
+    # Servers take the first picture for that of the scene.
+    images = images or {"images.front": {"camera": "front"}}
     if sends.get("send_wrist_image"):
         images.setdefault("images.wrist", {"camera": "wrist"})
     state: dict[str, Any] = {}
@@ -54,7 +56,7 @@ def draft(hello: Mapping[str, Any]) -> dict[str, Any]:
         "name": "draft",
         "summary": f"Drafted from the hello of {server}, which does not say: {', '.join(missing)}",
         "prompt": "task_description" if not needed or "language" in needed else "",
-        "images": images or {"images.front": {"camera": "front"}},
+        "images": images,
         "state": state,
         "actions": {**actions, "keys": {"actions": _width(hello) or 0}},
     }
