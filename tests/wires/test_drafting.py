@@ -1,4 +1,4 @@
-"""Presets that are written for a user: whole, readable again, and never over another file; addresses without secrets."""
+"""Presets that are written for a user: whole, readable again, never over another file; addresses without secrets."""
 
 from __future__ import annotations
 
