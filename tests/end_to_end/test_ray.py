@@ -36,6 +36,7 @@ PLUGIN = '''
 import os, pathlib, time
 import numpy as np
 from robodx import CameraRequest, PolicySpec, policy
+from robodx.errors import Stop
 
 class Base:
     spec = PolicySpec(uses_language=False, cameras=(CameraRequest("front", 32, 32),), state=("ee_pose",))
@@ -107,6 +108,12 @@ class Once(Deadly):
         if any(pathlib.Path(folder).iterdir()):
             os.kill(os.getpid(), 9)
         super().__init__(folder)
+
+@policy("stopping", takes="FOLDER")
+class Stopping(Base):
+    """Asks somebody who is gone for good."""
+    def reset(self, starts):
+        raise Stop("nobody answers")
 '''
 
 
@@ -212,12 +219,12 @@ def test_a_broken_off_run_and_another_job_leave_nothing_to_the_next(
     assert other == table(execute(trials(still.policy, 2), still)) != again
 
 
-def test_a_policy_actor_that_cannot_be_built_again_ends_the_run(plugin: str, tmp_path: Path) -> None:
-    job = Job(f"once:{tmp_path}", plugins=(plugin,))
-    with (
-        connect(policy_actors=1) as cluster,
-        pytest.raises(UserError, match="the policy actor died 3 times while starting"),
-    ):
+@pytest.mark.parametrize(
+    ("policy", "message"), [("once", "the policy actor died 3 times while starting"), ("stopping", "^nobody answers$")]
+)
+def test_a_policy_actor_that_cannot_go_on_ends_the_run(policy: str, message: str, plugin: str, tmp_path: Path) -> None:
+    job = Job(f"{policy}:{tmp_path}", plugins=(plugin,))
+    with connect(policy_actors=1) as cluster, pytest.raises(UserError, match=message):
         list(execute(trials(job.policy, 3), job, cluster=cluster))
 
 

@@ -21,7 +21,8 @@ from robodx.running.trial import Trial
 from robodx.running.workers import Job, execute
 
 TASK = "primitive/press_switch"
-SEEDS = 10
+# So many that the node is gone long before they are all done.
+SEEDS = 30
 # Ray's own program, from the environment that runs the tests.
 RAY = (sys.executable, "-c", "from ray.scripts.scripts import main; main()")
 DRIVER = """

@@ -48,7 +48,7 @@ def test_a_policy_is_found_where_it_is_in_python(place: str, monkeypatch: pytest
     [
         ("no_such_module:thing", "No module named"),
         ("robodx.policies.still:Stil", "no attribute 'Stil'"),
-        ("robodx.policies.still", "no policy at"),
+        ("robodx.policies.still", "names no object in it"),
         ("robodx.policies.random:LOWER", "neither a policy nor something that makes one"),
         ("builtins:dict", "gives a dict, which is no policy: it has no spec, reset, act, finish"),
     ],
