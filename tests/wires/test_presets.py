@@ -164,7 +164,8 @@ def test_libero() -> None:
     for key, camera in {"image": "front", "wrist_image": "wrist"}.items():
         picture = request[f"observation/{key}"]
         assert picture.shape == (224, 224, 3) and picture.dtype == np.uint8
-        assert np.array_equal(picture, np.rot90(observation.images[camera], 2))
+        # As LIBERO's simulator would have given it, upside down, and its client turned it.
+        assert np.array_equal(picture, np.rot90(observation.images[camera][::-1], 2))
     state = request["observation/state"]
     pose, opening = observation.state["ee_pose"], observation.state["gripper_opening"][0]
     turn = Rotation.from_quat(pose[3:], scalar_first=True)
@@ -182,6 +183,11 @@ def test_libero() -> None:
     assert close(chunk[0], [0.05, -0.05, 0.025, 0.5, -0.5, 0.25, 1])
     assert chunk[1, -1] == 0, "+1 closes"
     assert preset.resting(4).tolist() == [[0, 0, 0, 0, 0, 0, 1]] * 4
+
+
+def test_both_presets_of_libero_turn_their_pictures_alike() -> None:
+    orientations = {p.orientation for name in ("libero", "gr00t_libero") for p in find_preset(name).images.values()}
+    assert orientations == {"flipped_horizontal"}
 
 
 def test_both_presets_of_libero_write_the_rotation_alike() -> None:
