@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -44,6 +45,11 @@ def judge(policy: Policy, seen: Observation) -> str:
     assert answer.ndim == 2 and len(answer) and answer.dtype == np.float32
     assert np.isfinite(answer).all()
     return "valid"
+
+
+def tally(policy: Policy, seen: Observation, count: int = COUNT) -> Counter[str]:
+    """How many of so many answers were of which kind."""
+    return Counter(judge(policy, seen) for _ in range(count))
 
 
 def _mutated(rng: Rng, valid: bytes) -> bytes:

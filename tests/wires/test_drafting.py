@@ -41,7 +41,7 @@ def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
     assert (tmp_path / "my.toml").read_text() == "mine"
     with pytest.raises(UserError, match=r"a preset is a \.toml file"):
         draft("openpi://nowhere:1", "droid", tmp_path / "my.yaml")
-    with pytest.raises(UserError, match="says nothing to draft a preset from"):
+    with pytest.raises(UserError, match="random is no server"):
         draft("random", None, tmp_path / "other.toml")
 
 

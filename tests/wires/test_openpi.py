@@ -43,7 +43,7 @@ from robodx.wires.serving import Endpoint
 from robodx.wires.websocket import MAX_PIECES, WebSocket
 from tests.serving import in_a_thread
 from tests.serving import served as served_by_command
-from tests.wires.fuzzing import COUNT, fuzzed, judge, observation
+from tests.wires.fuzzing import COUNT, fuzzed, judge, observation, tally
 from tests.wires.ipv6 import needs_ipv6
 
 TASK = "control/stack_cube"
@@ -769,15 +769,11 @@ def test_another_preset_than_our_server_says_is_refused_with_both_sides(tmp_path
 def test_ten_thousand_replies_that_no_sane_server_sends() -> None:
     valid = [reply(), reply(CHUNK.tolist()), reply(CHUNK.astype(np.float64)), reply(CHUNK[:1])]
     said = iter(fuzzed(valid))
-    outcomes: dict[str, int] = {}
     with scripted(lambda *_: next(said)) as port:
         # The smallest pictures, since it is the replies that are looked at.
         preset = replace(DROID, images={})
         policy = remote(port, preset, timeout_s=5)
-        seen = observation(policy)
-        for _ in range(COUNT):
-            outcome = judge(policy, seen)
-            outcomes[outcome] = outcomes.get(outcome, 0) + 1
+        outcomes = tally(policy, observation(policy))
     assert sum(outcomes.values()) == COUNT and next(said, None) is None
     assert outcomes["valid"] > 100 and outcomes["InvalidAction"] > 100 and outcomes["WireError"] > 1000
 

@@ -33,7 +33,7 @@ from robodx.wires.messages import MAX_REPLY_BYTES
 from robodx.wires.openvla import IN_FLIGHT, OpenVla, encode, read_reply
 from robodx.wires.preset import BadPreset, Preset
 from robodx.wires.preset_files import find_preset
-from tests.wires.fuzzing import COUNT, fuzzed, judge, observation
+from tests.wires.fuzzing import COUNT, fuzzed, judge, observation, tally
 from tests.wires.ipv6 import needs_ipv6
 
 PRESET = find_preset("openvla")
@@ -530,13 +530,9 @@ def test_ten_thousand_answers_that_no_sane_server_sends() -> None:
         # What `fuzzed` makes up is no JSON.
         answers += [http(body if index % 2 == 0 else made_up(rng)), answer]
     said = iter(answers)
-    outcomes: dict[str, int] = {}
     with raw(lambda: next(said)) as port:
         policy = remote(port, timeout_s=5)
-        seen = observation(policy)
-        for _ in range(COUNT):
-            outcome = judge(policy, seen)
-            outcomes[outcome] = outcomes.get(outcome, 0) + 1
+        outcomes = tally(policy, observation(policy))
     assert sum(outcomes.values()) == COUNT and next(said, None) is None
     assert outcomes["valid"] > 100 and outcomes["InvalidAction"] > 100 and outcomes["WireError"] > 1000
 

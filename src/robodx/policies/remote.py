@@ -130,11 +130,9 @@ def declared(policy: Policy) -> Declared:
     return Declared(policy.spec, policy.preset.as_dict() if isinstance(policy, RemotePolicy) else None)
 
 
-def describe(name: str) -> Told | None:
-    """What the server of a policy's name says of itself; None for a policy of this process."""
+def describe(name: str) -> Told:
+    """What the server of a policy's name says of itself."""
     head, _, place = name.partition(":")
-    if head not in WIRES:
-        return None
     wire = WIRES[head](place)
     try:
         return wire.describe()
