@@ -16,6 +16,7 @@ import typer
 from robodx import catalogue
 from robodx.errors import Stop, UserError
 from robodx.running.threads import pin
+from robodx.wires.base import WireError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -536,6 +537,6 @@ def main() -> None:
         app()
     except KeyboardInterrupt:
         sys.exit(130)
-    except (UserError, Stop, OSError) as error:
+    except (UserError, Stop, WireError, OSError) as error:
         print(f"robodx: {error}", file=sys.stderr)
         sys.exit(2)

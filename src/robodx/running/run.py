@@ -163,12 +163,15 @@ def run(
             if shuffle is not None:
                 missing = [missing[index] for index in np.random.default_rng(shuffle).permutation(len(missing))]
             once = partial(execute, job=job, workers=workers, policy=policy, cluster=cluster)
+            # A lost server takes along all that is under way: that alone is no reason to stop.
+            streak = _Streak(LONGEST_STREAK + workers * request.batch)
             for episode in _persist(missing, once, retries):
                 tried[episode.trial_id] = episode.attempt + tried.get(episode.trial_id, 0)
                 folder.append(replace(episode, attempt=tried[episode.trial_id]))
                 finished.add(episode.trial_id)
                 solved += episode.success
                 notify(episode, done=len(finished), total=max(total, len(finished)), solved=solved)
+                streak.note(episode)
             folder.flush()
             # A suite sees whole rounds only, so that a killed run goes on as it would have.
             rounds = folder.episodes().filter(pl.col("trial_id").is_in(known))
@@ -187,7 +190,6 @@ def _persist(
     trials: list[Trial], execute_once: Callable[[list[Trial]], Iterator[Episode]], retries: int
 ) -> Iterator[Episode]:
     """Episodes as they end; trials that erred come again, when the others are done."""
-    streak = _Streak()
     for _ in range(retries + 1):
         erred = set()
         for episode in execute_once(trials):
@@ -195,7 +197,6 @@ def _persist(
             if episode.outcome == "error" and episode.attempt < MAX_ATTEMPTS:
                 erred.add(episode.trial_id)
             yield episode
-            streak.note(episode)
         trials = [trial for trial in trials if trial.id in erred]
 
 
@@ -203,6 +204,7 @@ def _persist(
 class _Streak:
     """Errors in a row that read alike: then it is not the trials, and going on would cost hours for nothing."""
 
+    longest: int
     text: str = ""
     length: int = 0
 
@@ -210,7 +212,7 @@ class _Streak:
         text = "".join((episode.error or "").strip().splitlines()[-1:]) if episode.outcome == "error" else ""
         self.length = self.length + 1 if text and text == self.text else bool(text)
         self.text = text
-        if self.length >= LONGEST_STREAK:
+        if self.length >= self.longest:
             raise Stop(
                 f"{self.length} episodes in a row ended with the same error, and what is finished is kept: {text}"
             )

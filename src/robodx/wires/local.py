@@ -24,9 +24,15 @@ class Local:
     def start(self, episode_id: str, instruction: str) -> None: ...
 
     def ask(self, requests: Sequence[tuple[str, Request]]) -> list[Reply | WireError]:
-        return [self.endpoint.answer(episode_id, request) for episode_id, request in requests]
+        return [self._answer(episode_id, request) for episode_id, request in requests]
 
     def finish(self, episode_id: str) -> None:
         self.endpoint.leave(episode_id)
 
     def close(self) -> None: ...
+
+    def _answer(self, episode_id: str, request: Request) -> Reply | WireError:
+        try:
+            return self.endpoint.answer(episode_id, request)
+        except Exception as error:
+            return WireError(f"the policy failed: {type(error).__name__}: {error}")
