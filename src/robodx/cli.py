@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from robodx import catalogue
+from robodx.console import counting_bar, print_json, print_summary, print_table, progress_bar
 from robodx.errors import Stop, UserError
 from robodx.running.threads import pin
 from robodx.wires.base import WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from robodx.running.cluster import Cluster
-    from robodx.running.run import Progress
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -43,9 +42,6 @@ Preset = Annotated[
     typer.Option("--preset", metavar="NAME|FILE.toml", help="A server's conventions; see: robodx list presets."),
 ]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
-
-# The rest are in the record, with their tracebacks.
-SHOWN_ERRORS = 3
 
 
 @app.callback()
@@ -69,9 +65,9 @@ def list_(
     _load(plugin)
     rows = catalogue.rows(kind)
     if as_json:
-        _print_json(rows)
+        print_json(rows)
     else:
-        _print_table(rows)
+        print_table(rows)
 
 
 @app.command()
@@ -96,7 +92,7 @@ def show(
         draw(task, seed, camera, out, size=size, quality=quality)
         card["picture"] = str(out)
     if as_json:
-        _print_json(card)
+        print_json(card)
         return
     print(f"{card['task']}, seed {seed}: {card['summary']}")
     print(f'  instruction  "{card["instruction"]}"')
@@ -200,7 +196,7 @@ def run(
     try:
         # What a policy prints is for a person to read, never part of the answer.
         with (
-            _progress_bar() as progress,
+            progress_bar() as progress,
             redirect_stdout(sys.stderr),
             _cluster(ray, workers, policy_actors, policy_gpus) as cluster,
         ):
@@ -221,7 +217,7 @@ def run(
         kept = f"What was finished is in {folder}; the same command goes on from there."
         print(f"\nStopped. {kept if folder.exists() else 'Nothing had begun.'}", file=sys.stderr)
         raise typer.Exit(130) from None
-    if not _print_summary(folder, as_json=as_json):
+    if not print_summary(folder, as_json=as_json):
         raise typer.Exit(1)
 
 
@@ -285,7 +281,7 @@ def check(
     if write_preset is not None and not probe:
         source = draft(policy, preset, write_preset)
         if as_json:
-            _print_json({"preset": str(write_preset), "from": source})
+            print_json({"preset": str(write_preset), "from": source})
         else:
             print(f"Wrote {write_preset} from {source}. Then: robodx check {policy} --preset {write_preset} --probe")
         return
@@ -297,7 +293,7 @@ def check(
         if not as_json:
             print("\n".join(found.lines()), file=answer)
         if probe and not found.problems:
-            with _counting_bar("frames") as advance:
+            with counting_bar("frames") as advance:
                 verdict = probe_policy(acting, robot=robot, advance=advance)
     if write_preset is not None:
         if verdict is not None and verdict.is_competent:
@@ -306,7 +302,7 @@ def check(
         else:
             print(f"{write_preset} is not written: the probe has nothing to say.", file=sys.stderr)
     if as_json:
-        _print_json({**found.as_json(), "probe": verdict.as_json() if verdict is not None else None})
+        print_json({**found.as_json(), "probe": verdict.as_json() if verdict is not None else None})
     elif verdict is not None:
         print("\n".join(verdict.lines()))
     elif not found.problems:
@@ -318,7 +314,7 @@ def check(
 @app.command()
 def summary(run: Run, as_json: Json = False) -> None:
     """Print success rates by task, with Wilson intervals and errors counted apart."""
-    _print_summary(run, as_json=as_json)
+    print_summary(run, as_json=as_json)
 
 
 @app.command()
@@ -331,7 +327,7 @@ def merge(
     from robodx.running.merge import merge as put_together
 
     put_together(runs, out)
-    _print_summary(out, as_json=as_json)
+    print_summary(out, as_json=as_json)
 
 
 @app.command()
@@ -341,7 +337,7 @@ def diff(first: Run, second: Run, as_json: Json = False) -> None:
 
     found = compare(first, second)
     if as_json:
-        _print_json({**asdict(found), "is_same": found.is_same})
+        print_json({**asdict(found), "is_same": found.is_same})
     else:
         for line in found.versions:
             print(f"versions differ: {line}")
@@ -371,7 +367,7 @@ def doctor(
     status = gl.status()
     facts = {**versions(gl_renderer=status.renderer), "gl_backend": status.backend, "cores": os.cpu_count()}
     if as_json:
-        _print_json({**facts, "platform": platform.platform(), "gl": asdict(status)})
+        print_json({**facts, "platform": platform.platform(), "gl": asdict(status)})
     else:
         for name, value in facts.items():
             print(f"{name:12} {value}")
@@ -427,105 +423,6 @@ def _cluster(address: str | None, workers: int, policy_actors: int, policy_gpus:
 
     with connect(address, workers=workers, policy_actors=policy_actors, policy_gpus=policy_gpus) as cluster:
         yield cluster
-
-
-@contextmanager
-def _progress_bar() -> Iterator[Progress]:
-    """A bar with an ETA on a terminal; a line now and then elsewhere."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    from robodx.running.episode import Episode
-
-    console = Console(stderr=True)
-    errors, is_started = 0, False
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
-        TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        job = bar.add_task("episodes", total=None)
-
-        def progress(episode: Episode | None, *, done: int, total: int, solved: int) -> None:
-            nonlocal errors, is_started
-            if not is_started and done:
-                console.print(f"Resuming: {done} of {total} episodes are there already.")
-            is_started = True
-            if episode is not None and episode.outcome == "error":
-                errors += 1
-                if errors <= SHOWN_ERRORS:
-                    last = "".join((episode.error or "").strip().splitlines()[-1:])
-                    console.print(f"error in {episode.task} seed {episode.seed}: {last}", markup=False, soft_wrap=True)
-            tally = f"{solved} solved" + (f", {errors} errors" if errors else "")
-            bar.update(job, completed=done, total=total, description=tally)
-            if not console.is_terminal and (done == total or done % 50 == 0):
-                console.print(f"{done}/{total} episodes, {tally}")
-
-        yield progress
-
-
-@contextmanager
-def _counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar for work whose total grows as it is found out."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        job = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(job, completed=done, total=total)
-
-
-def _print_summary(run: Path, *, as_json: bool) -> bool:
-    """Whether there are few enough errors for a rate."""
-    from robodx.analysis.episodes import load
-    from robodx.analysis.summary import error_bounds, success_rate, summarise
-
-    episodes = load(run)
-    rows, overall = summarise(episodes), success_rate(episodes)
-    if as_json:
-        _print_json({"run": str(run), "rows": [asdict(row) for row in rows], "all": asdict(overall)})
-        return overall.value is not None
-    _print_table(
-        [
-            {
-                "policy": row.policy, "task": row.task, "tier": row.tier, "perturbed": row.perturbations or None,
-                "success": str(row.success), "n": row.success.n,
-                "progress": None if row.progress is None else f"{row.progress:.2f}",
-                "steps": None if row.median_steps is None else f"{row.median_steps:.0f}",
-                "errors": row.errors or None,
-            }
-            for row in rows
-        ]
-    )  # fmt: skip
-    if overall.value is not None:
-        print(f"{len(episodes)} episodes; success over all of them {overall}, n = {overall.n}.")
-    elif bounds := error_bounds(episodes):
-        low, high = bounds
-        print(f"Too many errors for a rate: between {low:.0%} and {high:.0%} of {len(episodes)}, had they ended.")
-    else:
-        print("No episodes yet.")
-    print("success: rate with its 95% Wilson interval; n: episodes, those alike bit for bit counted once.")
-    return overall.value is not None
-
-
-def _print_table(rows: list[dict[str, Any]]) -> None:
-    """Columns that hold nothing are left out."""
-    names = [name for name in (rows[0] if rows else {}) if any(row[name] is not None for row in rows)]
-    texts = [{name: "" if row[name] is None else str(row[name]) for name in names} for row in rows]
-    widths = {name: max(len(name), *(len(text[name]) for text in texts)) for name in names}
-    for text in ({name: name for name in names}, *texts):
-        print("  ".join(text[name].ljust(widths[name]) for name in names).rstrip())
-
-
-def _print_json(content: object) -> None:
-    print(json.dumps(content, indent=2))
 
 
 def main() -> None:
