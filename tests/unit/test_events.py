@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from robodx.experts.expert import attributes
-from robodx.language.meaning import Attributes, Instruction, pick
+from robodx.language.meaning import Instruction, pick
 from robodx.language.phrasing import say
 from robodx.registry import UnknownName
 from robodx.scoring.conditions import After

@@ -1,106 +1,126 @@
-"""What an instruction means: a small frozen structure, and the references in it resolved on attributes."""
+"""What an instruction means: a small frozen structure of things to do, in order, and under which conditions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
+from robodx.language.reference import Reference, Seen, Unresolved, candidates, resolve, the
 from robodx.registry import UnknownName, unknown
-from robodx.sim.colours import PALETTE
 
-Action = Literal["pick", "put", "push", "insert", "press"]
-Relation = Literal["on", "in", "onto", "into", "beside"]
-
-SIZES = ("big", "small")
-KINDS = (
-    "cube", "sphere", "cylinder", "triangular block", "T-block", "peg", "box with a hole", "bin", "charger",
-    "receptacle", "disc", "switch",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Attributes:
-    """What can be said of an object by looking at it; the same for one in the simulator and one in a picture."""
-
-    kind: str
-    colour: str | None = None
-    size: str | None = None
-
-
-@dataclass(frozen=True)
-class Reference:
-    """A description that picks out objects by their attributes; what it leaves open matches anything."""
-
-    kind: str | None = None
-    colour: str | None = None
-    size: str | None = None
-
-    def matches(self, attributes: Attributes) -> bool:
-        return all(
-            wanted is None or wanted == found
-            for wanted, found in (
-                (self.kind, attributes.kind),
-                (self.colour, attributes.colour),
-                (self.size, attributes.size),
-            )
-        )
-
-    @property
-    def words(self) -> str:
-        return " ".join(word for word in (self.size, self.colour, self.kind or "object") if word)
-
-
-class Unresolved(ValueError):
-    """A reference that picks out nothing, or more than one object where one is meant."""
-
-
-def candidates(reference: Reference, objects: Iterable[tuple[str, Attributes]]) -> list[str]:
-    return [name for name, attributes in objects if reference.matches(attributes)]
-
-
-def resolve(reference: Reference, objects: Iterable[tuple[str, Attributes]]) -> str:
-    """The one object meant."""
-    known = list(objects)
-    found = candidates(reference, known)
-    if len(found) != 1:
-        there = ", ".join(name for name, _ in known)
-        what = "nothing" if not found else " and ".join(found)
-        raise Unresolved(f'"the {reference.words}" picks out {what} among: {there}')
-    return found[0]
+Action = Literal["pick", "put", "push", "insert", "press", "touch", "move", "roll", "stand", "leave"]
+Direction = Literal["left", "right", "forward", "back"]
+Relation = Literal[
+    "on", "in", "onto", "into", "beside", "between", "left of", "right of", "in front of", "behind",
+    "left", "right", "forward", "back",
+]  # fmt: skip
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where something is to go: a relation to one or more things."""
+    """Where something is to go: a relation to one or more things, or a direction and how far."""
 
     relation: Relation
-    of: tuple[Reference, ...]
+    of: tuple[Reference, ...] = ()
+    distance_m: float | None = None
+    # What else might have been asked for here: what one who does not understand chooses among.
+    among: tuple[Relation, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        if self.relation not in get_args(Relation):
+            raise UnknownName(unknown("relation", self.relation, get_args(Relation)))
 
 
 @dataclass(frozen=True)
 class Clause:
-    """One thing to do."""
+    """One thing to do, or not to do; with `once_lit` only when that thing's lamp is lit."""
 
     action: Action
     target: Reference
     place: Place | None = None
     is_negated: bool = False
+    once_lit: Reference | None = None
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        signal = () if self.once_lit is None else (self.once_lit,)
+        return (self.target, *(self.place.of if self.place else ()), *signal)
+
+
+@dataclass(frozen=True)
+class Exists:
+    """That there are so many things of a description."""
+
+    reference: Reference
+    at_least: int = 1
+    at_most: int | None = None
+
+    def holds(self, seen: Seen) -> bool:
+        try:
+            count = len(candidates(self.reference, seen))
+        except Unresolved:
+            # A description by way of something that is not there fits nothing.
+            count = 0
+        return count >= self.at_least and (self.at_most is None or count <= self.at_most)
+
+
+@dataclass(frozen=True)
+class If:
+    """One of two things to do, by what there is when the instruction is given."""
+
+    fact: Exists
+    then: Clause
+    otherwise: Clause
 
 
 @dataclass(frozen=True)
 class Meaning:
     """What is to be done, in order."""
 
-    clauses: tuple[Clause, ...]
+    clauses: tuple[Clause | If, ...]
 
-    @property
-    def references(self) -> tuple[Reference, ...]:
-        return tuple(
-            reference
-            for clause in self.clauses
-            for reference in (clause.target, *(clause.place.of if clause.place else ()))
+    def decided(self, seen: Seen) -> tuple[Clause, ...]:
+        """What is to be done in what is seen: conditionals settled, double negations undone, prohibitions left out."""
+        chosen = (
+            (part.then if part.fact.holds(seen) else part.otherwise) if isinstance(part, If) else part
+            for part in self.clauses
         )
+        return tuple(plain for clause in chosen if (plain := _affirmed(clause)) is not None)
+
+
+def _affirmed(clause: Clause) -> Clause | None:
+    """The clause without its negation; None if nothing is left to be done.
+
+    "Do not leave X" is to pick X up, and "do not pick up what is not X" is to pick up X.
+    """
+    if clause.action == "leave":
+        return replace(clause, action="pick", is_negated=False) if clause.is_negated else None
+    if not clause.is_negated:
+        return clause
+    if len(clause.target.but) == 1 and clause.action in ("pick", "touch"):
+        (meant,) = clause.target.but
+        return replace(clause, target=replace(meant, kind=meant.kind or clause.target.kind), is_negated=False)
+    return None
+
+
+Names = Mapping[Reference, str]
+
+
+def resolve_all(clauses: tuple[Clause, ...], seen: Seen, before: Names | None = None) -> dict[Reference, str]:
+    """Which thing each description means.
+
+    What was meant `before` is still meant while it looks as described: who lifts the leftmost cube has not changed
+    which cube was spoken of, but a cube that changed its colour is no longer the red one.
+    """
+    names: dict[Reference, str] = {}
+    for clause in clauses:
+        for reference in clause.references:
+            known = (before or {}).get(reference)
+            is_known = known is not None and known in seen and reference.looks_like(seen[known])
+            names[reference] = known if is_known and known is not None else resolve(reference, seen)
+    return names
 
 
 @dataclass(frozen=True)
@@ -111,35 +131,50 @@ class Instruction:
     meaning: Meaning
 
 
-def the(words: str) -> Reference:
-    """Read a description: `the("red cube")`, `the("big sphere")`, `the("switch")`."""
-    rest = words
-    size = next((word for word in SIZES if rest.startswith(f"{word} ")), None)
-    rest = rest.removeprefix(f"{size} ") if size else rest
-    colour = next((word for word in PALETTE if rest.startswith(f"{word} ")), None)
-    rest = rest.removeprefix(f"{colour} ") if colour else rest
-    if rest not in KINDS:
-        raise UnknownName(unknown("kind of object", rest, KINDS))
-    return Reference(rest, colour, size)
+Words = str | Reference
 
 
-def pick(target: str) -> Clause:
-    return Clause("pick", the(target))
+def _read(words: Words) -> Reference:
+    return the(words) if isinstance(words, str) else words
 
 
-def put(target: str, relation: Relation, *of: str) -> Clause:
-    if relation not in get_args(Relation):
-        raise UnknownName(unknown("relation", relation, get_args(Relation)))
-    return Clause("put", the(target), Place(relation, tuple(the(words) for words in of)))
+def pick(target: Words) -> Clause:
+    return Clause("pick", _read(target))
 
 
-def push(target: str, onto: str) -> Clause:
-    return Clause("push", the(target), Place("onto", (the(onto),)))
+def touch(target: Words) -> Clause:
+    return Clause("touch", _read(target))
 
 
-def insert(target: str, into: str) -> Clause:
-    return Clause("insert", the(target), Place("into", (the(into),)))
+def put(target: Words, relation: Relation, *of: Words, among: tuple[Relation, ...] = ()) -> Clause:
+    return Clause("put", _read(target), Place(relation, tuple(_read(words) for words in of), among=among))
 
 
-def press(target: str) -> Clause:
-    return Clause("press", the(target))
+def move(target: Words, direction: Direction, distance_m: float) -> Clause:
+    """By so much along the table, from where it is."""
+    return Clause("move", _read(target), Place(direction, distance_m=distance_m, among=DIRECTIONS))
+
+
+def push(target: Words, onto: Words) -> Clause:
+    return Clause("push", _read(target), Place("onto", (_read(onto),)))
+
+
+def roll(target: Words, onto: Words) -> Clause:
+    return Clause("roll", _read(target), Place("onto", (_read(onto),)))
+
+
+def insert(target: Words, into: Words) -> Clause:
+    return Clause("insert", _read(target), Place("into", (_read(into),)))
+
+
+def press(target: Words) -> Clause:
+    return Clause("press", _read(target))
+
+
+def stand(target: Words) -> Clause:
+    """Upright on its end."""
+    return Clause("stand", _read(target))
+
+
+def once_lit(lamp: Words, clause: Clause) -> Clause:
+    return replace(clause, once_lit=_read(lamp))

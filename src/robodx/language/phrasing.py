@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from robodx.language.meaning import Clause, Instruction, Meaning, Reference
+from robodx.language.meaning import Clause, Exists, If, Instruction, Meaning
+from robodx.language.reference import Reference, listed
 
 Split = Literal["train", "test"]
 
 
 @dataclass(frozen=True)
 class Phrasings:
-    """Templates over {target} and {place}; the first of `train` is the canonical one."""
+    """Templates over {target}, {place} and {distance}; the first of `train` is the canonical one."""
 
     train: tuple[str, ...]
     test: tuple[str, ...]
@@ -48,7 +49,98 @@ PHRASINGS: dict[tuple[str, str | None], Phrasings] = {
         ("press {target}", "push {target} down", "hit {target}"),
         ("depress {target}", "give {target} a push", "activate {target} by pressing it"),
     ),
+    ("touch", None): Phrasings(
+        ("touch {target}", "tap {target}", "make contact with {target}"),
+        ("bring your fingers to {target}", "put a finger on {target}", "reach out and contact {target}"),
+    ),
+    ("put", "between"): Phrasings(
+        ("put {target} between {place}", "place {target} midway between {place}", "set {target} in the gap of {place}"),
+        ("between {place}, lay {target}", "move {target} to the middle of {place}", "centre {target} between {place}"),
+    ),
+    ("put", "left of"): Phrasings(
+        ("put {target} to the left of {place}", "place {target} on the left of {place}", "set {target} left of {place}"),
+        ("left of {place}, lay {target}", "move {target} to the left side of {place}", "bring {target} left of {place}"),
+    ),
+    ("put", "right of"): Phrasings(
+        ("put {target} to the right of {place}", "place {target} on the right of {place}",
+         "set {target} right of {place}"),
+        ("right of {place}, lay {target}", "move {target} to the right side of {place}",
+         "bring {target} right of {place}"),
+    ),
+    ("put", "in front of"): Phrasings(
+        ("put {target} in front of {place}", "place {target} before {place}", "set {target} on your side of {place}"),
+        ("in front of {place}, lay {target}", "move {target} to the front of {place}",
+         "bring {target} to the near side of {place}"),
+    ),
+    ("put", "behind"): Phrasings(
+        ("put {target} behind {place}", "place {target} at the back of {place}", "set {target} beyond {place}"),
+        ("behind {place}, lay {target}", "move {target} to the rear of {place}",
+         "bring {target} to the far side of {place}"),
+    ),
+    ("move", "left"): Phrasings(
+        ("move {target} {distance} to the left", "shift {target} left by {distance}",
+         "displace {target} {distance} leftwards"),
+        ("to the left by {distance}, slide {target}", "transfer {target} {distance} to its left",
+         "bring {target} {distance} further left"),
+    ),
+    ("move", "right"): Phrasings(
+        ("move {target} {distance} to the right", "shift {target} right by {distance}",
+         "displace {target} {distance} rightwards"),
+        ("to the right by {distance}, slide {target}", "transfer {target} {distance} to its right",
+         "bring {target} {distance} further right"),
+    ),
+    ("move", "forward"): Phrasings(
+        ("move {target} {distance} forward", "shift {target} {distance} away from you",
+         "displace {target} forwards by {distance}"),
+        ("forward by {distance}, slide {target}", "transfer {target} {distance} ahead",
+         "bring {target} {distance} further away"),
+    ),
+    ("move", "back"): Phrasings(
+        ("move {target} {distance} back", "shift {target} {distance} towards you",
+         "displace {target} backwards by {distance}"),
+        ("back by {distance}, slide {target}", "transfer {target} {distance} backwards", "bring {target} {distance} nearer"),
+    ),
+    ("roll", "onto"): Phrasings(
+        ("roll {target} onto {place}", "send {target} rolling to {place}", "make {target} roll over to {place}"),
+        ("onto {place}, nudge {target}", "give {target} a push so that it rolls to {place}",
+         "get {target} to stop on {place}"),
+    ),
+    ("stand", None): Phrasings(
+        ("stand {target} upright", "set {target} on its end", "raise {target} until it stands"),
+        ("turn {target} upright", "place {target} vertically on the table", "bring {target} into a standing position"),
+    ),
+    ("leave", None): Phrasings(
+        ("leave {target} where it is", "let {target} lie", "ignore {target}"),
+        ("skip {target}", "stay away from {target}", "keep your hand off {target}"),
+    ),
 }  # fmt: skip
+
+# Around a clause that waits for a lamp, and around a choice; in each split's first, second and third phrasing.
+SIGNALS = {
+    "train": (
+        "when {lamp} lights up, {clause}",
+        "{clause} as soon as {lamp} lights up",
+        "wait for {lamp} to light, then {clause}",
+    ),
+    "test": (
+        "once {lamp} is on, {clause}",
+        "{clause}, but only after {lamp} comes on",
+        "hold until {lamp} shines, then {clause}",
+    ),
+}
+CHOICES = {
+    "train": (
+        "if there {fact}, {then}; otherwise, {otherwise}",
+        "{then} if there {fact}, else {otherwise}",
+        "should there be {bare_fact}, {then}; if not, {otherwise}",
+    ),
+    "test": (
+        "in case there {fact}, {then}, and if there {negated_fact}, {otherwise}",
+        "{otherwise} unless there {fact}, in which case {then}",
+        "check whether there {fact}: if so, {then}; if not, {otherwise}",
+    ),
+}
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 
 
 def say(*clauses: Clause) -> Instruction:
@@ -58,29 +150,78 @@ def say(*clauses: Clause) -> Instruction:
 
 def phrase(meaning: Meaning, split: Split, index: int) -> Instruction:
     """The same meaning in the split's `index`-th phrasing, counted around."""
-    sentences = [_say_clause(clause, split, index) for clause in meaning.clauses]
-    text = ", then ".join(sentences)
+    text = ", then ".join(_say_part(part, split, index) for part in meaning.clauses)
     return Instruction(f"{text[0].upper()}{text[1:]}.", meaning)
 
 
 def phrasing_count(meaning: Meaning, split: Split) -> int:
-    return min(len(getattr(_phrasings(clause), split)) for clause in meaning.clauses)
+    clauses = [clause for part in meaning.clauses for clause in _clauses(part)]
+    return min(len(getattr(_phrasings(clause), split)) for clause in clauses)
+
+
+def _clauses(part: Clause | If) -> tuple[Clause, ...]:
+    return (part.then, part.otherwise) if isinstance(part, If) else (part,)
 
 
 def _phrasings(clause: Clause) -> Phrasings:
     return PHRASINGS[clause.action, clause.place.relation if clause.place else None]
 
 
+def _say_part(part: Clause | If, split: Split, index: int) -> str:
+    if not isinstance(part, If):
+        return _say_clause(part, split, index)
+    return CHOICES[split][index % len(CHOICES[split])].format(
+        then=_say_clause(part.then, split, index),
+        otherwise=_say_clause(part.otherwise, split, index),
+        fact=say_fact(part.fact),
+        negated_fact=_say_negated(part.fact),
+        bare_fact=say_fact(part.fact).partition(" ")[2],
+    )
+
+
 def _say_clause(clause: Clause, split: Split, index: int) -> str:
     templates: tuple[str, ...] = getattr(_phrasings(clause), split)
-    place = _list(clause.place.of) if clause.place else ""
     template = templates[index % len(templates)]
     if clause.is_negated:
         # Before the verb, which follows the comma where the place is named first.
         front, comma, main = template.rpartition(", ")
         template = f"{front}{comma}do not {main}"
-    return template.format(target=f"the {clause.target.words}", place=place)
+    place = clause.place
+    text = template.format(
+        target=f"the {clause.target.words}",
+        place=_the(place.of) if place else "",
+        distance=f"{100 * place.distance_m:g} cm" if place and place.distance_m else "",
+    )
+    if clause.once_lit is None:
+        return text
+    return SIGNALS[split][index % len(SIGNALS[split])].format(lamp=f"the {clause.once_lit.words}", clause=text)
 
 
-def _list(references: tuple[Reference, ...]) -> str:
-    return " and ".join(f"the {reference.words}" for reference in references)
+def say_fact(fact: Exists) -> str:
+    """What follows "there": "is a red cube", "are at least two cubes", "are exactly three cubes"."""
+    words = fact.reference.words
+    if (fact.at_least, fact.at_most) == (1, None):
+        return f"is {article(words)} {words}"
+    if fact.at_most == 0:
+        return f"is no {words}"
+    number = NUMBERS[fact.at_least]
+    bound = "exactly" if fact.at_least == fact.at_most else "at least"
+    return f"is {bound} one {words}" if fact.at_least == 1 else f"are {bound} {number} {plural(fact.reference)}"
+
+
+def _say_negated(fact: Exists) -> str:
+    verb, _, rest = say_fact(fact).partition(" ")
+    return f"{verb} not {rest}"
+
+
+def article(words: str) -> str:
+    return "an" if words[0] in "aeiou" else "a"
+
+
+def plural(reference: Reference) -> str:
+    kind = reference.kind or "object"
+    return reference.words.replace(kind, f"{kind}s", 1)
+
+
+def _the(references: tuple[Reference, ...]) -> str:
+    return listed([f"the {reference.words}" for reference in references])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from robodx.errors import UserError
 from robodx.language.meaning import Meaning
 from robodx.registry import Registry, UnknownName, unknown
+from robodx.sim.geometry import Pose
 from robodx.spaces import ACTION_SPACES, DELTA_FRAMES, DELTA_FROM, ActionSpace, DeltaFrame, DeltaFrom
 
 if TYPE_CHECKING:
@@ -78,6 +79,19 @@ class PolicySpec:
 
 
 @dataclass(frozen=True)
+class Calibration:
+    """Where a camera is said to be and what it sees of the world: nominal, whatever a perturbation did to it.
+
+    A camera looks along its own -z, with +y up in the picture; pixels are square.
+    """
+
+    fovy_deg: float
+    pose: Pose
+    # What the pose is in: the robot's base, or the tool of the arm that carries the camera.
+    frame: Literal["base", "tool"] = "base"
+
+
+@dataclass(frozen=True)
 class Privileged:
     """What only a privileged policy is shown."""
 
@@ -97,6 +111,8 @@ class EpisodeStart:
     situation_seed: int
     repeat: int
     instruction: str
+    # Of the cameras that the policy asked for.
+    cameras: Mapping[str, Calibration] = field(default_factory=dict)
     privileged: Privileged | None = None
 
 

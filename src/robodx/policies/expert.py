@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 import numpy as np
 
-from robodx.experts import expert
+from robodx.experts.course import Course, Understanding
 from robodx.experts.skills import Hand, Waypoint
-from robodx.language.meaning import Meaning, Reference, Unresolved
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
+from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, Privileged, policy
 from robodx.sim.geometry import Pose
-from robodx.sim.world import World
-
-# Which thing each reference is taken to mean.
-Resolve = Callable[[Meaning, World], Mapping[Reference, str]]
-
-
-@dataclass
-class _Course:
-    """The expert's way through one episode, for the meaning it was last given."""
-
-    hand: Hand
-    resolve: Resolve
-    meaning: Meaning | None = None
-    names: Mapping[Reference, str] | None = None
-    waypoints: Iterator[Waypoint] = field(default_factory=lambda: iter(()))
 
 
 @policy("expert")
@@ -36,16 +19,16 @@ class ExpertPolicy:
     spec = PolicySpec(action_space="ee_pose", is_privileged=True, state=())
 
     def __init__(self) -> None:
-        self._courses: dict[str, _Course] = {}
+        self._courses: dict[str, Course] = {}
 
-    def resolver(self, start: EpisodeStart) -> Resolve:
-        return expert.resolve_all
+    def understanding(self, start: EpisodeStart) -> Understanding:
+        return Understanding()
 
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
         for start in starts:
-            world = _world(start)
+            world = privileged(start).world
             hand = Hand(world.tool(), world.openings()[0], 1.0 / self.spec.hz, world.tool())
-            self._courses[start.episode_id] = _Course(hand, self.resolver(start))
+            self._courses[start.episode_id] = Course(hand, self.understanding(start))
 
     def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
         return [self._act(observation) for observation in observations]
@@ -55,20 +38,9 @@ class ExpertPolicy:
             self._courses.pop(episode_id, None)
 
     def _act(self, observation: Observation) -> ActionChunk:
-        course, privileged = self._courses[observation.episode_id], observation.privileged
-        if privileged is None:
-            raise RuntimeError("the expert needs privileged observations")
-        world, hand = privileged.world, course.hand
-        hand.tool, hand.opening = world.tool(), world.openings()[0]
-        try:
-            names = course.resolve(privileged.meaning, world)
-        except Unresolved:
-            # What is meant is not there yet, or not told apart yet.
-            return to_action(world.base, hand.stay())[None]
-        if (course.meaning, course.names) != (privileged.meaning, names):
-            course.meaning, course.names = privileged.meaning, names
-            course.waypoints = expert.solve(privileged.meaning, world, hand, names)
-        return to_action(world.base, next(course.waypoints))[None]
+        course, shown = self._courses[observation.episode_id], privileged(observation)
+        course.hand.tool, course.hand.opening = shown.world.tool(), shown.world.openings()[0]
+        return to_action(shown.world.base, course.next(shown.meaning, shown.world))[None]
 
 
 def to_action(base_in_world: Pose, waypoint: Waypoint) -> ActionChunk:
@@ -77,7 +49,7 @@ def to_action(base_in_world: Pose, waypoint: Waypoint) -> ActionChunk:
     return np.array([*tool.position, *tool.quaternion, waypoint.opening], dtype=np.float32)
 
 
-def _world(start: EpisodeStart) -> World:
-    if start.privileged is None:
+def privileged(shown: EpisodeStart | Observation) -> Privileged:
+    if shown.privileged is None:
         raise RuntimeError("the expert needs privileged observations")
-    return start.privileged.world
+    return shown.privileged

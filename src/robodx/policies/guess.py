@@ -3,41 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from robodx.experts.expert import resolve_all
-from robodx.language.meaning import Meaning, Reference
+from robodx.experts.base import View
+from robodx.experts.course import Understanding
+from robodx.language.meaning import Clause, Names
+from robodx.language.reference import Reference
 from robodx.policies.base import EpisodeStart, policy
-from robodx.policies.expert import ExpertPolicy, Resolve
-from robodx.sim.world import World
+from robodx.policies.expert import ExpertPolicy
 
 
 @policy("guess")
 class GuessPolicy(ExpertPolicy):
     """The expert on random candidate objects: what success takes no understanding."""
 
-    def resolver(self, start: EpisodeStart) -> Resolve:
+    def understanding(self, start: EpisodeStart) -> Understanding:
+        return Guessing(np.random.Generator(np.random.PCG64(start.policy_seed)))
+
+
+class Guessing(Understanding):
+    """Another thing for each that is meant, and another place where one of several was asked for."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
         # One guess for each thing that is meant: it is not made anew at every step.
-        guesses: dict[tuple[tuple[Reference, str], ...], dict[Reference, str]] = {}
-        rng = np.random.Generator(np.random.PCG64(start.policy_seed))
+        self._guesses: dict[tuple[tuple[Reference, str], ...], dict[Reference, str]] = {}
 
-        def guess(meaning: Meaning, world: World) -> Mapping[Reference, str]:
-            meant = resolve_all(meaning, world)
-            key = tuple(meant.items())
-            if key not in guesses:
-                guesses[key] = shuffled(meant, world, rng)
-            return guesses[key]
+    def clauses(self, clauses: tuple[Clause, ...]) -> tuple[Clause, ...]:
+        return tuple(self._place(clause) for clause in clauses)
 
-        return guess
+    def _place(self, clause: Clause) -> Clause:
+        if clause.place is None or not clause.place.among:
+            return clause
+        guessed = clause.place.among[self._rng.integers(len(clause.place.among))]
+        return replace(clause, place=replace(clause.place, relation=guessed))
+
+    def names(self, meant: Names, view: View) -> Names:
+        key = tuple(meant.items())
+        if key not in self._guesses:
+            self._guesses[key] = shuffled(meant, view, self._rng)
+        return self._guesses[key]
 
 
-def shuffled(names: Mapping[Reference, str], world: World, rng: np.random.Generator) -> dict[Reference, str]:
-    """Each reference gets another thing of the same mobility (loose, or fixed to the table), no two the same."""
-    guessed: dict[Reference, str] = {}
-    for is_fixed in (False, True):
-        asked = [reference for reference, name in names.items() if world.thing(name).is_fixed == is_fixed]
-        pool = [name for name, thing in world.things.items() if thing.is_fixed == is_fixed and world.is_present(name)]
-        for reference, index in zip(asked, rng.permutation(len(pool)), strict=False):
-            guessed[reference] = pool[index]
-    return guessed
+def shuffled(names: Mapping[Reference, str], view: View, rng: np.random.Generator) -> dict[Reference, str]:
+    """Each thing that is meant becomes another: any loose one, or of what is fixed one of its kind; no two the same."""
+    taken: dict[str, str] = {}
+    for group in dict.fromkeys(_group(view, name) for name in names.values()):
+        asked = [name for name in dict.fromkeys(names.values()) if _group(view, name) == group]
+        pool = [name for name in view.things if _group(view, name) == group and view.is_present(name)]
+        taken |= {name: pool[index] for name, index in zip(asked, rng.permutation(len(pool)), strict=False)}
+    return {reference: taken[name] for reference, name in names.items()}
+
+
+def _group(view: View, name: str) -> str:
+    thing = view.thing(name)
+    return thing.kind if thing.is_fixed else "loose"

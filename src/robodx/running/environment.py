@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 from robodx.errors import UserError
 from robodx.language.meaning import Instruction
 from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, Privileged
+from robodx.policies.base import ActionChunk, Calibration, EpisodeStart, Observation, PolicySpec, Privileged
 from robodx.robots.control import Controller, action_width, as_joint_action, read_chunk
 from robodx.running.clock import Clock
 from robodx.running.episode import Query, Recorder, Told, Trajectory
 from robodx.running.trial import Trial
 from robodx.scoring.events import Script
 from robodx.scoring.stages import Score, Stage
-from robodx.sim.build import PHYSICS_STEP_S
+from robodx.sim.build import PHYSICS_STEP_S, camera_quaternion
 from robodx.sim.geometry import Array, Pose
 from robodx.sim.log import LogEntry
 from robodx.sim.placement import needs_layout, place
 from robodx.sim.render import Renderer
 from robodx.sim.robot import ROBOTS, Robot
-from robodx.sim.scene import Scene
+from robodx.sim.scene import Camera, Scene
 from robodx.sim.simulation import Simulation
 from robodx.sim.world import World
 from robodx.spaces import InvalidAction
@@ -59,6 +59,7 @@ class Environment:
             if needs_layout(situation.scene)
             else situation.scene
         )
+        nominal = {camera.name: camera for camera in scene.cameras}
         for perturbation in self._perturbations:
             scene = perturbation.scene(scene)
         check_fit(spec, self.robot, scene)
@@ -84,6 +85,7 @@ class Environment:
         self.limit_steps = 0
         self.invalid_action: str | None = None
         self.queries: list[Query] = []
+        self._calibrations = {camera.name: self._calibration(camera.name, nominal) for camera in spec.cameras}
         self._action_width = action_width(spec.action_space, self.robot)
         self._no_action = np.full(self._action_width, np.nan, dtype=np.float32)
         self._recorder = Recorder(
@@ -115,6 +117,7 @@ class Environment:
             situation_seed=self.trial.seed,
             repeat=self.trial.repeat,
             instruction=self.told[-1].text,
+            cameras=self._calibrations,
             privileged=self._privileged(),
         )
 
@@ -133,6 +136,14 @@ class Environment:
         for perturbation in self._perturbations:
             observation = perturbation.observation(observation)
         return observation
+
+    def _calibration(self, name: str, standing: Mapping[str, Camera]) -> Calibration:
+        if name in standing:
+            camera = standing[name]
+            pose = Pose(camera.position, camera_quaternion(camera))
+            return Calibration(camera.fovy_deg, self.robot.base_in_world.inverse() @ pose)
+        carried = self.simulation.camera(name)
+        return Calibration(carried.fovy_deg, self.simulation.tool_in_world().inverse() @ carried.in_world, "tool")
 
     def _privileged(self) -> Privileged | None:
         return Privileged(self.world, self._instruction.meaning) if self.spec.is_privileged else None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from robodx.language.meaning import Attributes, Meaning, Reference, resolve
+from robodx.language.meaning import Meaning
+from robodx.language.reference import Looks, Reference, looks_of, resolve
 from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import Grasped, JointBeyond, Released, Static
 from robodx.scoring.relations import Beside, CentredOn, In, Inserted, Lifted, On
+from robodx.sim.geometry import Pose, box_reach
 from robodx.sim.scene import Scene, Thing
 
 LIFT_M = 0.04
@@ -28,21 +30,33 @@ def insertion_depth_m(thing: Thing, other: Thing) -> float:
 
 
 def stages_for(meaning: Meaning, scene: Scene) -> Stages:
-    objects = [(thing.name, Attributes(thing.kind, thing.colour, thing.size)) for thing in scene]
+    """For a scene as it is before anything moves; where descriptions speak of places, things must have theirs."""
+    seen = looks(scene)
 
     def name(reference: Reference) -> str:
-        return resolve(reference, objects)
+        return resolve(reference, seen)
 
+    clauses = meaning.decided(seen)
+    if len(clauses) < len(meaning.clauses):
+        raise ValueError("a prohibition has no stages: write `never` out")
     stages: list[Condition] = []
-    for clause in meaning.clauses:
-        if clause.is_negated:
-            raise ValueError("a prohibition has no stages: write `never` out")
+    for clause in clauses:
         key = (clause.action, clause.place.relation if clause.place else None)
         if key not in _STAGES:
             raise ValueError(f"no stages follow from {key[0]} {key[1] or ''}: write them out")
         others = tuple(name(reference) for reference in clause.place.of) if clause.place else ()
         stages.extend(_STAGES[key](name(clause.target), others, scene))
     return tuple(stages)
+
+
+def looks(scene: Scene) -> dict[str, Looks]:
+    """How a scene's things look at first; of what has only a region, the place is not known."""
+    return {thing.name: _looks(thing) for thing in scene if not thing.is_parked}
+
+
+def _looks(thing: Thing) -> Looks:
+    pose = thing.placement if isinstance(thing.placement, Pose) else Pose()
+    return looks_of(thing, pose.position, box_reach(pose.quaternion, thing.half_extents), thing.colour)
 
 
 def _pick(target: str, others: tuple[str, ...], scene: Scene) -> Stages:

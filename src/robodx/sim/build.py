@@ -211,6 +211,8 @@ def _add_shapes(
             contype=int(shape.collides),
             conaffinity=int(shape.collides),
         )
+        if shape.surface_velocity is not None:
+            geom.surfacevel[:3] = shape.surface_velocity
         if shape.kind == "prism":
             geom.meshname = _add_prism(spec, f"{name}/{index}", shape)
         else:

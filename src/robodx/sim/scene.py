@@ -31,6 +31,8 @@ class Shape:
     outline: tuple[tuple[float, float], ...] = ()
     collides: bool = True
     name: str | None = None
+    # In the shape's frame: what rests on it is carried along like on a conveyor belt, m/s.
+    surface_velocity: Vector | None = None
 
     @property
     def volume_m3(self) -> float:
@@ -97,7 +99,9 @@ class Thing:
     frames: tuple[tuple[str, Pose], ...] = ()
     # Of a container, the half extents between its walls.
     cavity_half: tuple[float, float] | None = None
-    size: str | None = None
+    # Colours of its bands in order along x, for what is told by them; and whether it wears stripes.
+    bands: tuple[str, ...] = ()
+    is_striped: bool = False
 
     def at(self, x: float, y: float, *, z: float | None = None, yaw_rad: float = 0.0) -> Thing:
         """Put at a fixed place; without `z` it rests on the table."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -30,6 +31,11 @@ class Command:
 
     joints: NDArray[np.float32]
     openings: NDArray[np.float32]
+
+
+class PosedCamera(NamedTuple):
+    fovy_deg: float
+    in_world: Pose
 
 
 class Simulation:
@@ -140,6 +146,13 @@ class Simulation:
             qw, qx, qy, qz = self._quaternion.tolist()
             pose = self._tool_poses[arm] = Pose((x, y, z), (qw, qx, qy, qz))
         return pose
+
+    def camera(self, name: str) -> PosedCamera:
+        mujoco.mj_camlight(self.model, self.data)
+        data = self.data.camera(name)
+        return PosedCamera(
+            float(self.model.camera(name).fovy[0]), Pose.from_matrix(tuple(data.xpos), data.xmat.reshape(3, 3))
+        )
 
     # What an effect may do. Each leaves the poses fresh.
 

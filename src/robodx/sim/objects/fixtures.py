@@ -1,65 +1,10 @@
-"""Parametric builders of things: each returns a declaration that can still be placed, renamed or changed."""
+"""What stands on the table for others to go into, onto or against, and devices."""
 
 from __future__ import annotations
 
-import math
-
-from robodx.sim.geometry import Pose, about
+from robodx.sim.geometry import Pose
+from robodx.sim.objects.base import UNPLACED
 from robodx.sim.scene import Part, Shape, Thing
-
-UNPLACED = Pose()
-
-
-def cube(colour: str, half_m: float = 0.02, *, size: str | None = None, mass_kg: float = 0.05) -> Thing:
-    return Thing(
-        f"{colour} cube", "cube", colour, (Shape("box", (half_m,) * 3),), (half_m,) * 3, UNPLACED, mass_kg, size=size
-    )
-
-
-def sphere(colour: str, radius_m: float = 0.02, *, size: str | None = None, mass_kg: float = 0.04) -> Thing:
-    return Thing(
-        f"{colour} sphere", "sphere", colour, (Shape("sphere", (radius_m,)),), (radius_m,) * 3, UNPLACED, mass_kg,
-        size=size,
-    )  # fmt: skip
-
-
-def cylinder(colour: str, radius_m: float = 0.02, height_m: float = 0.05, *, mass_kg: float = 0.05) -> Thing:
-    half = height_m / 2
-    return Thing(
-        f"{colour} cylinder", "cylinder", colour, (Shape("cylinder", (radius_m, half)),), (radius_m, radius_m, half),
-        UNPLACED, mass_kg,
-    )  # fmt: skip
-
-
-def triangular_block(colour: str, side_m: float = 0.05, depth_m: float = 0.04, *, mass_kg: float = 0.04) -> Thing:
-    """A roof lying on its face: an equilateral triangle in the xz plane, extruded along y."""
-    half, height = side_m / 2, side_m * math.sqrt(3) / 2
-    outline = ((-half, -height / 2), (half, -height / 2), (0.0, height / 2))
-    # The outline lies in xy and is extruded along z; a quarter turn about x stands it up.
-    roof = Shape("prism", (depth_m / 2,), Pose((0, 0, 0), about("x", math.pi / 2)), outline=outline)
-    return Thing(
-        f"{colour} triangular block", "triangular block", colour, (roof,), (half, depth_m / 2, height / 2), UNPLACED,
-        mass_kg,
-    )  # fmt: skip
-
-
-def t_block(colour: str, bar_m: float = 0.06, thickness_m: float = 0.02, *, mass_kg: float = 0.05) -> Thing:
-    """A letter T lying flat: the bar along y, the stem towards -x."""
-    half, t = bar_m / 2, thickness_m / 2
-    bar = Shape("box", (t, half, t), Pose((half - t, 0, 0)))
-    stem = Shape("box", (half - t, t, t), Pose((-t, 0, 0)))
-    return Thing(f"{colour} T-block", "T-block", colour, (bar, stem), (half, half, t), UNPLACED, mass_kg)
-
-
-def peg(colour: str, half_width_m: float = 0.015, length_m: float = 0.12, *, mass_kg: float = 0.08) -> Thing:
-    """A square peg lying along x; its head at +x is darker, so that the insertion end can be told."""
-    half, head = length_m / 2, 0.02
-    shaft = Shape("box", (half - head / 2, half_width_m, half_width_m), Pose((-head / 2, 0, 0)))
-    tip = Shape("box", (head / 2, half_width_m, half_width_m), Pose((half - head / 2, 0, 0)), colour="dark grey")
-    return Thing(
-        f"{colour} peg", "peg", colour, (shaft, tip), (half, half_width_m, half_width_m), UNPLACED, mass_kg,
-        frames=(("tip", Pose((half, 0, 0))), ("grasp", Pose((-length_m / 6, 0, 0)))),
-    )  # fmt: skip
 
 
 def hole_block(
@@ -80,26 +25,6 @@ def hole_block(
     return Thing(
         f"{colour} box with a hole", "box with a hole", colour, walls, (depth_m / 2, outer, height / 2), UNPLACED,
         is_fixed=True, frames=(("hole", Pose((-depth_m / 2, 0, centre))),),
-    )  # fmt: skip
-
-
-def bin_(colour: str, *, cell_half_m: float = 0.018, cell_height_m: float = 0.008, half_m: float = 0.055) -> Thing:
-    """A shallow tray with a raised square cell in its centre, in which a sphere of 20 mm radius comes to rest.
-
-    The frame `cell` is the centre of the cell's floor. Walls are low: fingers around a sphere must not meet them.
-    """
-    floor, wall, rim_height = 0.004, 0.005, 0.012
-    bottom = -(floor + rim_height) / 2
-    parts: list[Shape] = [Shape("box", (half_m, half_m, floor / 2), Pose((0, 0, bottom + floor / 2)))]
-    for inner, height in ((cell_half_m, cell_height_m), (half_m - wall, rim_height)):
-        middle = bottom + floor + height / 2
-        for side in (-1, 1):
-            offset = side * (inner + wall / 2)
-            parts.append(Shape("box", (wall / 2, inner + wall, height / 2), Pose((offset, 0, middle))))
-            parts.append(Shape("box", (inner, wall / 2, height / 2), Pose((0, offset, middle))))
-    return Thing(
-        f"{colour} bin", "bin", colour, tuple(parts), (half_m, half_m, -bottom), UNPLACED, is_fixed=True,
-        frames=(("cell", Pose((0, 0, bottom + floor))),), cavity_half=(half_m - wall, half_m - wall),
     )  # fmt: skip
 
 

@@ -1,0 +1,143 @@
+"""What a plan works with, and how clauses find their plans.
+
+A clause is solved by the plan for its action and relation. A family whose tasks need more registers another with
+`@plan(...)` in a module of this folder. Plans see things through a `View`: the expert's is the simulator's world, that
+of a policy with eyes is what it makes out in its pictures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from robodx.experts import skills
+from robodx.experts.grasps import from_above, grasp_yaw, nearest_turn, yaw_of
+from robodx.experts.skills import Hand, PoseNow, Steps
+from robodx.language.meaning import Clause, Names
+from robodx.language.reference import Looks, looks_of
+from robodx.registry import Registry
+from robodx.sim.geometry import Pose, Vector, about
+from robodx.sim.scene import Thing
+
+# Tool height at which things are carried over others, and how far above its goal a thing is brought down from.
+CARRY_M = 0.16
+OVER_M = 0.07
+# Let go just above: a thing pressed into what it stands on would be pushed away by the opening fingers.
+DROP_M = 0.001
+TRIES = 4
+# Further than this from its goal, a thing was not placed but lost.
+PLACED_M = 0.03
+
+
+class View(Protocol):
+    """What there is and where, by name, as of now."""
+
+    @property
+    def things(self) -> Mapping[str, Thing]: ...
+    def thing(self, name: str) -> Thing: ...
+    def position(self, name: str) -> Vector: ...
+    def pose(self, name: str) -> Pose: ...
+    def frame(self, name: str, frame: str) -> Pose: ...
+    def reach(self, name: str) -> Vector: ...
+    def velocity(self, name: str) -> Vector: ...
+    def colour(self, name: str) -> str: ...
+    def is_present(self, name: str) -> bool: ...
+    def is_grasped(self, name: str) -> bool: ...
+    def is_lit(self, lamp: str) -> bool: ...
+
+
+def seen(view: View) -> dict[str, Looks]:
+    """How each thing that is there looks now."""
+    return {
+        name: looks_of(thing, view.position(name), view.reach(name), view.colour(name))
+        for name, thing in view.things.items()
+        if view.is_present(name)
+    }
+
+
+@dataclass
+class Scenery:
+    """What a plan works with: things by name, the hand, and which thing each description means."""
+
+    view: View
+    hand: Hand
+    names: Names
+
+    def pose(self, name: str) -> PoseNow:
+        return lambda: self.view.pose(name)
+
+    def target(self, clause: Clause) -> str:
+        return self.names[clause.target]
+
+    def others(self, clause: Clause) -> tuple[str, ...]:
+        return tuple(self.names[reference] for reference in clause.place.of) if clause.place else ()
+
+    def grasp(self, name: str) -> PoseNow:
+        """From above, at the thing's `grasp` frame if it has one, following it while it moves."""
+        thing = self.view.thing(name)
+        spot = dict(thing.frames).get("grasp", Pose())
+
+        def now() -> Pose:
+            pose = self.view.pose(name)
+            x, y, z = pose.apply(spot.position)
+            return from_above(x, y, z, grasp_yaw(pose, thing.half_extents, thing.kind))
+
+        return now
+
+
+Plan = Callable[[Scenery, Clause], Steps]
+PLANS: Registry[Plan] = Registry("plan", "experts")
+
+
+def plan(action: str, relation: str | None = None) -> Callable[[Plan], Plan]:
+    """Register how clauses of this action and relation are solved."""
+
+    def register(steps: Plan) -> Plan:
+        return PLANS.add(_name(action, relation), steps)
+
+    return register
+
+
+def _name(action: str, relation: str | None) -> str:
+    return action if relation is None else f"{action} {relation}"
+
+
+def solve(clauses: tuple[Clause, ...], scenery: Scenery) -> Steps:
+    """Waypoints that do what is asked, in order."""
+    for clause in clauses:
+        if clause.once_lit is not None:
+            yield from _wait_for(scenery, scenery.names[clause.once_lit])
+        yield from PLANS[_name(clause.action, clause.place.relation if clause.place else None)](scenery, clause)
+
+
+def _wait_for(scenery: Scenery, signal: str) -> Steps:
+    while not scenery.view.is_lit(f"{signal}/lamp"):
+        yield scenery.hand.stay()
+
+
+def take(scenery: Scenery, name: str) -> Steps:
+    """Pick a thing up, again if it slipped away."""
+    for _ in range(TRIES):
+        yield from skills.pick(scenery.hand, scenery.grasp(name), lift_to_m=CARRY_M)
+        if scenery.view.is_grasped(name):
+            return
+
+
+def put(scenery: Scenery, name: str, goal: PoseNow, *, opening: float = 1.0, over_m: float = OVER_M) -> Steps:
+    """Pick a thing up and place it at a pose, again if it was lost on the way."""
+    for _ in range(TRIES):
+        yield from take(scenery, name)
+        yield from skills.place(scenery.hand, scenery.pose(name), goal, over_m=over_m, opening=opening)
+        if math.dist(scenery.view.position(name), goal().position) < PLACED_M:
+            return
+
+
+def resting(scenery: Scenery, name: str, x: float, y: float, floor_z: float) -> Pose:
+    """The thing set down at a place, squared up with the table by the smallest turn."""
+    pose, thing = scenery.view.pose(name), scenery.view.thing(name)
+    yaw = yaw_of(pose)
+    # A cube looks the same after a quarter turn: undo only what is needed to square it up.
+    square = yaw - nearest_turn(yaw, math.pi / 2)
+    return Pose((x, y, floor_z + thing.half_extents[2] + DROP_M), about("z", square))

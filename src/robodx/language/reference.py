@@ -1,0 +1,288 @@
+"""Descriptions of things, and which thing is meant among those that can be seen.
+
+What is known of a thing here is what can be told by looking at it: the simulator's world and a policy's pictures give
+the same `Looks`, so that one grammar serves both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from robodx.language.lexicon import KINDS, ORDINALS, SIZES
+from robodx.registry import UnknownName, unknown
+from robodx.sim.colours import PALETTE
+from robodx.sim.geometry import Vector
+from robodx.sim.scene import Thing
+
+Side = Literal["left", "right", "front", "back"]
+Superlative = Literal["leftmost", "rightmost", "nearest", "farthest", "middle", "biggest", "smallest", "odd"]
+Measure = Literal["closest to", "farthest from", "that fits"]
+Spatial = Literal["inside", "outside", "on", "under", "beside", "left of", "right of", "in front of", "behind"]
+
+# Sizes nearer to each other than this share are the same size.
+SAME_SIZE = 0.04
+# Faces nearer than this are beside each other; lower and upper faces nearer than this touch.
+BESIDE_M = 0.05
+TOUCHING_M = 0.012
+
+
+@dataclass(frozen=True)
+class Looks:
+    """What can be told of a thing by looking at it."""
+
+    kind: str
+    colour: str | None = None
+    position: Vector = (0.0, 0.0, 0.0)
+    # Its own, however it lies.
+    half_extents: Vector = (0.02, 0.02, 0.02)
+    # Along the world's axes, as it lies.
+    reach: Vector = (0.02, 0.02, 0.02)
+    # Of what can hold things, half the width between its walls.
+    cavity_half: tuple[float, float] | None = None
+    # Colours of its bands in order, along its own axis.
+    bands: tuple[str, ...] = ()
+    is_striped: bool = False
+
+    @property
+    def size_m(self) -> float:
+        return max(self.half_extents)
+
+
+Seen = Mapping[str, Looks]
+
+
+@dataclass(frozen=True)
+class Where:
+    """What a thing is in relation to another, as part of its description: "the cube inside the bowl"."""
+
+    relation: Spatial
+    of: Reference
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Which of several: "the leftmost", "the second from the left", "the closest to the bowl"."""
+
+    by: Side | Superlative | Measure
+    n: int = 1
+    of: Reference | None = None
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A description that picks out things; what it leaves open matches anything.
+
+    Attributes first, then `where`, then `but` takes away, and among what is left `rank` chooses one.
+    """
+
+    kind: str | None = None
+    colour: str | None = None
+    size: str | None = None
+    is_striped: bool | None = None
+    bands: tuple[str, ...] = ()
+    where: tuple[Where, ...] = ()
+    but: tuple[Reference, ...] = ()
+    rank: Rank | None = None
+    # Other words for the same description: "crimson block".
+    said: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        for noun, word, valid in (
+            ("kind of object", self.kind, KINDS),
+            ("colour", self.colour, PALETTE),
+            ("size", self.size, SIZES),
+        ):
+            if word is not None and word not in valid:
+                raise UnknownName(unknown(noun, word, valid))
+
+    def looks_like(self, looks: Looks) -> bool:
+        """Whether a thing's own looks fit, whatever is around it."""
+        return (
+            self.kind in (None, looks.kind)
+            and self.colour in (None, looks.colour)
+            and self.is_striped in (None, looks.is_striped)
+            and self.bands in ((), looks.bands)
+        )
+
+    @property
+    def words(self) -> str:
+        """Without an article; "the" or "a" goes before it."""
+        return self.said or _words(self)
+
+
+class Unresolved(ValueError):
+    """A reference that picks out nothing, or more than one thing where one is meant."""
+
+
+def candidates(reference: Reference, seen: Seen) -> list[str]:
+    """Everything that the description fits."""
+    found = [name for name, looks in seen.items() if reference.looks_like(looks)]
+    if reference.size is not None:
+        found = _of_size(reference.size, {name: seen[name] for name in found})
+    for where in reference.where:
+        anchor = resolve(where.of, seen)
+        found = [name for name in found if name != anchor and _HOLDS[where.relation](seen[name], seen[anchor])]
+    taken = {name for other in reference.but for name in candidates(other, seen)}
+    found = [name for name in found if name not in taken]
+    return [_ranked(reference.rank, found, seen)] if reference.rank and found else found
+
+
+def resolve(reference: Reference, seen: Seen) -> str:
+    """The one thing meant."""
+    found = candidates(reference, seen)
+    if len(found) != 1:
+        there = ", ".join(seen)
+        what = "nothing" if not found else " and ".join(found)
+        raise Unresolved(f'"the {reference.words}" picks out {what} among: {there}')
+    return found[0]
+
+
+def the(words: str) -> Reference:
+    """Read a short description: `the("red cube")`, `the("big sphere")`, `the("leftmost cube")`, `the("switch")`."""
+    rest, found = words, {}
+    for field_name, valid in (("rank", get_args(Superlative)), ("size", SIZES), ("colour", PALETTE)):
+        word = next((word for word in valid if rest.startswith(f"{word} ")), None)
+        rest = rest.removeprefix(f"{word} ") if word else rest
+        found[field_name] = word
+    if rest not in KINDS:
+        raise UnknownName(unknown("kind of object", rest, KINDS))
+    rank = Rank(found["rank"]) if found["rank"] else None  # type: ignore[arg-type]
+    return Reference(rest, found["colour"], found["size"], rank=rank)
+
+
+def _of_size(size: str, seen: Seen) -> list[str]:
+    """Big and small are said of things that differ: those nearer the largest, or the smallest, of what is meant."""
+    if not seen:
+        return []
+    sizes = {name: looks.size_m for name, looks in seen.items()}
+    least, most = min(sizes.values()), max(sizes.values())
+    if most < (1 + SAME_SIZE) * least:
+        return []
+    return [name for name, value in sizes.items() if (value > (least + most) / 2) == (size == "big")]
+
+
+def _ranked(rank: Rank, names: Sequence[str], seen: Seen) -> str:
+    if rank.by == "odd":
+        middle = sorted(seen[name].size_m for name in names)[len(names) // 2]
+        return max(names, key=lambda name: abs(seen[name].size_m - middle))
+    if rank.by == "middle":
+        return sorted(names, key=lambda name: seen[name].position[1])[len(names) // 2]
+    if rank.by in get_args(Measure):
+        assert rank.of is not None, f"{rank.by} what?"
+        anchor = resolve(rank.of, seen)
+        names = [name for name in names if name != anchor]
+        if rank.by == "that fits":
+            return _fitting(names, seen, anchor)
+        key = _distance_to(seen[anchor])
+        return sorted(names, key=lambda name: key(seen[name]), reverse=rank.by == "farthest from")[rank.n - 1]
+    ordered = sorted(names, key=lambda name: _ORDERS[rank.by](seen[name]))
+    if rank.n > len(ordered):
+        raise Unresolved(f"there is no {ORDINALS[rank.n - 1]} among {', '.join(names)}")
+    return ordered[rank.n - 1]
+
+
+def _distance_to(anchor: Looks) -> Callable[[Looks], float]:
+    return lambda looks: math.dist(looks.position[:2], anchor.position[:2])
+
+
+def _fitting(names: Sequence[str], seen: Seen, slot: str) -> str:
+    """The widest that still goes in."""
+    room = min(seen[slot].cavity_half or (0.0,))
+    narrow = [name for name in names if min(seen[name].half_extents[:2]) <= room]
+    if not narrow:
+        raise Unresolved(f"nothing among {', '.join(names)} fits {slot}")
+    return max(narrow, key=lambda name: seen[name].size_m)
+
+
+# The first in each order; the robot looks along +x and its left is +y.
+_ORDERS: dict[str, Callable[[Looks], float]] = {
+    "left": lambda looks: -looks.position[1],
+    "right": lambda looks: looks.position[1],
+    "front": lambda looks: looks.position[0],
+    "back": lambda looks: -looks.position[0],
+    "leftmost": lambda looks: -looks.position[1],
+    "rightmost": lambda looks: looks.position[1],
+    "nearest": lambda looks: looks.position[0],
+    "farthest": lambda looks: -looks.position[0],
+    "biggest": lambda looks: -looks.size_m,
+    "smallest": lambda looks: looks.size_m,
+}
+
+
+def _gap(a: Looks, b: Looks) -> float:
+    """Between the two as seen from above; negative where they overlap."""
+    return max(abs(a.position[i] - b.position[i]) - a.reach[i] - b.reach[i] for i in (0, 1))
+
+
+def _is_inside(a: Looks, b: Looks) -> bool:
+    half_x, half_y = b.cavity_half or b.reach[:2]
+    bottom, rim = a.position[2] - a.reach[2], b.position[2] + b.reach[2]
+    return abs(a.position[0] - b.position[0]) < half_x and abs(a.position[1] - b.position[1]) < half_y and bottom < rim
+
+
+def _is_on(a: Looks, b: Looks) -> bool:
+    step = (a.position[2] - a.reach[2]) - (b.position[2] + b.reach[2])
+    return _gap(a, b) < 0 and abs(step) < TOUCHING_M
+
+
+def _is_beside(a: Looks, b: Looks) -> bool:
+    return 0 <= _gap(a, b) < BESIDE_M and abs(a.position[2] - b.position[2]) < a.reach[2] + b.reach[2]
+
+
+_HOLDS: dict[str, Callable[[Looks, Looks], bool]] = {
+    "inside": _is_inside,
+    "outside": lambda a, b: not _is_inside(a, b),
+    "on": _is_on,
+    "under": lambda a, b: _is_on(b, a),
+    "beside": _is_beside,
+    "left of": lambda a, b: a.position[1] > b.position[1],
+    "right of": lambda a, b: a.position[1] < b.position[1],
+    "in front of": lambda a, b: a.position[0] < b.position[0],
+    "behind": lambda a, b: a.position[0] > b.position[0],
+}
+
+_AFTER: dict[str, str] = {"left of": "to the left of", "right of": "to the right of"}
+
+
+def _words(reference: Reference) -> str:
+    rank, before, after = reference.rank, [], []
+    if rank is not None:
+        if rank.by in get_args(Side):
+            before.append(ORDINALS[rank.n - 1])
+            after.append(f"from the {rank.by}")
+        elif rank.of is not None:
+            before += [ORDINALS[rank.n - 1]] if rank.n > 1 else []
+            after.append(f"{rank.by} the {rank.of.words}")
+        else:
+            before.append(rank.by)
+    if reference.bands:
+        after.insert(0, f"with {listed([f'a {band}' for band in reference.bands])} band")
+    after += [f"{_AFTER.get(where.relation, where.relation)} the {where.of.words}" for where in reference.where]
+    if reference.but:
+        after.append(_excluding(reference))
+    striped = {True: "striped", False: "plain", None: None}[reference.is_striped]
+    own = (reference.size, striped, reference.colour, reference.kind or "object")
+    return " ".join([*before, *(word for word in own if word), *after])
+
+
+def _excluding(reference: Reference) -> str:
+    """ "that is neither red nor blue" where only colours are taken away, else "other than the red cube"."""
+    colours = [other.colour for other in reference.but if other == Reference(colour=other.colour) and other.colour]
+    if len(colours) < len(reference.but):
+        return f"other than {listed([f'the {other.words}' for other in reference.but])}"
+    return f"that is not {colours[0]}" if len(colours) == 1 else f"that is neither {' nor '.join(colours)}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
+
+
+def looks_of(thing: Thing, position: Vector, reach: Vector, colour: str) -> Looks:
+    """How a thing looks that lies somewhere, reaches so far along the world's axes and wears a colour."""
+    return Looks(
+        thing.kind, colour, position, thing.half_extents, reach, thing.cavity_half, thing.bands, thing.is_striped
+    )

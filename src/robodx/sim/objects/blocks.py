@@ -1,0 +1,58 @@
+"""Loose things to take hold of."""
+
+from __future__ import annotations
+
+import math
+
+from robodx.sim.geometry import Pose, about
+from robodx.sim.objects.base import UNPLACED
+from robodx.sim.scene import Shape, Thing
+
+
+def cube(colour: str, half_m: float = 0.02, *, mass_kg: float = 0.05) -> Thing:
+    return Thing(f"{colour} cube", "cube", colour, (Shape("box", (half_m,) * 3),), (half_m,) * 3, UNPLACED, mass_kg)
+
+
+def sphere(colour: str, radius_m: float = 0.02, *, mass_kg: float = 0.04) -> Thing:
+    return Thing(
+        f"{colour} sphere", "sphere", colour, (Shape("sphere", (radius_m,)),), (radius_m,) * 3, UNPLACED, mass_kg
+    )
+
+
+def cylinder(colour: str, radius_m: float = 0.02, height_m: float = 0.05, *, mass_kg: float = 0.05) -> Thing:
+    half = height_m / 2
+    return Thing(
+        f"{colour} cylinder", "cylinder", colour, (Shape("cylinder", (radius_m, half)),), (radius_m, radius_m, half),
+        UNPLACED, mass_kg,
+    )  # fmt: skip
+
+
+def triangular_block(colour: str, side_m: float = 0.05, depth_m: float = 0.04, *, mass_kg: float = 0.04) -> Thing:
+    """A roof lying on its face: an equilateral triangle in the xz plane, extruded along y."""
+    half, height = side_m / 2, side_m * math.sqrt(3) / 2
+    outline = ((-half, -height / 2), (half, -height / 2), (0.0, height / 2))
+    # The outline lies in xy and is extruded along z; a quarter turn about x stands it up.
+    roof = Shape("prism", (depth_m / 2,), Pose((0, 0, 0), about("x", math.pi / 2)), outline=outline)
+    return Thing(
+        f"{colour} triangular block", "triangular block", colour, (roof,), (half, depth_m / 2, height / 2), UNPLACED,
+        mass_kg,
+    )  # fmt: skip
+
+
+def t_block(colour: str, bar_m: float = 0.06, thickness_m: float = 0.02, *, mass_kg: float = 0.05) -> Thing:
+    """A letter T lying flat: the bar along y, the stem towards -x."""
+    half, t = bar_m / 2, thickness_m / 2
+    bar = Shape("box", (t, half, t), Pose((half - t, 0, 0)))
+    stem = Shape("box", (half - t, t, t), Pose((-t, 0, 0)))
+    return Thing(f"{colour} T-block", "T-block", colour, (bar, stem), (half, half, t), UNPLACED, mass_kg)
+
+
+def peg(colour: str, half_width_m: float = 0.015, length_m: float = 0.12, *, mass_kg: float = 0.08) -> Thing:
+    """A square peg lying along x; its head at +x is darker, so that the insertion end can be told."""
+    half, head = length_m / 2, 0.02
+    shaft = Shape("box", (half - head / 2, half_width_m, half_width_m), Pose((-head / 2, 0, 0)))
+    tip = Shape("box", (head / 2, half_width_m, half_width_m), Pose((half - head / 2, 0, 0)), colour="dark grey")
+    return Thing(
+        f"{colour} peg", "peg", colour, (shaft, tip), (half, half_width_m, half_width_m), UNPLACED, mass_kg,
+        frames=(("tip", Pose((half, 0, 0))), ("grasp", Pose((-length_m / 6, 0, 0)))),
+    )  # fmt: skip
