@@ -28,10 +28,18 @@ class Streams:
     def of(cls, seed: int, declared: Iterable[str]) -> Streams:
         return cls(seed, frozenset(declared))
 
+    def turn(self, name: Variation, n: int) -> int:
+        """One of n, each in turn over successive seeds: where a draw by chance would leave some out."""
+        self._check(name)
+        return self.seed % n
+
     def rng(self, name: str, *keys: str | int) -> np.random.Generator:
-        if self.declared is not None and name in VARIATIONS and name not in self.declared:
-            declared = ", ".join(sorted(self.declared)) or "nothing"
-            raise UndeclaredStream(f'drew from the stream "{name}", but the task varies only: {declared}')
+        self._check(name)
         text = "\x1f".join(str(part) for part in (self.seed, name, *keys))
         digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
         return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
+
+    def _check(self, name: str) -> None:
+        if self.declared is not None and name in VARIATIONS and name not in self.declared:
+            declared = ", ".join(sorted(self.declared)) or "nothing"
+            raise UndeclaredStream(f'drew from the stream "{name}", but the task varies only: {declared}')

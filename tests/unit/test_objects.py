@@ -19,7 +19,7 @@ from robodx.sim.world import World
 
 BUILT: dict[str, Thing] = {
     "cube": objects.cube("red"),
-    "big cube": objects.cube("red", 0.03, size="big"),
+    "big cube": objects.cube("red", 0.03),
     "sphere": objects.sphere("yellow"),
     "cylinder": objects.cylinder("green"),
     "triangular_block": objects.triangular_block("purple"),

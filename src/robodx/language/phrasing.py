@@ -58,8 +58,10 @@ PHRASINGS: dict[tuple[str, str | None], Phrasings] = {
         ("between {place}, lay {target}", "move {target} to the middle of {place}", "centre {target} between {place}"),
     ),
     ("put", "left of"): Phrasings(
-        ("put {target} to the left of {place}", "place {target} on the left of {place}", "set {target} left of {place}"),
-        ("left of {place}, lay {target}", "move {target} to the left side of {place}", "bring {target} left of {place}"),
+        ("put {target} to the left of {place}", "place {target} on the left of {place}",
+         "set {target} left of {place}"),
+        ("left of {place}, lay {target}", "move {target} to the left side of {place}",
+         "bring {target} left of {place}"),
     ),
     ("put", "right of"): Phrasings(
         ("put {target} to the right of {place}", "place {target} on the right of {place}",
@@ -98,7 +100,8 @@ PHRASINGS: dict[tuple[str, str | None], Phrasings] = {
     ("move", "back"): Phrasings(
         ("move {target} {distance} back", "shift {target} {distance} towards you",
          "displace {target} backwards by {distance}"),
-        ("back by {distance}, slide {target}", "transfer {target} {distance} backwards", "bring {target} {distance} nearer"),
+        ("back by {distance}, slide {target}", "transfer {target} {distance} backwards",
+         "bring {target} {distance} nearer"),
     ),
     ("roll", "onto"): Phrasings(
         ("roll {target} onto {place}", "send {target} rolling to {place}", "make {target} roll over to {place}"),
