@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from robodx.experts.base import seen
 from robodx.language.meaning import Instruction, pick
 from robodx.language.phrasing import say
 from robodx.registry import UnknownName
