@@ -5,7 +5,7 @@ SOURCES := src tests benchmarks examples scripts
 
 export PYTHON
 
-.PHONY: help setup demo test test-peers check format bench pictures lock clean
+.PHONY: help setup demo test test-peers check format bench validate-capability pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -49,7 +49,11 @@ bench: setup  ## measure speed against a bare loop, robosuite and vla-eval
 	@$(BIN)/python benchmarks/wires.py
 	@$(BIN)/python benchmarks/batching.py
 	@$(BIN)/python benchmarks/long_run.py
+	@$(BIN)/python benchmarks/capability.py
 	@$(BIN)/python benchmarks/speed.py
+
+validate-capability: setup  ## show that the capability suite measures what it says (a quarter of an hour)
+	@$(BIN)/python scripts/validate_capability.py
 
 pictures: setup  ## draw the pictures of the docs
 	@$(BIN)/python scripts/pictures.py

@@ -72,13 +72,15 @@ def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 def print_summary(run: Path, *, as_json: bool) -> bool:
     """Whether there are few enough errors for a rate."""
-    from robodx.analysis.episodes import load
+    from robodx.analysis.episodes import load, read_about
     from robodx.analysis.summary import error_bounds, success_rate, summarise
 
-    episodes = load(run)
+    # Older runs do not say.
+    episodes, beside = load(run), read_about(run).get("not_applicable", [])
     rows, overall = summarise(episodes), success_rate(episodes)
     if as_json:
-        print_json({"run": str(run), "rows": [asdict(row) for row in rows], "all": asdict(overall)})
+        table = [asdict(row) for row in rows]
+        print_json({"run": str(run), "rows": table, "all": asdict(overall), "not_applicable": beside})
         return overall.value is not None
     print_table(
         [
@@ -99,6 +101,8 @@ def print_summary(run: Path, *, as_json: bool) -> bool:
         print(f"Too many errors for a rate: between {low:.0%} and {high:.0%} of {len(episodes)}, had they ended.")
     else:
         print("No episodes yet.")
+    if beside:
+        print(f"Not applicable, for the policy reads no instructions: {', '.join(beside)}.")
     print("success: rate with its 95% Wilson interval; n: episodes, those alike bit for bit counted once.")
     return overall.value is not None
 

@@ -58,12 +58,12 @@ def evaluate(
 
 
 def _evaluate(policy: Policy, request: Request) -> Results:
-    trials = plan_round(request, to_table([]))
+    trials = plan_round(request, to_table([]), policy.spec)
     check(request, policy.spec, trials, workers=1)
     episodes = []
     known = set()
     while trials:
         known |= {trial.id for trial in trials}
         episodes += [finished.episode for finished in rollout(trials, policy, batch=request.batch)]
-        trials = [trial for trial in plan_round(request, to_table(episodes)) if trial.id not in known]
+        trials = [trial for trial in plan_round(request, to_table(episodes), policy.spec) if trial.id not in known]
     return Results(to_table(episodes))

@@ -8,6 +8,7 @@ import numpy as np
 
 from robodx.experts.course import Course, Understanding
 from robodx.experts.skills import Hand, Waypoint
+from robodx.language.meaning import Meaning
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, Privileged, policy
 from robodx.sim.geometry import Pose
 
@@ -40,7 +41,11 @@ class ExpertPolicy:
     def _act(self, observation: Observation) -> ActionChunk:
         course, shown = self._courses[observation.episode_id], privileged(observation)
         course.hand.tool, course.hand.opening = shown.world.tool(), shown.world.openings()[0]
-        return to_action(shown.world.base, course.next(shown.meaning, shown.world))[None]
+        return to_action(shown.world.base, course.next(self.meaning(observation), shown.world))[None]
+
+    def meaning(self, observation: Observation) -> Meaning:
+        """What it takes itself to be told."""
+        return privileged(observation).meaning
 
 
 def to_action(base_in_world: Pose, waypoint: Waypoint) -> ActionChunk:

@@ -17,7 +17,7 @@ UPPER = np.array([0.05] * 3 + [0.25] * 3 + [1.0])
 class RandomPolicy:
     """Draws every action evenly from the whole action space: success that needs no skill."""
 
-    spec = PolicySpec(action_space="ee_delta", uses_language=False, state=())
+    spec = PolicySpec(action_space="ee_delta", state=())
 
     def __init__(self) -> None:
         self._rngs: dict[str, np.random.Generator] = {}

@@ -27,7 +27,7 @@ class ReplayPolicy:
         if recorded.is_empty():
             raise UnreadableRun(f"{run} holds no episode that could be replayed")
         hz = float(read_about(self._run)["policy_spec"]["hz"])
-        self.spec = PolicySpec(action_space="joint", uses_language=False, state=(), hz=hz)
+        self.spec = PolicySpec(action_space="joint", state=(), hz=hz)
         # Where a situation was run in several arms, the one with the fewest perturbations is played.
         arms = recorded.sort(pl.col("perturbations").list.len(), "trial_id").unique(
             ["robot", "task", "seed", "repeat"], keep="first", maintain_order=True

@@ -13,7 +13,7 @@ from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicyS
 class StillPolicy:
     """Stands still with an open hand: what it achieves was there before."""
 
-    spec = PolicySpec(action_space="ee_delta", uses_language=False, state=())
+    spec = PolicySpec(action_space="ee_delta", state=())
 
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
         pass

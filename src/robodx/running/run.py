@@ -94,8 +94,11 @@ class Progress(Protocol):
 def _ignore(episode: Episode | None, *, done: int, total: int, solved: int) -> None: ...
 
 
-def plan_round(request: Request, done: pl.DataFrame) -> list[Trial]:
-    """The trials that the request's suites ask for, given the completed rounds; each once."""
+def plan_round(request: Request, done: pl.DataFrame, spec: PolicySpec | None = None) -> list[Trial]:
+    """The trials that the request's suites ask for, given the completed rounds; each once.
+
+    With a policy's spec, those alone that say something of such a policy.
+    """
     trials: dict[str, Trial] = {}
     for selector in request.selectors:
         name, within = find_suite(selector)
@@ -109,7 +112,12 @@ def plan_round(request: Request, done: pl.DataFrame) -> list[Trial]:
             within=within,
         )
         trials.update({trial.id: trial for trial in SUITES[name](done, plan)})
-    return list(trials.values())
+    return [trial for trial in trials.values() if spec is None or is_applicable(trial.task, spec)]
+
+
+def is_applicable(task: str, spec: PolicySpec) -> bool:
+    """Where the instruction says which of several things to do, one who cannot read it is not tested."""
+    return spec.uses_language or "instruction" not in TASKS[task].varies
 
 
 def run(
@@ -144,9 +152,15 @@ def run(
                 # The workers build their own, and a model is large.
                 stack.pop_all().close()
                 policy = None
-        trials = plan_round(request, pl.DataFrame(schema=SCHEMA))
+        wanted = plan_round(request, pl.DataFrame(schema=SCHEMA))
+        trials = [trial for trial in wanted if is_applicable(trial.task, told.spec)]
+        beside = sorted({trial.task for trial in wanted if not is_applicable(trial.task, told.spec)})
+        if beside and not trials:
+            raise UserError(
+                f"the policy {request.label} reads no instructions, which all of this needs: {', '.join(beside)}"
+            )
         check(request, told.spec, trials, workers)
-        facts = _facts(told, trials)
+        facts = {**_facts(told, trials), "not_applicable": beside}
         folder = stack.enter_context(RunFolder.open(out, _asked(request, facts, trials), facts))
         done = folder.episodes()
         tried = dict(done.select("trial_id", "attempt").iter_rows())
@@ -175,7 +189,7 @@ def run(
             folder.flush()
             # A suite sees whole rounds only, so that a killed run goes on as it would have.
             rounds = folder.episodes().filter(pl.col("trial_id").is_in(known))
-            trials = [trial for trial in plan_round(request, rounds) if trial.id not in known]
+            trials = [trial for trial in plan_round(request, rounds, told.spec) if trial.id not in known]
             if trials and request.shard is not None:
                 folder.compact()
                 raise UserError(

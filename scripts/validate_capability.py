@@ -1,0 +1,121 @@
+"""Checks that the capability suite measures what it says; `make validate-capability` runs it.
+
+Every task can be solved, none solves itself, guessing scores what is declared, a plan made from the first frame fails
+where things change, and who hears the same instruction every time fails where language is tested and only there.
+Run folders are kept in runs/validate-capability and resumed; a table is printed, and the exit status says the verdict.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from robodx.analysis.estimates import wilson
+from robodx.console import print_table, progress_bar
+from robodx.registry import load_plugin
+from robodx.running.run import Request, run
+from robodx.tasks.base import TASKS, Task
+
+ROOT = Path(__file__).parent.parent
+SEEDS = 25
+LEAST_EXPERT = 24
+MOST_OPEN_LOOP = 5
+MOST_WITHOUT_LANGUAGE = math.floor(0.36 * SEEDS)
+# Of 54 tasks that are right, an interval this wide leaves one out in half of all cases at most.
+CONFIDENCE = 0.99
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A policy on a part of the suite."""
+
+    policy: str
+    selectors: tuple[str, ...] = ("capability",)
+    plugins: tuple[str, ...] = ()
+
+
+ARMS = (
+    Arm("expert"),
+    Arm("still"),
+    Arm("guess"),
+    Arm("open_loop", ("capability/dynamic",)),
+    Arm(
+        "constant_instruction",
+        ("capability/language", "capability/control"),
+        (str(ROOT / "scripts" / "constant_instruction.py"),),
+    ),
+)
+
+Successes = dict[str, dict[str, list[bool]]]
+Hashes = dict[str, dict[str, list[str]]]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=ROOT / "runs" / "validate-capability")
+    options = parser.parse_args()
+    successes: Successes = {}
+    hashes: Hashes = {}
+    for arm in ARMS:
+        print(f"{arm.policy} on {' '.join(arm.selectors)}", file=sys.stderr)
+        for plugin in arm.plugins:
+            load_plugin(plugin)
+        with progress_bar() as progress:
+            request = Request(arm.selectors, arm.policy, SEEDS, plugins=arm.plugins)
+            episodes = run(request, options.out / arm.policy, workers=options.workers, progress=progress)
+        for (task,), group in episodes.sort("seed").group_by("task", maintain_order=True):
+            successes.setdefault(str(task), {})[arm.policy] = group["success"].to_list()
+            hashes.setdefault(str(task), {})[arm.policy] = group["trajectory_hash"].to_list()
+        _tell_errors(episodes)
+    tasks = [task for task in TASKS.entries() if task.id in successes]
+    rows, complaints = [], []
+    for task in sorted(tasks, key=_order):
+        found = list(_complaints(task, successes[task.id], hashes[task.id]))
+        complaints += found
+        counts = {arm.policy: _count(successes[task.id].get(arm.policy)) for arm in ARMS}
+        about = {"task": task.id, "tier": task.tier, "chance": f"{task.chance:.2f}"}
+        rows.append({**about, **counts, "complaint": "; ".join(found) or None})
+    print_table(rows)
+    print(f"Successes of {SEEDS}. {len(tasks)} tasks, {len(complaints)} complaints.")
+    return int(bool(complaints))
+
+
+def _order(task: Task) -> tuple[str, int, str]:
+    return (task.family, ("easy", "medium", "hard", None).index(task.tier), task.id)
+
+
+def _count(successes: list[bool] | None) -> str | None:
+    return None if successes is None else str(sum(successes))
+
+
+def _tell_errors(episodes: pl.DataFrame) -> None:
+    for row in episodes.filter(pl.col("outcome") == "error").iter_rows(named=True):
+        print(f"error in {row['task']} seed {row['seed']}: {row['error']}", file=sys.stderr)
+
+
+def _complaints(task: Task, successes: dict[str, list[bool]], hashes: dict[str, list[str]]) -> Iterator[str]:
+    if sum(successes["expert"]) < LEAST_EXPERT:
+        yield f"the expert solves fewer than {LEAST_EXPERT}"
+    if any(successes["still"]):
+        yield "solves itself"
+    guessed = wilson(sum(successes["guess"]), SEEDS, confidence=CONFIDENCE)
+    assert guessed.low is not None and guessed.high is not None
+    if not guessed.low <= task.chance <= guessed.high:
+        yield f"chance is not in [{guessed.low:.2f}, {guessed.high:.2f}]"
+    if sum(successes.get("open_loop", [])) > MOST_OPEN_LOOP:
+        yield f"a blind plan solves more than {MOST_OPEN_LOOP}"
+    if task.family == "language" and sum(successes["constant_instruction"]) > MOST_WITHOUT_LANGUAGE:
+        yield f"solved more than {MOST_WITHOUT_LANGUAGE} times without language"
+    if task.family == "control" and hashes["constant_instruction"] != hashes["expert"]:
+        yield "the instruction changes what the expert does"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
