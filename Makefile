@@ -5,7 +5,7 @@ SOURCES := src tests benchmarks examples scripts
 
 export PYTHON
 
-.PHONY: help setup demo test test-peers check format bench validate-capability pictures lock clean
+.PHONY: help setup demo test test-peers check format bench validate-capability vision-table pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -54,6 +54,9 @@ bench: setup  ## measure speed against a bare loop, robosuite and vla-eval
 
 validate-capability: setup  ## show that the capability suite measures what it says (a quarter of an hour)
 	@$(BIN)/python scripts/validate_capability.py
+
+vision-table: setup  ## run `vision` through the capability suite and write its table into the docs (an hour)
+	@$(BIN)/python scripts/vision_table.py
 
 pictures: setup  ## draw the pictures of the docs
 	@$(BIN)/python scripts/pictures.py

@@ -64,7 +64,7 @@ def main() -> None:
     )
     steps = int(episodes["steps"].sum())
     print(
-        f"The suite: {len(episodes)} episodes, {steps} control steps in {total_s:.0f} s ({steps / total_s:.0f} a second), "
+        f"The suite: {len(episodes)} episodes, {steps} steps in {total_s:.0f} s ({steps / total_s:.0f} a second), "
         f"{options.workers} workers; goal {GOAL_S:.0f} s   {'ok' if total_s <= GOAL_S else 'MISSED'}"
     )
     print(f"The slowest tasks: {', '.join(tasks['task'][:SLOWEST])}.")

@@ -1,10 +1,15 @@
-"""Draws the pictures of the README: the expert at work, and a contact sheet of all tasks; `make pictures` runs it."""
+"""Draws the pictures of the README and the docs: the expert at work, and contact sheets; `make pictures` runs it."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
+from typing import get_args
 
+import av
 import numpy as np
+from numpy.typing import NDArray
+from pages import DOCS, rewrite
 
 from robodx.policies.base import PolicySpec, make_policy
 from robodx.running.environment import Environment
@@ -13,9 +18,10 @@ from robodx.running.show import tile, write_png
 from robodx.running.trial import Trial
 from robodx.running.video import frames
 from robodx.sim.render import Renderer
-from robodx.tasks.base import TASKS
+from robodx.tasks.base import TASKS, Task, Tier
 
-IMAGES = Path(__file__).parent.parent / "docs" / "images"
+IMAGES = DOCS / "images"
+FAMILIES = ("control", "perception", "language", "spatial", "dynamic", "robustness")
 
 
 def at_work(task: str, count: int = 5, size: int = 256) -> None:
@@ -30,17 +36,72 @@ def at_work(task: str, count: int = 5, size: int = 256) -> None:
     write_png(IMAGES / f"{task.replace('/', '.')}.png", np.concatenate(columns, axis=1))
 
 
-def contact_sheet(size: int = 256) -> None:
-    pictures = []
-    for task in TASKS:
-        environment = Environment(Trial(task, TASKS[task].version, "still", 0), PolicySpec())
-        renderer = Renderer(environment.simulation, largest=(size, size), quality="high")
-        pictures.append(renderer.rgb("front", size, size))
-        renderer.close()
-    write_png(IMAGES / "tasks.png", tile(pictures, columns=4))
+def picture(task: str, size: int) -> NDArray[np.uint8]:
+    environment = Environment(Trial(task, TASKS[task].version, "still", 0), PolicySpec())
+    renderer = Renderer(environment.simulation, largest=(size, size), quality="high")
+    image = renderer.rgb("front", size, size)
+    renderer.close()
+    return image
+
+
+def capability_sheet(page: Path) -> None:
+    """The middle of the table in each task: one picture of all of them, and a table of them in the suite's page."""
+    folder = IMAGES / "capability"
+    folder.mkdir(exist_ok=True)
+    small = []
+    for task in capability_tasks():
+        # Drawn larger and averaged: smooth edges.
+        table = picture(task.id, 1024)[500:980, 192:832]
+        write_jpeg(folder / f"{picture_name(task)}.jpg", shrunk(table, 2))
+        small.append(shrunk(table[:477, :639], 3))
+    write_png(IMAGES / "capability.png", tile(small, columns=9))
+    rewrite(page, "contact sheet", sheet())
+
+
+def shrunk(image: NDArray[np.uint8], times: int) -> NDArray[np.uint8]:
+    height, width, _ = image.shape
+    blocks = image.reshape(height // times, times, width // times, times, 3)
+    return np.asarray(blocks.mean(axis=(1, 3)).astype(np.uint8))
+
+
+def capability_tasks() -> list[Task]:
+    """In the order of the suite: family by family, easy tasks first."""
+    tasks = [task for task in TASKS.entries() if "capability" in task.tags and task.tier]
+    return sorted(tasks, key=lambda task: (FAMILIES.index(task.family), get_args(Tier).index(task.tier), task.id))
+
+
+def picture_name(task: Task) -> str:
+    return task.id.replace("/", ".")
+
+
+def sheet() -> str:
+    """Of each family a table: a row a tier, a picture a task with its instruction under it."""
+    lines = []
+    tasks = capability_tasks()
+    for family in FAMILIES:
+        lines += ["", f"### {family.capitalize()}", "", "| | | | |", "|---|---|---|---|"]
+        for tier in get_args(Tier):
+            cells = [
+                f"![{task.id}](../images/capability/{picture_name(task)}.jpg)<br>`{task.id.split('/')[1]}`<br>"
+                f"{task.situation(0).instruction.text}"
+                for task in tasks
+                if (task.family, task.tier) == (family, tier)
+            ]
+            lines.append(f"| {tier} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def write_jpeg(path: Path, image: NDArray[np.uint8]) -> None:
+    codec = av.CodecContext.create("mjpeg", "w")
+    codec.height, codec.width, _ = image.shape
+    codec.pix_fmt = "yuvj444p"
+    codec.time_base = Fraction(1)
+    codec.options = {"qmin": "3", "qmax": "3"}
+    frame = av.VideoFrame.from_ndarray(image, format="rgb24").reformat(format="yuvj444p")
+    path.write_bytes(b"".join(bytes(packet) for packet in [*codec.encode(frame), *codec.encode(None)]))
 
 
 if __name__ == "__main__":
     IMAGES.mkdir(parents=True, exist_ok=True)
     at_work("control/stack_four")
-    contact_sheet()
+    capability_sheet(DOCS / "suites" / "capability.md")

@@ -15,7 +15,9 @@ from robodx.running.trial import Trial
 from robodx.streams import VARIATIONS
 from robodx.tasks.base import TASKS
 
-SEEDS = 25
+# A few of each task's situations; `make validate-capability` takes all 25.
+EXPERT_SEEDS = 5
+GUESS_SEEDS = 10
 ALL_TASKS = list(TASKS)
 
 OBJECT_TYPES = {
@@ -56,19 +58,15 @@ def test_a_policy_that_does_nothing_reaches_no_stage(task: str) -> None:
 
 
 @pytest.mark.parametrize("task", ALL_TASKS)
-def test_the_expert_passes_all_stages(task: str) -> None:
-    episodes = [finished.episode for finished in run(task, "expert", SEEDS)]
-    assert sum(episode.success for episode in episodes) >= SEEDS - 1, [e.error or e.stages_reached for e in episodes]
+def test_the_expert_passes_all_stages_and_does_so_again(task: str) -> None:
+    finished = run(task, "expert", EXPERT_SEEDS)
+    episodes = [episode for episode, _ in finished]
+    assert sum(episode.success for episode in episodes) >= EXPERT_SEEDS - 1, [e.error or e.events for e in episodes]
     for episode in episodes:
         assert episode.collisions == 0, [event for event in episode.events if event.kind == "collision"]
-
-
-@pytest.mark.parametrize("task", ALL_TASKS)
-def test_the_same_trial_gives_the_same_episode(task: str) -> None:
-    first, second = (run(task, "expert", 2) for _ in range(2))
-    for (one, _), (other, _) in zip(first, second, strict=True):
-        assert one.trajectory_hash == other.trajectory_hash
-        assert one.events == other.events
+    (again,) = run(task, "expert", 1)
+    assert again.episode.trajectory_hash == episodes[0].trajectory_hash
+    assert again.episode.events == episodes[0].events
 
 
 @pytest.mark.parametrize("task", ALL_TASKS)
@@ -82,11 +80,10 @@ def test_what_varies_is_exactly_what_is_declared(task: str) -> None:
 
 @pytest.mark.parametrize("task", ALL_TASKS)
 def test_guessing_scores_the_declared_chance(task: str) -> None:
-    successes = sum(episode.success for episode, _ in run(task, "guess", SEEDS))
-    estimate = wilson(successes, SEEDS, confidence=0.99)
+    successes = sum(episode.success for episode, _ in run(task, "guess", GUESS_SEEDS))
+    estimate = wilson(successes, GUESS_SEEDS, confidence=0.99)
     assert estimate.low is not None and estimate.high is not None
-    assert estimate.low <= TASKS[task].chance <= estimate.high, f"{successes} of {SEEDS}"
-    assert successes > 0, "a guess is right now and then"
+    assert estimate.low <= TASKS[task].chance <= estimate.high, f"{successes} of {GUESS_SEEDS}"
 
 
 @pytest.mark.parametrize("task", ALL_TASKS)
@@ -115,7 +112,17 @@ def _layout(environment: Environment) -> Hashable:
 
 def _attributes(environment: Environment) -> Hashable:
     return tuple(
-        (thing.name, thing.kind, thing.colour, thing.size, thing.shapes, thing.mass_kg, thing.friction)
+        (
+            thing.name,
+            thing.kind,
+            thing.colour,
+            thing.half_extents,
+            thing.bands,
+            thing.is_striped,
+            thing.shapes,
+            thing.mass_kg,
+            thing.friction,
+        )
         for thing in environment.simulation.scene
     )
 
