@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
+from pages import DOCS, rewrite
 
 from robodx.analysis.estimates import wilson
 from robodx.console import print_table, progress_bar
@@ -60,6 +61,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "validate-capability")
+    parser.add_argument("--write-docs", action="store_true", help="also into docs/suites/capability.md")
     options = parser.parse_args()
     successes: Successes = {}
     hashes: Hashes = {}
@@ -75,20 +77,29 @@ def main() -> int:
             hashes.setdefault(str(task), {})[arm.policy] = group["trajectory_hash"].to_list()
         _tell_errors(episodes)
     tasks = [task for task in TASKS.entries() if task.id in successes]
-    rows, complaints = [], []
+    rows: list[dict[str, str | None]] = []
+    complaints: list[str] = []
     for task in sorted(tasks, key=_order):
-        found = list(_complaints(task, successes[task.id], hashes[task.id]))
+        found = list(complaints_of(task, successes[task.id], hashes[task.id]))
         complaints += found
         counts = {arm.policy: _count(successes[task.id].get(arm.policy)) for arm in ARMS}
         about = {"task": task.id, "tier": task.tier, "chance": f"{task.chance:.2f}"}
         rows.append({**about, **counts, "complaint": "; ".join(found) or None})
     print_table(rows)
+    if options.write_docs:
+        rewrite(DOCS / "suites" / "capability.md", "validation", _markdown(rows))
     print(f"Successes of {SEEDS}. {len(tasks)} tasks, {len(complaints)} complaints.")
     return int(bool(complaints))
 
 
 def _order(task: Task) -> tuple[str, int, str]:
     return (task.family, ("easy", "medium", "hard", None).index(task.tier), task.id)
+
+
+def _markdown(rows: list[dict[str, str | None]]) -> str:
+    names = [name for name in rows[0] if any(row[name] for row in rows)]
+    lines = [names, ["---"] * len(names), *([row[name] or "" for name in names] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _count(successes: list[bool] | None) -> str | None:
@@ -100,7 +111,7 @@ def _tell_errors(episodes: pl.DataFrame) -> None:
         print(f"error in {row['task']} seed {row['seed']}: {row['error']}", file=sys.stderr)
 
 
-def _complaints(task: Task, successes: dict[str, list[bool]], hashes: dict[str, list[str]]) -> Iterator[str]:
+def complaints_of(task: Task, successes: dict[str, list[bool]], hashes: dict[str, list[str]]) -> Iterator[str]:
     if sum(successes["expert"]) < LEAST_EXPERT:
         yield f"the expert solves fewer than {LEAST_EXPERT}"
     if any(successes["still"]):

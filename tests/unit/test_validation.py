@@ -1,0 +1,52 @@
+"""The validation of the capability suite complains of what it is there to find."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from robodx.tasks.base import TASKS, Task
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from validate_capability import SEEDS, complaints_of  # noqa: E402
+
+STACK = replace(TASKS["control/stack_cube"], chance=0.5)
+GOOD = {"expert": 25, "still": 0, "guess": 12, "constant_instruction": 25}
+SAME = ["a"] * SEEDS
+
+
+def complaints(task: Task, changed: dict[str, int], hashes: list[str] = SAME) -> list[str]:
+    successes = {name: [seed < count for seed in range(SEEDS)] for name, count in {**GOOD, **changed}.items()}
+    return list(complaints_of(task, successes, {"expert": SAME, "constant_instruction": hashes}))
+
+
+def test_a_sound_task_draws_no_complaint() -> None:
+    assert complaints(STACK, {}) == []
+    assert complaints(replace(STACK, family="dynamic"), {"open_loop": 5}) == []
+    assert complaints(replace(STACK, family="language"), {"constant_instruction": 9}) == []
+
+
+@pytest.mark.parametrize(
+    ("family", "changed", "text"),
+    [
+        ("control", {"expert": 23}, "the expert solves fewer than 24"),
+        ("control", {"still": 1}, "solves itself"),
+        ("control", {"guess": 2}, "chance is not in"),
+        ("control", {"guess": 23}, "chance is not in"),
+        ("dynamic", {"open_loop": 6}, "a blind plan solves more than 5"),
+        ("language", {"constant_instruction": 10}, "without language"),
+    ],
+)
+def test_an_unsound_task_is_complained_of(family: str, changed: dict[str, int], text: str) -> None:
+    task = replace(STACK, family=family)
+    changed = {"constant_instruction": 9, **changed} if family == "language" else changed
+    assert text in " ".join(complaints(task, changed))
+
+
+def test_an_instruction_that_moves_control_is_complained_of() -> None:
+    assert complaints(STACK, {}, hashes=["b", *SAME[1:]]) == ["the instruction changes what the expert does"]
