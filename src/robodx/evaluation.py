@@ -12,7 +12,7 @@ from robodx.errors import UserError
 from robodx.policies.base import Policy, opened
 from robodx.running.records import to_table
 from robodx.running.rollout import rollout
-from robodx.running.run import Request, check, plan_round
+from robodx.running.run import Request, check, first_round, plan_round
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def evaluate(
 
 
 def _evaluate(policy: Policy, request: Request) -> Results:
-    trials = plan_round(request, to_table([]), policy.spec)
+    trials, _ = first_round(request, policy.spec)
     check(request, policy.spec, trials, workers=1)
     episodes = []
     known = set()

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from robodx.analysis.episodes import load
+from robodx.analysis.episodes import load, read_about
+from robodx.console import print_summary
 from robodx.errors import Stop, UserError
 from robodx.evaluation import evaluate
 from robodx.policies.base import POLICIES, ActionChunk, EpisodeStart, Observation, PolicySpec, policy
@@ -127,3 +128,17 @@ def test_a_preset_is_not_for_an_object(failing: type[Failing]) -> None:
 def test_a_shard_that_is_none_is_refused(shard: str) -> None:
     with pytest.raises(UserError, match="write K/N"):
         Request((TASK,), "expert", 1, shard=shard)
+
+
+def test_what_needs_language_is_not_applicable_to_a_policy_without(
+    failing: type[Failing], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = run(Request((TASK, "language/direct"), "failing", 2), tmp_path / "run")
+    assert set(table["task"]) == {TASK}
+    assert read_about(tmp_path / "run")["not_applicable"] == ["language/direct"]
+    print_summary(tmp_path / "run", as_json=False)
+    assert "Not applicable, for the policy reads no instructions: language/direct." in capsys.readouterr().out
+    with pytest.raises(UserError, match="reads no instructions"):
+        evaluate(failing(), "language/direct", seeds=1)
+    with pytest.raises(UserError, match=r"failing reads no instructions, which all of this needs: language/direct"):
+        run(Request(("language/direct",), "failing", 1), tmp_path / "other")

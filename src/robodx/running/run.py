@@ -115,6 +115,18 @@ def plan_round(request: Request, done: pl.DataFrame, spec: PolicySpec | None = N
     return [trial for trial in trials.values() if spec is None or is_applicable(trial.task, spec)]
 
 
+def first_round(request: Request, spec: PolicySpec) -> tuple[list[Trial], list[str]]:
+    """The trials to begin with, and the tasks that are left out because they say nothing of such a policy."""
+    wanted = plan_round(request, pl.DataFrame(schema=SCHEMA))
+    trials = [trial for trial in wanted if is_applicable(trial.task, spec)]
+    left_out = sorted({trial.task for trial in wanted} - {trial.task for trial in trials})
+    if left_out and not trials:
+        raise UserError(
+            f"the policy {request.label} reads no instructions, which all of this needs: {', '.join(left_out)}"
+        )
+    return trials, left_out
+
+
 def is_applicable(task: str, spec: PolicySpec) -> bool:
     """Where the instruction says which of several things to do, one who cannot read it is not tested."""
     return spec.uses_language or "instruction" not in TASKS[task].varies
@@ -152,13 +164,7 @@ def run(
                 # The workers build their own, and a model is large.
                 stack.pop_all().close()
                 policy = None
-        wanted = plan_round(request, pl.DataFrame(schema=SCHEMA))
-        trials = [trial for trial in wanted if is_applicable(trial.task, told.spec)]
-        beside = sorted({trial.task for trial in wanted if not is_applicable(trial.task, told.spec)})
-        if beside and not trials:
-            raise UserError(
-                f"the policy {request.label} reads no instructions, which all of this needs: {', '.join(beside)}"
-            )
+        trials, beside = first_round(request, told.spec)
         check(request, told.spec, trials, workers)
         facts = {**_facts(told, trials), "not_applicable": beside}
         folder = stack.enter_context(RunFolder.open(out, _asked(request, facts, trials), facts))
