@@ -107,7 +107,11 @@ def _joints(environment: Environment) -> Hashable:
 
 
 def _layout(environment: Environment) -> Hashable:
-    return tuple(thing.pose for thing in environment.simulation.scene)
+    # How high a thing's centre is follows from its size: where it stands is told by its lower face.
+    return tuple(
+        (thing.pose.shifted(dz=-thing.half_extents[2]).position, thing.pose.quaternion)
+        for thing in environment.simulation.scene
+    )
 
 
 def _attributes(environment: Environment) -> Hashable:

@@ -25,12 +25,23 @@ BUILT: dict[str, Thing] = {
     "triangular_block": objects.triangular_block("purple"),
     "t_block": objects.t_block("cyan"),
     "peg": objects.peg("orange"),
+    "banded_peg": objects.banded_peg("red", "yellow", "blue"),
     "hole_block": objects.hole_block("blue"),
     "bin_": objects.bin_("blue"),
+    "bowl": objects.bowl("white"),
+    "crate": objects.crate("grey"),
     "charger": objects.charger(),
     "receptacle": objects.receptacle(),
     "goal_disc": objects.goal_disc(),
+    "slot_board": objects.slot_board(),
+    "hexagonal_block": objects.hexagonal_block("mint"),
+    "cross": objects.cross("coral"),
+    "half_moon": objects.half_moon("lavender"),
+    "octagonal_peg": objects.octagonal_peg("sky blue"),
+    "kit_tray": objects.kit_tray("ivory"),
     "switch": objects.switch(),
+    "lamp": objects.lamp(),
+    "ramp": objects.ramp(),
 }
 FREE = [name for name, thing in BUILT.items() if not thing.is_fixed]
 FIXED = [name for name, thing in BUILT.items() if thing.is_fixed]

@@ -17,6 +17,8 @@ from robodx.scoring.relations import (
     Beside,
     Between,
     CentredOn,
+    Displaced,
+    Flanking,
     In,
     InFrontOf,
     Inserted,
@@ -75,6 +77,8 @@ BETWEEN = Between("red cube", "green cube", "blue cube")
 IN = In("yellow sphere", "blue bin")
 # Its hole's mouth lies 30 mm in front of its centre.
 HOLED = "grey box with a hole"
+FLANKING = Flanking("red cube", "green cube", "left of")
+MOVED = Displaced("red cube", (0.1, 0.2), "left", 0.1)
 REGION = InsideRegion("red cube", x=(-0.1, 0.1), y=(0.0, 0.2))
 # Condition, a placement in which it holds, placements that just miss. Green lies at the origin, blue at x = 0.2.
 CASES: list[tuple[Condition, Placement, list[Placement]]] = [
@@ -100,6 +104,11 @@ CASES: list[tuple[Condition, Placement, list[Placement]]] = [
     (Tilted("red cube", 0.1, axis="x"), red(0, 0.2, 0.05, ("y", -1.5)), [red(0, 0.2, 0.05, ("y", -1.45))]),
     (Aligned("red cube", "green cube", 0.1), red(0, 0.2, 0.02, ("z", 0.09)), [red(0, 0.2, 0.02, ("z", -0.11))]),
     (Aligned("red cube", "green cube", 0.1, "x", "y"), red(0, 0.2, 0.02, ("z", 1.5)), [red(0, 0.2, 0.02)]),
+    (FLANKING, red(0.059, 0.06), [red(0.0, 0.039), red(0.0, 0.141), red(0.061, 0.06), red(0.0, -0.06)]),
+    (Flanking("red cube", "green cube", "right of"), red(0.0, -0.06), [red(0.0, 0.06)]),
+    (Flanking("red cube", "green cube", "in front of"), red(-0.06, 0.0), [red(0.06, 0.0)]),
+    (Flanking("red cube", "green cube", "behind"), red(0.06, 0.0), [red(-0.06, 0.0)]),
+    (MOVED, red(0.129, 0.271), [red(0.131, 0.3), red(0.1, 0.269), red(0.1, 0.331), red(0.1, 0.2)]),
 ]  # fmt: skip
 
 

@@ -14,9 +14,9 @@ from typing import Protocol
 
 from robodx.experts import skills
 from robodx.experts.grasps import from_above, grasp_yaw, nearest_turn, yaw_of
-from robodx.experts.skills import Hand, PoseNow, Steps
+from robodx.experts.skills import Hand, PoseNow, Steps, VelocityNow
 from robodx.language.meaning import Clause, Names
-from robodx.language.reference import Looks, looks_of
+from robodx.language.reference import Looks, is_related, looks_of
 from robodx.registry import Registry
 from robodx.sim.geometry import Pose, Vector, about
 from robodx.sim.scene import Thing
@@ -29,6 +29,14 @@ DROP_M = 0.001
 TRIES = 4
 # Further than this from its goal, a thing was not placed but lost.
 PLACED_M = 0.03
+# What is at least this fast and will come this near within this time is waited for: a hand needs about a second to
+# come down, close and rise.
+CROSSING_M_S = 0.15
+CROSSING_M = 0.2
+CROSSING_S = 1.5
+# Where a thing may be put that is in the way, and the room it should have there on all sides: for open fingers.
+SPOTS = tuple((0.05 * i, 0.05 * j) for i in range(-4, 3) for j in range(-5, 6))
+ROOM_M = 0.045
 
 
 class View(Protocol):
@@ -67,6 +75,9 @@ class Scenery:
 
     def pose(self, name: str) -> PoseNow:
         return lambda: self.view.pose(name)
+
+    def velocity(self, name: str) -> VelocityNow:
+        return lambda: self.view.velocity(name)
 
     def target(self, clause: Clause) -> str:
         return self.names[clause.target]
@@ -118,11 +129,39 @@ def _wait_for(scenery: Scenery, signal: str) -> Steps:
 
 
 def take(scenery: Scenery, name: str) -> Steps:
-    """Pick a thing up, again if it slipped away."""
+    """Pick a thing up, again if it slipped away; what lies on it is put aside first."""
+    known = seen(scenery.view)
+    for other, looks in known.items():
+        if other != name and not scenery.view.thing(other).is_fixed and is_related(looks, "on", known[name]):
+            yield from put(scenery, other, aside(scenery, other))
     for _ in range(TRIES):
-        yield from skills.pick(scenery.hand, scenery.grasp(name), lift_to_m=CARRY_M)
+        yield from skills.pick(
+            scenery.hand,
+            scenery.grasp(name),
+            lift_to_m=CARRY_M,
+            velocity=scenery.velocity(name),
+            is_clear=lambda: not is_crossed(scenery.view, name),
+        )
         if scenery.view.is_grasped(name):
             return
+
+
+def is_crossed(view: View, name: str) -> bool:
+    """Whether something else rolls by, or is about to: a hand that came down now would be in its way."""
+    (x, y, _), (vx, vy, _) = view.position(name), view.velocity(name)
+    for other in view.things:
+        if other == name or not view.is_present(other):
+            continue
+        (ox, oy, _), (ovx, ovy, _) = view.position(other), view.velocity(other)
+        dx, dy, dvx, dvy = ox - x, oy - y, ovx - vx, ovy - vy
+        speed = math.hypot(dvx, dvy)
+        if min(speed, math.hypot(ovx, ovy)) < CROSSING_M_S:
+            continue
+        # How far it still has to go to where it is nearest, and how near that is.
+        to_go, miss = -(dx * dvx + dy * dvy) / speed, abs(dx * dvy - dy * dvx) / speed
+        if miss < CROSSING_M and -CROSSING_M < to_go < CROSSING_S * speed:
+            return True
+    return False
 
 
 def put(scenery: Scenery, name: str, goal: PoseNow, *, opening: float = 1.0, over_m: float = OVER_M) -> Steps:
@@ -134,10 +173,28 @@ def put(scenery: Scenery, name: str, goal: PoseNow, *, opening: float = 1.0, ove
             return
 
 
+def aside(scenery: Scenery, name: str) -> PoseNow:
+    """Flat on the table at the nearest spot with room for the hand."""
+    view = scenery.view
+    here, radius = view.position(name), view.thing(name).radius_m
+    others = [(looks.position, view.thing(other).radius_m) for other, looks in seen(view).items() if other != name]
+
+    def room(spot: tuple[float, float]) -> float:
+        return min((math.dist(spot, at[:2]) - radius - other for at, other in others), default=math.inf)
+
+    free = [spot for spot in SPOTS if room(spot) > ROOM_M] or [max(SPOTS, key=room)]
+    x, y = min(free, key=lambda spot: math.dist(spot, here[:2]))
+    return lambda: resting(scenery, name, x, y, 0.0)
+
+
 def resting(scenery: Scenery, name: str, x: float, y: float, floor_z: float) -> Pose:
     """The thing set down at a place, squared up with the table by the smallest turn."""
     pose, thing = scenery.view.pose(name), scenery.view.thing(name)
+    height = floor_z + thing.half_extents[2] + DROP_M
+    if thing.kind == "sphere":
+        # However it has rolled, it is the right way up.
+        return Pose((x, y, height), pose.quaternion)
     yaw = yaw_of(pose)
     # A cube looks the same after a quarter turn: undo only what is needed to square it up.
     square = yaw - nearest_turn(yaw, math.pi / 2)
-    return Pose((x, y, floor_z + thing.half_extents[2] + DROP_M), about("z", square))
+    return Pose((x, y, height), about("z", square))

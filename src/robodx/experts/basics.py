@@ -6,15 +6,17 @@ import math
 
 from robodx.experts import skills
 from robodx.experts.base import OVER_M, TRIES, Scenery, plan, put, resting, take
-from robodx.experts.grasps import from_above, nearest_turn
+from robodx.experts.grasps import OUTLINE_TURN_RAD, from_above, nearest_turn
 from robodx.experts.skills import PoseNow, Steps
 from robodx.language.meaning import Clause
-from robodx.scoring.from_meaning import insertion_depth_m
-from robodx.sim.geometry import Pose
+from robodx.scoring.from_meaning import hole_for, insertion_depth_m
+from robodx.sim.geometry import Pose, about, conjugate, rotate
 
 BESIDE_GAP_M = 0.002
 # Fingers open this share in a bin: clear of the thing, and short of the walls.
 OPENING_IN_BIN = 0.65
+# And come no nearer to its floor than this, for they would meet its cell: what is smaller is dropped the rest.
+HELD_OVER_FLOOR_M = 0.02
 PUSH_NEAR_M = 0.02
 
 
@@ -40,10 +42,11 @@ def put_on(scenery: Scenery, clause: Clause) -> Steps:
 @plan("put", "in")
 def put_in(scenery: Scenery, clause: Clause) -> Steps:
     name, (container,) = scenery.target(clause), scenery.others(clause)
+    drop_m = max(0.0, HELD_OVER_FLOOR_M - scenery.view.thing(name).half_extents[2])
 
     def goal() -> Pose:
         x, y, z = scenery.view.frame(container, "cell").position
-        return resting(scenery, name, x, y, z)
+        return resting(scenery, name, x, y, z + drop_m)
 
     yield from put(scenery, name, goal, opening=OPENING_IN_BIN)
 
@@ -103,21 +106,33 @@ def push_onto(scenery: Scenery, clause: Clause) -> Steps:
 
 @plan("insert", "into")
 def insert_into(scenery: Scenery, clause: Clause) -> Steps:
-    """The thing's `tip` to the other's `hole`, then in along the hole's axis until the tip is near its far end."""
+    """The thing's `tip` to its hole in the other, then in along the hole's axis until the tip is near its far end."""
     view = scenery.view
     name, (other,) = scenery.target(clause), scenery.others(clause)
     thing = view.thing(name)
+    hole = hole_for(thing, view.thing(other))
     thing_in_tip = thing.frame("tip").inverse()
     depth = insertion_depth_m(thing, view.thing(other))
 
-    def at(depth_m: float) -> PoseNow:
-        return lambda: view.frame(other, "hole") @ Pose((depth_m, 0.0, 0.0)) @ thing_in_tip
+    def at(depth_m: float, turn_rad: float) -> PoseNow:
+        return lambda: view.frame(other, hole) @ Pose((depth_m, 0.0, 0.0), about("x", turn_rad)) @ thing_in_tip
 
     for _ in range(TRIES):
         yield from take(scenery, name)
-        yield from skills.insert(scenery.hand, scenery.pose(name), at(-0.02), at(depth), over_m=OVER_M)
-        if view.frame(name, "tip").inverse().apply(view.frame(other, "hole").position)[0] < -0.5 * depth:
+        turn_rad = fitting_turn(view.frame(name, "tip"), view.frame(other, hole), thing.kind)
+        entry, goal = at(-0.02, turn_rad), at(depth, turn_rad)
+        yield from skills.insert(scenery.hand, scenery.pose(name), entry, goal, over_m=OVER_M)
+        if view.frame(name, "tip").inverse().apply(view.frame(other, hole).position)[0] < -0.5 * depth:
             return
+
+
+def fitting_turn(tip: Pose, hole: Pose, kind: str) -> float:
+    """Of the turns about a hole's axis in which a thing fits, the one nearest to how it is turned now."""
+    if kind not in OUTLINE_TURN_RAD:
+        return 0.0
+    _, y, z = rotate(conjugate(hole.quaternion), tip.axis("y"))
+    turn = math.atan2(z, y)
+    return turn - nearest_turn(turn, OUTLINE_TURN_RAD[kind])
 
 
 @plan("press")

@@ -10,6 +10,8 @@ from robodx.sim.geometry import Pose, about, multiply
 WIDEST_M = 0.072
 POINTING_DOWN = about("x", math.pi)
 ROUND = ("sphere", "cylinder")
+# Of what is no box, after which turn about z its outline is the same; the fingers close on its sides along y.
+OUTLINE_TURN_RAD = {"hexagonal block": math.pi / 3, "cross": math.pi / 2, "half-moon": 2 * math.pi}
 
 
 def from_above(x: float, y: float, z: float, yaw_rad: float) -> Pose:
@@ -33,6 +35,9 @@ def grasp_yaw(pose: Pose, half_extents: tuple[float, float, float], kind: str) -
     if kind in ROUND:
         return 0.0
     yaw = yaw_of(pose)
+    if kind in OUTLINE_TURN_RAD:
+        # Which finger comes to which side does not matter.
+        return nearest_turn(yaw, min(math.pi, OUTLINE_TURN_RAD[kind]))
     along_x, along_y = (2 * extent <= WIDEST_M for extent in half_extents[:2])
     choices = [nearest_turn(yaw, math.pi)] if along_y else []
     if along_x:

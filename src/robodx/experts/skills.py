@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from robodx.sim.geometry import Pose, difference, interpolate
+from robodx.sim.geometry import Pose, Vector, difference, interpolate
 
 # How fast the tool is moved: quick enough for four pick-and-places in 20 s, slow enough to track within a millimetre.
 SPEED_M_S = 0.5
@@ -25,7 +25,14 @@ SETTLE_STEPS = 10
 APPROACH_M = 0.08
 # A held thing that is this much further from the tool than when it was taken is no longer held.
 LOST_M = 0.03
+# Slower than this a thing is taken to be at rest.
+MOVING_M_S = 0.01
+# A thing this far beside the hand that comes down on it got away.
+STRAYED_M = 0.025
 GRIP_STEPS = 14
+# How far the fingers open around a ball that is to roll between them, and how fast it is rolled.
+LOOSE = 0.65
+ROLL_SPEED_M_S = 0.2
 OPEN_STEPS = 6
 
 
@@ -37,6 +44,7 @@ class Waypoint(NamedTuple):
 
 
 PoseNow = Callable[[], Pose]
+VelocityNow = Callable[[], Vector]
 Steps = Generator[Waypoint, None, None]
 
 
@@ -65,6 +73,12 @@ class Hand:
         self._speed = 0.0
         return Waypoint(self.commanded, self.grip)
 
+    def glide(self, velocity: Vector) -> Waypoint:
+        """One step at a velocity."""
+        self._speed = math.hypot(*velocity)
+        self.commanded = led(self.commanded, velocity, self.period_s)
+        return Waypoint(self.commanded, self.grip)
+
 
 def reach(
     hand: Hand, goal: PoseNow, *, speed_m_s: float = SPEED_M_S, unless: Callable[[], bool] = lambda: False
@@ -72,20 +86,22 @@ def reach(
     """Move the tool to a pose that may itself move; break off if `unless` comes to hold."""
     waited = 0
     while waited < SETTLE_STEPS and not unless():
-        yield hand.towards(goal(), speed_m_s)
-        left = difference(hand.tool, goal())
+        # What moves is aimed at where it is to be when the step ends, and met there.
+        aim = goal()
+        yield hand.towards(aim, speed_m_s)
+        left = difference(hand.tool, aim)
         if left.distance_m < ARRIVED_M and left.angle_rad < ARRIVED_RAD:
             return
         # Still on the way: only a hand that was told everything is waited for.
-        waited += difference(hand.commanded, goal()).distance_m < 1e-6
+        waited += difference(hand.commanded, aim).distance_m < 1e-6
 
 
-def grip(hand: Hand) -> Steps:
-    """Close until the fingers stop."""
+def grip(hand: Hand, velocity: Vector = (0.0, 0.0, 0.0)) -> Steps:
+    """Close until the fingers stop; around what moves, while going along with it."""
     hand.grip = 0.0
     before = hand.opening
     for step in range(GRIP_STEPS):
-        yield hand.stay()
+        yield hand.glide(velocity)
         if step >= 3 and abs(hand.opening - before) < 0.002:
             return
         before = hand.opening
@@ -97,14 +113,50 @@ def release(hand: Hand, opening: float = 1.0) -> Steps:
         yield hand.stay()
 
 
-def pick(hand: Hand, grasp: PoseNow, *, lift_to_m: float) -> Steps:
-    """From above: over the grasp, down to it, close, and up to a height."""
+def pick(
+    hand: Hand,
+    grasp: PoseNow,
+    *,
+    lift_to_m: float,
+    velocity: VelocityNow = lambda: (0.0, 0.0, 0.0),
+    is_clear: Callable[[], bool] = lambda: True,
+) -> Steps:
+    """From above: over the grasp, down to it while the way is clear, close, and up to a height."""
     hand.grip = 1.0
-    yield from clear(hand, grasp().position[2] + APPROACH_M)
-    yield from reach(hand, lambda: back_off(grasp(), APPROACH_M))
-    yield from reach(hand, grasp)
-    yield from grip(hand)
+    yield from surround(hand, grasp, velocity=velocity, is_clear=is_clear)
+    yield from grip(hand, moving(velocity()))
     yield from rise(hand, lift_to_m)
+
+
+def surround(hand: Hand, grasp: PoseNow, *, velocity: VelocityNow, is_clear: Callable[[], bool]) -> Steps:
+    """Over a thing and down around it, and up again if it gets away or something else comes."""
+
+    def ahead() -> Pose:
+        return led(grasp(), moving(velocity()), hand.period_s)
+
+    def has_strayed() -> bool:
+        x, y, _ = ahead().inverse().apply(hand.commanded.position)
+        return math.hypot(x, y) > STRAYED_M
+
+    while True:
+        yield from clear(hand, grasp().position[2] + APPROACH_M)
+        yield from reach(hand, lambda: back_off(ahead(), APPROACH_M))
+        while not is_clear():
+            yield hand.towards(back_off(ahead(), APPROACH_M), SPEED_M_S)
+        yield from reach(hand, ahead, unless=lambda: has_strayed() or not is_clear())
+        if is_clear() and not has_strayed():
+            return
+
+
+def moving(velocity: Vector) -> Vector:
+    """The velocity, or none where it is too small to be followed."""
+    return velocity if math.hypot(*velocity) > MOVING_M_S else (0.0, 0.0, 0.0)
+
+
+def led(pose: Pose, velocity: Vector, seconds: float) -> Pose:
+    """The pose of something that goes on at a velocity, a moment later."""
+    vx, vy, vz = velocity
+    return pose.shifted(seconds * vx, seconds * vy, seconds * vz)
 
 
 def clear(hand: Hand, height_m: float) -> Steps:
@@ -182,6 +234,34 @@ def push(hand: Hand, behind: PoseNow, pushed: PoseNow, goal: PoseNow, *, near_m:
     yield from retreat(hand)
 
 
+def roll(
+    hand: Hand,
+    around: PoseNow,
+    rolled: PoseNow,
+    goal: PoseNow,
+    *,
+    velocity: VelocityNow,
+    is_clear: Callable[[], bool],
+) -> Steps:
+    """Stop a ball between the fingers, roll it before one of them to its goal, and stop it there."""
+    hand.grip = 1.0
+    yield from surround(hand, around, velocity=velocity, is_clear=is_clear)
+    yield from grip(hand, moving(velocity()))
+    yield from release(hand, LOOSE)
+    ux, uy, _ = hand.commanded.axis("y")
+    start, end = hand.commanded, goal().position
+    along = (end[0] - start.position[0]) * ux + (end[1] - start.position[1]) * uy
+    target = start.shifted(ux * along, uy * along)
+
+    def has_escaped() -> bool:
+        return math.dist(hand.tool.position[:2], rolled().position[:2]) > LOST_M
+
+    yield from reach(hand, lambda: target, speed_m_s=ROLL_SPEED_M_S, unless=has_escaped)
+    yield from grip(hand)
+    yield from release(hand)
+    yield from retreat(hand)
+
+
 def back_away(hand: Hand, thing: PoseNow, distance_m: float) -> Steps:
     """Along the table, away from a thing."""
     (tx, ty, _), (x, y, z) = thing().position, hand.commanded.position
@@ -197,6 +277,15 @@ def press(hand: Hand, button: PoseNow, *, depth_m: float) -> Steps:
     yield from clear(hand, top.position[2] + APPROACH_M)
     yield from reach(hand, lambda: back_off(top, APPROACH_M))
     yield from reach(hand, lambda: top.shifted(dz=-depth_m), speed_m_s=CAREFUL_SPEED_M_S)
+    yield from retreat(hand)
+
+
+def touch(hand: Hand, top: PoseNow, *, depth_m: float) -> Steps:
+    """With closed fingers, from above onto the top of a thing that may move, by `depth_m` into it, and up again."""
+    hand.grip = 0.0
+    yield from clear(hand, top().position[2] + APPROACH_M)
+    yield from reach(hand, lambda: back_off(top(), APPROACH_M))
+    yield from reach(hand, lambda: top().shifted(dz=-depth_m), speed_m_s=CAREFUL_SPEED_M_S)
     yield from retreat(hand)
 
 

@@ -57,6 +57,10 @@ class Exists:
     at_least: int = 1
     at_most: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.at_most is not None and self.at_most < self.at_least:
+            raise ValueError(f"there cannot be at least {self.at_least} and at most {self.at_most} of something")
+
     def holds(self, seen: Seen) -> bool:
         try:
             count = len(candidates(self.reference, seen))

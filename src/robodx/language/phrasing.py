@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
-from robodx.language.meaning import Clause, Exists, If, Instruction, Meaning
+from robodx.language.lexicon import NUMBERS, article, plural_kind
+from robodx.language.meaning import Action, Clause, Exists, If, Instruction, Meaning, Relation
 from robodx.language.reference import Reference, listed
 
 Split = Literal["train", "test"]
@@ -20,7 +22,7 @@ class Phrasings:
 
 
 # By action and relation. No two of a row share both their main verb and their clause order.
-PHRASINGS: dict[tuple[str, str | None], Phrasings] = {
+PHRASINGS: dict[tuple[Action, Relation | None], Phrasings] = {
     ("pick", None): Phrasings(
         ("pick up {target}", "lift {target} off the table", "grab {target} and raise it"),
         ("take {target} from the table", "hoist {target} into the air", "get a hold of {target} and lift it"),
@@ -143,7 +145,6 @@ CHOICES = {
         "check whether there {fact}: if so, {then}; if not, {otherwise}",
     ),
 }
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 
 
 def say(*clauses: Clause) -> Instruction:
@@ -153,13 +154,21 @@ def say(*clauses: Clause) -> Instruction:
 
 def phrase(meaning: Meaning, split: Split, index: int) -> Instruction:
     """The same meaning in the split's `index`-th phrasing, counted around."""
-    text = ", then ".join(_say_part(part, split, index) for part in meaning.clauses)
+    text = _say_part(meaning.clauses[0], split, index)
+    for before, part in pairwise(meaning.clauses):
+        text += f", {_joint(before, part)} {_say_part(part, split, index)}"
     return Instruction(f"{text[0].upper()}{text[1:]}.", meaning)
 
 
 def phrasing_count(meaning: Meaning, split: Split) -> int:
     clauses = [clause for part in meaning.clauses for clause in _clauses(part)]
     return min(len(getattr(_phrasings(clause), split)) for clause in clauses)
+
+
+def _joint(before: Clause | If, part: Clause | If) -> str:
+    """Things to do follow each other; what is not to be done goes beside what is."""
+    is_negated, was_negated = (isinstance(each, Clause) and each.is_negated for each in (part, before))
+    return "then" if not (is_negated or was_negated) else "and" if is_negated == was_negated else "but"
 
 
 def _clauses(part: Clause | If) -> tuple[Clause, ...]:
@@ -191,8 +200,9 @@ def _say_clause(clause: Clause, split: Split, index: int) -> str:
         template = f"{front}{comma}do not {main}"
     place = clause.place
     text = template.format(
-        target=f"the {clause.target.words}",
-        place=_the(place.of) if place else "",
+        # Of what is not so-and-so there may be several.
+        target=f"{'any' if clause.is_negated and clause.target.but else 'the'} {clause.target.words}",
+        place=_the(place.of) if place and place.of else "",
         distance=f"{100 * place.distance_m:g} cm" if place and place.distance_m else "",
     )
     if clause.once_lit is None:
@@ -203,27 +213,32 @@ def _say_clause(clause: Clause, split: Split, index: int) -> str:
 def say_fact(fact: Exists) -> str:
     """What follows "there": "is a red cube", "are at least two cubes", "are exactly three cubes"."""
     words = fact.reference.words
-    if (fact.at_least, fact.at_most) == (1, None):
-        return f"is {article(words)} {words}"
     if fact.at_most == 0:
         return f"is no {words}"
-    number = NUMBERS[fact.at_least]
-    bound = "exactly" if fact.at_least == fact.at_most else "at least"
-    return f"is {bound} one {words}" if fact.at_least == 1 else f"are {bound} {number} {plural(fact.reference)}"
+    if (fact.at_least, fact.at_most) == (1, None):
+        return f"is {article(words)} {words}"
+    if fact.at_most is None or fact.at_least == fact.at_most:
+        bound, count = "exactly" if fact.at_most else "at least", fact.at_least
+    elif fact.at_least == 0:
+        bound, count = "at most", fact.at_most
+    else:
+        raise ValueError(f"there are no words for between {fact.at_least} and {fact.at_most} of something")
+    return f"is {bound} one {words}" if count == 1 else f"are {bound} {NUMBERS[count]} {plural(fact.reference)}"
 
 
 def _say_negated(fact: Exists) -> str:
+    words = fact.reference.words
+    if fact.at_most == 0:
+        return f"is {article(words)} {words}"
+    if (fact.at_least, fact.at_most) == (1, None):
+        return f"is no {words}"
     verb, _, rest = say_fact(fact).partition(" ")
     return f"{verb} not {rest}"
 
 
-def article(words: str) -> str:
-    return "an" if words[0] in "aeiou" else "a"
-
-
 def plural(reference: Reference) -> str:
     kind = reference.kind or "object"
-    return reference.words.replace(kind, f"{kind}s", 1)
+    return reference.words.replace(kind, plural_kind(kind), 1)
 
 
 def _the(references: tuple[Reference, ...]) -> str:

@@ -11,22 +11,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from robodx.language.lexicon import KINDS, ORDINALS, SIZES
+from robodx.language.lexicon import KINDS, ORDINALS, SIZES, article
 from robodx.registry import UnknownName, unknown
 from robodx.sim.colours import PALETTE
 from robodx.sim.geometry import Vector
 from robodx.sim.scene import Thing
 
 Side = Literal["left", "right", "front", "back"]
-Superlative = Literal["leftmost", "rightmost", "nearest", "farthest", "middle", "biggest", "smallest", "odd"]
+Comparative = Literal["bigger", "smaller"]
+Superlative = Literal["leftmost", "rightmost", "nearest", "farthest", "highest", "middle", "biggest", "smallest", "odd"]
 Measure = Literal["closest to", "farthest from", "that fits"]
 Spatial = Literal["inside", "outside", "on", "under", "beside", "left of", "right of", "in front of", "behind"]
 
 # Sizes nearer to each other than this share are the same size.
 SAME_SIZE = 0.04
+# A slot fits what is nearly as wide as it is; the share of its width that may be missing.
+SNUG = 0.1
 # Faces nearer than this are beside each other; lower and upper faces nearer than this touch.
 BESIDE_M = 0.05
 TOUCHING_M = 0.012
+# Nearer than this to level with another, a thing is on neither side of it: one in a stack is not behind the others.
+LEVEL_M = 0.01
 
 
 @dataclass(frozen=True)
@@ -66,9 +71,15 @@ class Where:
 class Rank:
     """Which of several: "the leftmost", "the second from the left", "the closest to the bowl"."""
 
-    by: Side | Superlative | Measure
+    by: Side | Superlative | Comparative | Measure
     n: int = 1
     of: Reference | None = None
+
+    def __post_init__(self) -> None:
+        if (self.of is not None) != (self.by in get_args(Measure)):
+            raise ValueError(f'"{self.by}" {"needs" if self.of is None else "takes no"} thing to measure from')
+        if not 1 <= self.n <= len(ORDINALS):
+            raise ValueError(f"there is no word for number {self.n} of several")
 
 
 @dataclass(frozen=True)
@@ -104,7 +115,8 @@ class Reference:
             self.kind in (None, looks.kind)
             and self.colour in (None, looks.colour)
             and self.is_striped in (None, looks.is_striped)
-            and self.bands in ((), looks.bands)
+            # A thing has no first end: its bands are the same read backwards.
+            and self.bands in ((), looks.bands, looks.bands[::-1])
         )
 
     @property
@@ -124,7 +136,7 @@ def candidates(reference: Reference, seen: Seen) -> list[str]:
         found = _of_size(reference.size, {name: seen[name] for name in found})
     for where in reference.where:
         anchor = resolve(where.of, seen)
-        found = [name for name in found if name != anchor and _HOLDS[where.relation](seen[name], seen[anchor])]
+        found = [name for name in found if name != anchor and is_related(seen[name], where.relation, seen[anchor])]
     taken = {name for other in reference.but for name in candidates(other, seen)}
     found = [name for name in found if name not in taken]
     return [_ranked(reference.rank, found, seen)] if reference.rank and found else found
@@ -143,7 +155,8 @@ def resolve(reference: Reference, seen: Seen) -> str:
 def the(words: str) -> Reference:
     """Read a short description: `the("red cube")`, `the("big sphere")`, `the("leftmost cube")`, `the("switch")`."""
     rest, found = words, {}
-    for field_name, valid in (("rank", get_args(Superlative)), ("size", SIZES), ("colour", PALETTE)):
+    ranks = (*get_args(Superlative), *get_args(Comparative))
+    for field_name, valid in (("rank", ranks), ("size", SIZES), ("colour", PALETTE)):
         word = next((word for word in valid if rest.startswith(f"{word} ")), None)
         rest = rest.removeprefix(f"{word} ") if word else rest
         found[field_name] = word
@@ -170,18 +183,23 @@ def _ranked(rank: Rank, names: Sequence[str], seen: Seen) -> str:
         return max(names, key=lambda name: abs(seen[name].size_m - middle))
     if rank.by == "middle":
         return sorted(names, key=lambda name: seen[name].position[1])[len(names) // 2]
-    if rank.by in get_args(Measure):
-        assert rank.of is not None, f"{rank.by} what?"
+    if rank.of is not None:
         anchor = resolve(rank.of, seen)
         names = [name for name in names if name != anchor]
         if rank.by == "that fits":
             return _fitting(names, seen, anchor)
-        key = _distance_to(seen[anchor])
-        return sorted(names, key=lambda name: key(seen[name]), reverse=rank.by == "farthest from")[rank.n - 1]
-    ordered = sorted(names, key=lambda name: _ORDERS[rank.by](seen[name]))
-    if rank.n > len(ordered):
-        raise Unresolved(f"there is no {ORDINALS[rank.n - 1]} among {', '.join(names)}")
-    return ordered[rank.n - 1]
+        sign = -1 if rank.by == "farthest from" else 1
+        distance = _distance_to(seen[anchor])
+        return _nth(rank.n, sorted(names, key=lambda name: sign * distance(seen[name])))
+    if rank.by in get_args(Comparative) and len(names) > 2:
+        raise Unresolved(f'"{rank.by}" is said of two, not of {", ".join(names)}')
+    return _nth(rank.n, sorted(names, key=lambda name: _ORDERS[rank.by](seen[name])))
+
+
+def _nth(n: int, ordered: Sequence[str]) -> str:
+    if n > len(ordered):
+        raise Unresolved(f"there is no {ORDINALS[n - 1]} among {', '.join(ordered) or 'nothing'}")
+    return ordered[n - 1]
 
 
 def _distance_to(anchor: Looks) -> Callable[[Looks], float]:
@@ -189,12 +207,13 @@ def _distance_to(anchor: Looks) -> Callable[[Looks], float]:
 
 
 def _fitting(names: Sequence[str], seen: Seen, slot: str) -> str:
-    """The widest that still goes in."""
+    """The one as wide as the slot: what is narrower goes in too, but does not fit it."""
     room = min(seen[slot].cavity_half or (0.0,))
-    narrow = [name for name in names if min(seen[name].half_extents[:2]) <= room]
-    if not narrow:
+    missing = {name: abs(min(seen[name].half_extents[:2]) - room) for name in names}
+    nearest = min(names, key=lambda name: missing[name])
+    if missing[nearest] > SNUG * room:
         raise Unresolved(f"nothing among {', '.join(names)} fits {slot}")
-    return max(narrow, key=lambda name: seen[name].size_m)
+    return nearest
 
 
 # The first in each order; the robot looks along +x and its left is +y.
@@ -207,9 +226,17 @@ _ORDERS: dict[str, Callable[[Looks], float]] = {
     "rightmost": lambda looks: looks.position[1],
     "nearest": lambda looks: looks.position[0],
     "farthest": lambda looks: -looks.position[0],
+    "highest": lambda looks: -looks.position[2],
     "biggest": lambda looks: -looks.size_m,
     "smallest": lambda looks: looks.size_m,
+    "bigger": lambda looks: -looks.size_m,
+    "smaller": lambda looks: looks.size_m,
 }
+
+
+def is_related(a: Looks, relation: Spatial, b: Looks) -> bool:
+    """Whether one thing is inside, on, behind … another."""
+    return _HOLDS[relation](a, b)
 
 
 def _gap(a: Looks, b: Looks) -> float:
@@ -238,42 +265,66 @@ _HOLDS: dict[str, Callable[[Looks, Looks], bool]] = {
     "on": _is_on,
     "under": lambda a, b: _is_on(b, a),
     "beside": _is_beside,
-    "left of": lambda a, b: a.position[1] > b.position[1],
-    "right of": lambda a, b: a.position[1] < b.position[1],
-    "in front of": lambda a, b: a.position[0] < b.position[0],
-    "behind": lambda a, b: a.position[0] > b.position[0],
+    "left of": lambda a, b: a.position[1] > b.position[1] + LEVEL_M,
+    "right of": lambda a, b: a.position[1] < b.position[1] - LEVEL_M,
+    "in front of": lambda a, b: a.position[0] < b.position[0] - LEVEL_M,
+    "behind": lambda a, b: a.position[0] > b.position[0] + LEVEL_M,
 }
 
-_AFTER: dict[str, str] = {"left of": "to the left of", "right of": "to the right of"}
+# How a relation is said after what it is said of, where not by its own name.
+AFTER: dict[str, str] = {
+    "left of": "to the left of",
+    "right of": "to the right of",
+    "that fits": "that exactly fits",
+}
 
 
 def _words(reference: Reference) -> str:
-    rank, before, after = reference.rank, [], []
+    rank = reference.rank
+    before: list[str] = []
+    after: list[str] = []
+    # Said by way of other things; joined by "and", for else the next would be said of the thing before it.
+    related = [_relation(where.relation, where.of) for where in reference.where]
     if rank is not None:
-        if rank.by in get_args(Side):
+        if rank.by in get_args(Side) or rank.n > 1:
             before.append(ORDINALS[rank.n - 1])
+        if rank.by in get_args(Side):
             after.append(f"from the {rank.by}")
         elif rank.of is not None:
-            before += [ORDINALS[rank.n - 1]] if rank.n > 1 else []
-            after.append(f"{rank.by} the {rank.of.words}")
+            related.append(_relation(rank.by, rank.of))
+        elif rank.by == "odd":
+            after.append("that differs in size")
         else:
             before.append(rank.by)
     if reference.bands:
-        after.insert(0, f"with {listed([f'a {band}' for band in reference.bands])} band")
-    after += [f"{_AFTER.get(where.relation, where.relation)} the {where.of.words}" for where in reference.where]
+        after.insert(0, f"with {listed(reference.bands)} bands in that order")
     if reference.but:
-        after.append(_excluding(reference))
+        related.append(_excluding(reference))
     striped = {True: "striped", False: "plain", None: None}[reference.is_striped]
     own = (reference.size, striped, reference.colour, reference.kind or "object")
-    return " ".join([*before, *(word for word in own if word), *after])
+    return " ".join(word for word in (*before, *own, *after, " and ".join(related)) if word)
+
+
+def _relation(relation: str, anchor: Reference) -> str:
+    return f"{AFTER.get(relation, relation)} the {anchor.words}"
 
 
 def _excluding(reference: Reference) -> str:
-    """ "that is neither red nor blue" where only colours are taken away, else "other than the red cube"."""
-    colours = [other.colour for other in reference.but if other == Reference(colour=other.colour) and other.colour]
-    if len(colours) < len(reference.but):
+    """ "that is neither red nor blue", "that is not a cube"; else "other than the red cube"."""
+    plain = [_plainly(other) for other in reference.but]
+    if None in plain:
         return f"other than {listed([f'the {other.words}' for other in reference.but])}"
-    return f"that is not {colours[0]}" if len(colours) == 1 else f"that is neither {' nor '.join(colours)}"
+    words = [word for word in plain if word]
+    return f"that is not {words[0]}" if len(words) == 1 else f"that is neither {' nor '.join(words)}"
+
+
+def _plainly(reference: Reference) -> str | None:
+    """What is only a colour or only a kind, as it is said of a thing."""
+    if reference.colour and reference == Reference(colour=reference.colour):
+        return reference.colour
+    if reference.kind and reference == Reference(reference.kind):
+        return f"{article(reference.kind)} {reference.kind}"
+    return None
 
 
 def listed(words: Sequence[str]) -> str:

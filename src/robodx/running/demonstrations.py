@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from robodx.errors import UserError
 from robodx.policies.base import EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.robots.kinematics import Kinematics
 from robodx.running.environment import Environment
 from robodx.running.trial import Trial
 from robodx.sim.geometry import Array, Pose
-from robodx.tasks.base import TASKS
+from robodx.tasks.base import EVALUATION_ONLY, TASKS
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ def demonstrate(
     spec: PolicySpec, tasks: Sequence[str], *, seed: int = 0, every: int = 1, robot: str = "panda"
 ) -> Iterator[Frame]:
     """The expert solves each task in the situation of the seed, and every so many of its steps is a frame."""
+    refuse_evaluation_only(tasks)
     expert = make_policy("expert")
     shown = replace(expert.spec, cameras=spec.cameras, state=spec.state, uses_language=spec.uses_language)
     kinematics = Kinematics(robot, 0)
@@ -78,6 +80,13 @@ def demonstrate(
                 target_joints=target,
                 opening=openings[min(step + math.ceil(ahead), len(openings)) - 1],
             )
+
+
+def refuse_evaluation_only(tasks: Sequence[str]) -> None:
+    """What a policy was shown can no longer tell how it does on what it has not seen."""
+    kept = [task for task in tasks if EVALUATION_ONLY in TASKS[task].tags]
+    if kept:
+        raise UserError(f"No demonstrations of {', '.join(kept)}: the family is for evaluation only.")
 
 
 def _between(commands: Sequence[Array], at: float) -> Array:

@@ -55,7 +55,8 @@ class Trial:
 
     @property
     def policy_seed(self) -> int:
-        return int(self.streams.rng("policy", self.repeat).integers(2**31))
+        # By task too: a policy's draws in one task are to say nothing of those in another.
+        return int(self.streams.rng("policy", self.task, self.repeat).integers(2**31))
 
 
 def _digest(content: object) -> str:

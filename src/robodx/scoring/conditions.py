@@ -224,6 +224,27 @@ class Count(Condition):
 
 
 @dataclass(frozen=True)
+class While(Condition):
+    """The part holds at a moment at which something else does; that alone is no progress."""
+
+    part: Condition
+    when: Condition
+
+    @cached_property
+    def remembers(self) -> bool:
+        return self.part.remembers or self.when.remembers
+
+    def holds(self, world: World) -> bool:
+        return all([self.part.holds(world), self.when.holds(world)])
+
+    def progress(self, world: World) -> float:
+        return self.part.progress(world)
+
+    def __str__(self) -> str:
+        return f"{self.part} while {self.when}"
+
+
+@dataclass(frozen=True)
 class After(Condition):
     """This much time of the episode has passed."""
 

@@ -79,6 +79,36 @@ class Push:
 
 
 @dataclass(frozen=True)
+class Roll:
+    """Set a sphere rolling along the table: moving, and turning as fast as it moves."""
+
+    thing: str
+    velocity_m_s: tuple[float, float]
+
+    def apply(self, simulation: Simulation, instruct: Instruct) -> None:
+        (vx, vy), radius = self.velocity_m_s, simulation.scene.thing(self.thing).half_extents[2]
+        simulation.set_velocity(self.thing, (vx, vy, 0.0), (-vy / radius, vx / radius, 0.0))
+
+    def __str__(self) -> str:
+        vx, vy = self.velocity_m_s
+        return f"{self.thing} rolls at ({vx:.3f}, {vy:.3f}) m/s"
+
+
+@dataclass(frozen=True)
+class RunBelt:
+    """Let a thing's belt run, which carries along what rests on it."""
+
+    thing: str
+    speed_m_s: float
+
+    def apply(self, simulation: Simulation, instruct: Instruct) -> None:
+        simulation.run_belt(self.thing, self.speed_m_s)
+
+    def __str__(self) -> str:
+        return f"{self.thing} runs at {self.speed_m_s:.3f} m/s"
+
+
+@dataclass(frozen=True)
 class Recolour:
     thing: str
     colour: str
@@ -118,6 +148,10 @@ class Appear:
 
     def apply(self, simulation: Simulation, instruct: Instruct) -> None:
         simulation.unpark(self.thing, self.pose)
+
+    def __str__(self) -> str:
+        x, y, z = self.pose.position
+        return f"{self.thing} appears at ({x:.3f}, {y:.3f}, {z:.3f}) m"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,19 @@ from robodx.language.meaning import Meaning
 from robodx.language.reference import Looks, Reference, looks_of, resolve
 from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import Grasped, JointBeyond, Released, Static
-from robodx.scoring.relations import Beside, CentredOn, In, Inserted, Lifted, On
+from robodx.scoring.relations import (
+    FLANKS,
+    Beside,
+    Between,
+    CentredOn,
+    Flank,
+    Flanking,
+    In,
+    Inserted,
+    Lifted,
+    On,
+    Standing,
+)
 from robodx.sim.geometry import Pose, box_reach
 from robodx.sim.scene import Scene, Thing
 
@@ -21,12 +33,23 @@ INSERTED_SHARE = 0.75
 FINGERS_M = 0.025
 
 Stages = tuple[Condition, ...]
+# From a target, what it is put in relation to, and the scene.
+StagesOf = Callable[[str, tuple[str, ...], Scene], Stages]
+
+
+def hole_for(thing: Thing, other: Thing) -> str:
+    """The frame of the hole that a thing goes into: its own kind's where there are several."""
+    own = f"{thing.kind} hole"
+    return own if own in dict(other.frames) else "hole"
 
 
 def insertion_depth_m(thing: Thing, other: Thing) -> float:
     """How deep a hand can bring a thing's `tip`: nearly through the other, and the fingers do not meet it."""
-    beyond_fingers = thing.frame("tip").position[0] - thing.frame("grasp").position[0] - FINGERS_M
-    return min(0.9 * 2 * other.half_extents[0], beyond_fingers)
+    tip, grasp = thing.frame("tip"), thing.frame("grasp")
+    inwards = other.frame(hole_for(thing, other)).axis("x")
+    half_thickness = sum(half * abs(share) for half, share in zip(other.half_extents, inwards, strict=True))
+    ahead = sum((t - g) * a for t, g, a in zip(tip.position, grasp.position, tip.axis("x"), strict=True))
+    return min(0.9 * 2 * half_thickness, ahead - FINGERS_M)
 
 
 def stages_for(meaning: Meaning, scene: Scene) -> Stages:
@@ -78,14 +101,28 @@ def _put_beside(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
     return (Grasped(target), Beside(target, others[0]) & Released(target) & Static(target))
 
 
+def _put_between(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
+    first, second = others
+    return (Grasped(target), Between(target, first, second) & Released(target) & Static(target))
+
+
+def _put_at(side: Flank) -> StagesOf:
+    def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
+        return (Grasped(target), Flanking(target, others[0], side) & Released(target) & Static(target))
+
+    return stages
+
+
 def _push_onto(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
     radius = scene.thing(others[0]).half_extents[0]
     return (Released(target) & Static(target) & CentredOn(target, others[0], radius),)
 
 
 def _insert(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
-    depth = INSERTED_SHARE * insertion_depth_m(scene.thing(target), scene.thing(others[0]))
-    return (Grasped(target), Released(target) & Static(target) & Inserted(target, others[0], depth))
+    thing, other = scene.thing(target), scene.thing(others[0])
+    depth = INSERTED_SHARE * insertion_depth_m(thing, other)
+    inserted = Inserted(target, other.name, depth, hole=hole_for(thing, other))
+    return (Grasped(target), Released(target) & Static(target) & inserted)
 
 
 def _press(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
@@ -93,12 +130,19 @@ def _press(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
     return (JointBeyond(f"{target}/{part.name}", PRESSED_SHARE * part.range[1]),)
 
 
-_STAGES: dict[tuple[str, str | None], Callable[[str, tuple[str, ...], Scene], Stages]] = {
+def _stand(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
+    return (Grasped(target), Released(target) & Static(target) & Standing(target))
+
+
+_STAGES: dict[tuple[str, str | None], StagesOf] = {
     ("pick", None): _pick,
     ("put", "on"): _put_on,
     ("put", "in"): _put_in,
     ("put", "beside"): _put_beside,
+    ("put", "between"): _put_between,
+    **{("put", side): _put_at(side) for side in FLANKS},
     ("push", "onto"): _push_onto,
     ("insert", "into"): _insert,
     ("press", None): _press,
+    ("stand", None): _stand,
 }

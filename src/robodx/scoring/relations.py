@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from robodx.language.meaning import Direction
 from robodx.scoring.conditions import Condition, closeness
 from robodx.sim.geometry import Vector, conjugate, rotate
 
@@ -128,6 +129,20 @@ class Near(Geometric):
 
 
 @dataclass(frozen=True)
+class HandNear(Geometric):
+    """A hand's tool within a distance of the thing's centre."""
+
+    thing: str
+    distance_m: float
+
+    def excess(self, world: World) -> float:
+        return math.dist(world.tool().position, world.position(self.thing)) - self.distance_m
+
+    def __str__(self) -> str:
+        return f"hand within {100 * self.distance_m:.1f} cm of {self.thing}"
+
+
+@dataclass(frozen=True)
 class Beside(Geometric):
     """Side by side at the same height: faces within a gap of each other, and aligned along the other's side."""
 
@@ -209,6 +224,58 @@ class Behind(_Further):
 
     def __str__(self) -> str:
         return f"{self.thing} behind {self.other}"
+
+
+Flank = Literal["left of", "right of", "in front of", "behind"]
+# Along which axis of the table, and which way.
+FLANKS: dict[Flank, tuple[int, int]] = {
+    "left of": (1, 1),
+    "right of": (1, -1),
+    "in front of": (0, -1),
+    "behind": (0, 1),
+}
+
+
+@dataclass(frozen=True)
+class Flanking(Geometric):
+    """Next to another on a given side of it: past its face, not far off, and further that way than sideways."""
+
+    thing: str
+    other: str
+    side: Flank
+    gap_m: float = 0.1
+
+    def excess(self, world: World) -> float:
+        axis, way = FLANKS[self.side]
+        here, there = world.position(self.thing), world.position(self.other)
+        along = way * (here[axis] - there[axis])
+        gap = along - world.reach(self.thing)[axis] - world.reach(self.other)[axis]
+        return max(-gap, gap - self.gap_m, abs(here[1 - axis] - there[1 - axis]) - along)
+
+    def __str__(self) -> str:
+        return f"{self.thing} {self.side} {self.other}"
+
+
+HEADINGS: dict[Direction, tuple[int, int]] = {"left": (0, 1), "right": (0, -1), "forward": (1, 0), "back": (-1, 0)}
+
+
+@dataclass(frozen=True)
+class Displaced(Geometric):
+    """Moved so far in a direction along the table from where it started, within a tolerance along and across."""
+
+    thing: str
+    start: tuple[float, float]
+    direction: Direction
+    distance_m: float
+    tolerance_m: float = 0.03
+
+    def excess(self, world: World) -> float:
+        here, heading = world.position(self.thing), HEADINGS[self.direction]
+        missed = (abs(here[i] - self.start[i] - self.distance_m * heading[i]) for i in (0, 1))
+        return max(missed) - self.tolerance_m
+
+    def __str__(self) -> str:
+        return f"{self.thing} {100 * self.distance_m:g} cm {self.direction} of where it was"
 
 
 @dataclass(frozen=True)
@@ -341,6 +408,35 @@ class Tilted(Condition):
 
     def __str__(self) -> str:
         return f"{self.axis} axis of {self.thing} within {self.max_angle_rad:g} rad of upright"
+
+
+@dataclass(frozen=True)
+class Standing(Condition):
+    """On one of its ends on the table: its axis within an angle of upright, its centre half its length up."""
+
+    thing: str
+    max_angle_rad: float = 0.08
+    height_tolerance_m: float = 0.005
+    axis: str = "x"
+
+    def holds(self, world: World) -> bool:
+        return self._angle(world) <= self.max_angle_rad and self._too_high(world) <= self.height_tolerance_m
+
+    def progress(self, world: World) -> float:
+        upright = _turned(self._angle(world), self.max_angle_rad)
+        return (upright + closeness(self._too_high(world) - self.height_tolerance_m)) / 2
+
+    def _angle(self, world: World) -> float:
+        """Either end may be the upper one."""
+        x, y, z = world.pose(self.thing).axis(self.axis)
+        return math.atan2(math.hypot(x, y), abs(z))
+
+    def _too_high(self, world: World) -> float:
+        half = world.thing(self.thing).half_extents["xyz".index(self.axis)]
+        return abs(world.position(self.thing)[2] - half)
+
+    def __str__(self) -> str:
+        return f"{self.thing} standing within {self.max_angle_rad:g} rad of upright"
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,8 @@ class Shape:
     outline: tuple[tuple[float, float], ...] = ()
     collides: bool = True
     name: str | None = None
-    # In the shape's frame: what rests on it is carried along like on a conveyor belt, m/s.
+    # In the shape's frame: what rests on it is carried along like on a conveyor belt, m/s. Belts stand still until an
+    # event runs them.
     surface_velocity: Vector | None = None
 
     @property

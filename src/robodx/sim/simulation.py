@@ -20,6 +20,8 @@ from robodx.sim.scene import Scene, Thing
 
 # Soft contacts settle by micrometres; this long they do so before the episode's clock starts.
 SETTLE_S = 0.1
+# m/s and rad/s: what soft contacts leave of a motion when things have come to rest.
+AT_REST = 1e-2
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Simulation:
     """A model belongs to one episode: effects may change it."""
 
     def __init__(self, scene: Scene, robot: Robot, start_joints: Array, *, substeps: int = 25) -> None:
-        self.scene, self.robot = scene, robot
+        self.scene, self.robot, self._substeps = scene, robot, substeps
         self.model = build(scene, robot, substeps)
         self.data = mujoco.MjData(self.model)
         self.log = Log()
@@ -73,6 +75,8 @@ class Simulation:
         self.lamps = {
             f"{thing.name}/{shape.name}": False for thing in scene for shape in thing.shapes if shape.name is not None
         }
+        # Compiled as running, for MuJoCo leaves surface velocities out for good where there are none.
+        self.model.geom_surfacevel[:] = 0.0
         self._start(start_joints)
         # Contacts of the settling time are nobody's doing.
         self.contacts = Contacts(self.model, self.data, scene, robot, self.log)
@@ -106,6 +110,24 @@ class Simulation:
         self.time_s = self.data.time - self._start_s
         self.refresh()
         self.contacts.end_step(self.step_count, self.time_s, command.openings, self.gripper_openings)
+
+    def imagined(self) -> Simulation:
+        """Another simulation, of things as they are now but at rest: nothing rolls, runs or happens in it."""
+        other = Simulation(self.scene, self.robot, self.command.joints.astype(float), substeps=self._substeps)
+        for name in self.parked ^ other.parked:
+            other._set_parked(name, name in self.parked)
+        other.model.geom_rgba[:] = self.model.geom_rgba
+        other.colours, other.lamps, other.command = dict(self.colours), dict(self.lamps), self.command
+        # With the solver's warm start: what follows is then the same to the last bit.
+        state = np.empty(mujoco.mj_stateSize(self.model, mujoco.mjtState.mjSTATE_INTEGRATION))
+        mujoco.mj_getState(self.model, self.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
+        mujoco.mj_setState(other.model, other.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
+        for thing in self.scene:
+            if not thing.is_fixed and np.abs(other.data.joint(thing.name).qvel).max() > AT_REST:
+                other.data.joint(thing.name).qvel[:] = 0.0
+        other._start_s, other.step_count, other.time_s = self._start_s, self.step_count, self.time_s
+        other.refresh()
+        return other
 
     def refresh(self) -> None:
         """Bring body and site poses up to the state: mj_step leaves them one substep behind."""
@@ -185,6 +207,18 @@ class Simulation:
             raise UnknownName(unknown("lamp", lamp, self.lamps))
         self.model.geom(lamp).rgba[:3] = rgb(colour if is_on else "dark grey")
         self.lamps[lamp] = is_on
+
+    def run_belt(self, name: str, speed_m_s: float) -> None:
+        """Let a thing's belt run at a speed, in the direction it was declared with."""
+        belts = {
+            f"{name}/{shape.name or index}": np.array(shape.surface_velocity)
+            for index, shape in enumerate(self.scene.thing(name).shapes)
+            if shape.surface_velocity is not None
+        }
+        if not belts:
+            raise ValueError(f'"{name}" has no belt that could run')
+        for geom, velocity in belts.items():
+            self.model.geom_surfacevel[self.model.geom(geom).id, :3] = speed_m_s * velocity / np.linalg.norm(velocity)
 
     def set_brightness(self, light: str, brightness: float) -> None:
         declared = next((entry for entry in self.scene.lights if entry.name == light), None)

@@ -160,6 +160,10 @@ class World:
     def openings(self) -> tuple[float, ...]:
         return tuple(self._simulation.gripper_openings())
 
+    def imagined(self) -> Simulation:
+        """A simulation of its own, of things as they are now and at rest, to try a plan out in."""
+        return self._simulation.imagined()
+
     def copy(self) -> Snapshot:
         return Snapshot(
             self.time_s,

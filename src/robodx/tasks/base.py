@@ -15,6 +15,8 @@ from robodx.sim.scene import Scene
 from robodx.streams import VARIATIONS, Streams, Variation
 
 Tier = Literal["easy", "medium", "hard"]
+# The tag of tasks that are kept from training: there are no demonstrations of them.
+EVALUATION_ONLY = "evaluation_only"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robodx.language.meaning import insert, push, put
+from robodx.language.meaning import Words, insert, push, put
 from robodx.language.phrasing import say
 from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import Grasped, Released, Static
@@ -13,6 +13,7 @@ from robodx.streams import Streams
 from robodx.tasks.base import Register, Situation, Tier, task
 
 TAGS = ("capability",)
+YELLOW_SPHERE = sphere("yellow")
 
 
 def control(tier: Tier, *, chance: float) -> Register:
@@ -34,15 +35,32 @@ def bins(*colours: str) -> tuple[Thing, ...]:
     return tuple(bin_(colour).at(0.05, left - index * spacing) for index, colour in enumerate(colours))
 
 
-def visit_bins(*order: str, row: tuple[str, ...]) -> Situation:
-    ball = sphere("yellow").at(-0.14, 0.0)
+def visit_bins(
+    *order: str, row: tuple[str, ...], ball: Thing = YELLOW_SPHERE, said: Words = "yellow sphere"
+) -> Situation:
     stages: list[Condition] = []
     for colour in order:
         stages += [Grasped(ball.name), in_cell(ball.name, f"{colour} bin")]
     return Situation(
-        scene=tabletop(ball, *bins(*row)),
-        instruction=say(*(put("yellow sphere", "in", f"{colour} bin") for colour in order)),
+        scene=tabletop(ball.at(-0.14, 0.0), *bins(*row)),
+        instruction=say(*(put(said, "in", f"{colour} bin") for colour in order)),
         stages=tuple(stages),
+    )
+
+
+def push_onto_disc(pushed: Thing, said: Words) -> Situation:
+    return Situation(
+        scene=tabletop(pushed.at(-0.17, 0.06), goal_disc("green").at(0.03, 0.0)),
+        instruction=say(push(said, "green disc")),
+        stages=(settled(pushed.name) & CentredOn(pushed.name, "green disc", 0.1),),
+    )
+
+
+def stack(upper: Thing, lower: Thing, said_upper: Words, said_lower: Words) -> Situation:
+    return Situation(
+        scene=tabletop(upper.at(-0.12, 0.11), lower.at(-0.02, -0.09)),
+        instruction=say(put(said_upper, "on", said_lower)),
+        stages=(Grasped(upper.name), settled(upper.name) & On(upper.name, lower.name)),
     )
 
 
@@ -55,21 +73,13 @@ def place_sphere(streams: Streams) -> Situation:
 @control("easy", chance=1.0)
 def push_cube(streams: Streams) -> Situation:
     """Push the cube onto a disc, without needing to lift it."""
-    return Situation(
-        scene=tabletop(cube("red").at(-0.17, 0.06), goal_disc("green").at(0.03, 0.0)),
-        instruction=say(push("red cube", "green disc")),
-        stages=(settled("red cube") & CentredOn("red cube", "green disc", 0.1),),
-    )
+    return push_onto_disc(cube("red"), "red cube")
 
 
 @control("easy", chance=1 / 2)
 def stack_cube(streams: Streams) -> Situation:
     """Stack the red cube on the green one."""
-    return Situation(
-        scene=tabletop(cube("red").at(-0.12, 0.11), cube("green").at(-0.02, -0.09)),
-        instruction=say(put("red cube", "on", "green cube")),
-        stages=(Grasped("red cube"), settled("red cube") & On("red cube", "green cube")),
-    )
+    return stack(cube("red"), cube("green"), "red cube", "green cube")
 
 
 @control("medium", chance=1.0)

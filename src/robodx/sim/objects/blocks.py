@@ -8,9 +8,21 @@ from robodx.sim.geometry import Pose, about
 from robodx.sim.objects.base import UNPLACED
 from robodx.sim.scene import Shape, Thing
 
+# Stripes stand out from the faces by this, so that the two do not flicker through each other.
+STRIPE_RAISE_M = 0.0003
 
-def cube(colour: str, half_m: float = 0.02, *, mass_kg: float = 0.05) -> Thing:
-    return Thing(f"{colour} cube", "cube", colour, (Shape("box", (half_m,) * 3),), (half_m,) * 3, UNPLACED, mass_kg)
+
+def cube(colour: str, half_m: float = 0.02, *, is_striped: bool = False, mass_kg: float = 0.05) -> Thing:
+    """A striped one wears two white bands all around, which are seen and not felt."""
+    body, name = Shape("box", (half_m,) * 3), f"{colour} cube"
+    if not is_striped:
+        return Thing(name, "cube", colour, (body,), (half_m,) * 3, UNPLACED, mass_kg)
+    side = half_m + STRIPE_RAISE_M
+    stripes = (
+        Shape("box", (side, 0.18 * half_m, side), Pose((0, y * half_m, 0)), colour="white", collides=False)
+        for y in (-0.45, 0.45)
+    )
+    return Thing(f"striped {name}", "cube", colour, (body, *stripes), (half_m,) * 3, UNPLACED, mass_kg, is_striped=True)
 
 
 def sphere(colour: str, radius_m: float = 0.02, *, mass_kg: float = 0.04) -> Thing:
@@ -55,4 +67,23 @@ def peg(colour: str, half_width_m: float = 0.015, length_m: float = 0.12, *, mas
     return Thing(
         f"{colour} peg", "peg", colour, (shaft, tip), (half, half_width_m, half_width_m), UNPLACED, mass_kg,
         frames=(("tip", Pose((half, 0, 0))), ("grasp", Pose((-length_m / 6, 0, 0)))),
+    )  # fmt: skip
+
+
+def banded_peg(
+    *bands: str, colour: str = "white", half_width_m: float = 0.015, length_m: float = 0.12, mass_kg: float = 0.08
+) -> Thing:
+    """A square peg lying along x with bands around it, between them and at both ends its own colour."""
+    gap = 0.008
+    pitch = (length_m - gap) / len(bands)
+    start = (gap - length_m) / 2
+    own = [(start + index * pitch, gap, None) for index in range(len(bands) + 1)]
+    painted = [(start + (index + 0.5) * pitch, pitch - gap, band) for index, band in enumerate(bands)]
+    shapes = tuple(
+        Shape("box", (width / 2, half_width_m, half_width_m), Pose((x, 0, 0)), colour=paint)
+        for x, width, paint in (*own, *painted)
+    )
+    return Thing(
+        f"{'-'.join(bands)} peg", "peg", colour, shapes, (length_m / 2, half_width_m, half_width_m), UNPLACED, mass_kg,
+        bands=bands,
     )  # fmt: skip

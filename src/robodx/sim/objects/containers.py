@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from robodx.sim.geometry import Pose
+import math
+
+from robodx.sim.geometry import Pose, about
 from robodx.sim.objects.base import UNPLACED
 from robodx.sim.scene import Shape, Thing
 
@@ -25,3 +27,34 @@ def bin_(colour: str, *, cell_half_m: float = 0.018, cell_height_m: float = 0.00
         f"{colour} bin", "bin", colour, tuple(parts), (half_m, half_m, -bottom), UNPLACED, is_fixed=True,
         frames=(("cell", Pose((0, 0, bottom + floor))),), cavity_half=(half_m - wall, half_m - wall),
     )  # fmt: skip
+
+
+def bowl(colour: str, *, floor_radius_m: float = 0.062, rim_radius_m: float = 0.085, height_m: float = 0.034) -> Thing:
+    """A wide shallow bowl: twelve slanted planks around a round floor, with room for an open hand in the middle.
+
+    The frame `cell` is the centre of its floor.
+    """
+    floor, wall, planks = 0.004, 0.004, 12
+    bottom, rise = -height_m / 2, height_m - floor
+    slant_rad = math.atan2(rim_radius_m - floor_radius_m, rise)
+    outer = rim_radius_m + wall * math.cos(slant_rad)
+    plank = (wall / 2, outer * math.tan(math.pi / planks), rise / math.cos(slant_rad) / 2)
+    # Its inner face runs from the edge of the floor to the rim.
+    radius = (floor_radius_m + rim_radius_m) / 2 + wall / 2 * math.cos(slant_rad)
+    z = bottom + floor + rise / 2 - wall / 2 * math.sin(slant_rad)
+    shapes = [Shape("cylinder", (floor_radius_m, floor / 2), Pose((0, 0, bottom + floor / 2)))]
+    for index in range(planks):
+        turn_rad = 2 * math.pi * index / planks
+        pose = Pose((radius, 0, z), about("y", slant_rad))
+        shapes.append(Shape("box", plank, Pose((0, 0, 0), about("z", turn_rad)) @ pose))
+    return Thing(
+        f"{colour} bowl", "bowl", colour, tuple(shapes), (outer, outer, height_m / 2), UNPLACED, is_fixed=True,
+        # The widest square that lies within the rim.
+        frames=(("cell", Pose((0, 0, bottom + floor))),), cavity_half=(rim_radius_m / math.sqrt(2),) * 2,
+    )  # fmt: skip
+
+
+def crate(colour: str, half_m: float = 0.05, height_m: float = 0.03) -> Thing:
+    """A low closed crate: things stand on it or beside it."""
+    half = (half_m, half_m, height_m / 2)
+    return Thing(f"{colour} crate", "crate", colour, (Shape("box", half),), half, UNPLACED, is_fixed=True)

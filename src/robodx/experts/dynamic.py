@@ -1,0 +1,35 @@
+"""Plans for what moves: a ball is ushered along the table."""
+
+from __future__ import annotations
+
+import math
+
+from robodx.experts import skills
+from robodx.experts.base import TRIES, Scenery, is_crossed, plan
+from robodx.experts.grasps import from_above, nearest_turn
+from robodx.experts.skills import Steps
+from robodx.language.meaning import Clause
+from robodx.sim.geometry import Pose
+
+
+@plan("roll", "onto")
+def roll_onto(scenery: Scenery, clause: Clause) -> Steps:
+    """Stopped between the fingers, then rolled before one of them: they close along the way to the goal."""
+    view = scenery.view
+    name, (goal,) = scenery.target(clause), scenery.others(clause)
+
+    def around() -> Pose:
+        (x, y, z), (gx, gy, _) = view.position(name), view.position(goal)
+        return from_above(x, y, z, nearest_turn(math.atan2(gy - y, gx - x) - math.pi / 2, math.pi))
+
+    for _ in range(TRIES):
+        yield from skills.roll(
+            scenery.hand,
+            around,
+            scenery.pose(name),
+            scenery.pose(goal),
+            velocity=scenery.velocity(name),
+            is_clear=lambda: not is_crossed(view, name),
+        )
+        if math.dist(view.position(name)[:2], view.position(goal)[:2]) < view.thing(goal).half_extents[0] / 2:
+            return

@@ -1,0 +1,47 @@
+"""The plan that stands a long thing on its end."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from robodx.experts import skills
+from robodx.experts.base import CARRY_M, DROP_M, OVER_M, TRIES, Scenery, plan
+from robodx.experts.grasps import from_above, nearest_turn, yaw_of
+from robodx.experts.skills import Steps
+from robodx.language.meaning import Clause
+from robodx.sim.geometry import Pose
+
+# How far from its end it is taken: the pads are 20 mm wide.
+FROM_END_M = 0.03
+UPRIGHT_COSINE = 0.99
+
+
+@plan("stand")
+def stand(scenery: Scenery, clause: Clause) -> Steps:
+    """Take it near the end further left, and turn it about the fingers' axis until its other end points down.
+
+    The hand then points left: sideways is how it can lie near the table.
+    """
+    view, hand = scenery.view, scenery.hand
+    name = scenery.target(clause)
+    half = view.thing(name).half_extents[0]
+    for _ in range(TRIES):
+        start = view.pose(name)
+        end = math.copysign(1.0, start.axis("x")[1])
+        # Its x axis up or down; and its z axis, along which the hand came, to the right.
+        upright = np.array([[0.0, -end, 0.0], [0.0, 0.0, -1.0], [end, 0.0, 0.0]])
+        goal = Pose.from_matrix((*start.position[:2], half + DROP_M), upright)
+
+        def grasp(end: float = end) -> Pose:
+            pose = view.pose(name)
+            return from_above(*pose.apply((end * (half - FROM_END_M), 0.0, 0.0)), nearest_turn(yaw_of(pose), math.pi))
+
+        def goal_now(goal: Pose = goal) -> Pose:
+            return goal
+
+        yield from skills.pick(hand, grasp, lift_to_m=CARRY_M)
+        yield from skills.place(hand, scenery.pose(name), goal_now, over_m=OVER_M)
+        if abs(view.pose(name).axis("x")[2]) > UPRIGHT_COSINE:
+            return

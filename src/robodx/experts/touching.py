@@ -1,0 +1,25 @@
+"""Touching things: no grasp, only a first contact."""
+
+from __future__ import annotations
+
+from robodx.experts import skills
+from robodx.experts.base import TRIES, Scenery, plan
+from robodx.experts.grasps import from_above
+from robodx.experts.skills import Steps
+from robodx.language.meaning import Clause
+from robodx.sim.geometry import Pose
+
+# Into its top: enough to be sure of the contact, too little to press on it.
+PRESS_M = 0.004
+
+
+@plan("touch")
+def touch(scenery: Scenery, clause: Clause) -> Steps:
+    view, name = scenery.view, scenery.target(clause)
+
+    def top() -> Pose:
+        x, y, z = view.position(name)
+        return from_above(x, y, z + view.reach(name)[2], 0.0)
+
+    for _ in range(TRIES):
+        yield from skills.touch(scenery.hand, top, depth_m=PRESS_M)

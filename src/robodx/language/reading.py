@@ -1,0 +1,368 @@
+"""Reads a text back into what it means: the inverse of the training phrasings, and of some everyday words besides.
+
+It knows the sentences of `phrasing.py` as they stand there, whatever `Reference.words` says, and everyday synonyms. It
+does not know the test phrasings, rarer words, or sentences built otherwise: those it refuses, and takes none wrongly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, TypeVar, get_args
+
+from robodx.language.lexicon import EVERYDAY, KINDS, NUMBERS, ORDINALS, SIZES, plural_kind
+from robodx.language.meaning import Action, Clause, Exists, If, Meaning, Place, Relation
+from robodx.language.phrasing import CHOICES, PHRASINGS, SIGNALS
+from robodx.language.reference import (
+    AFTER,
+    Comparative,
+    Measure,
+    Rank,
+    Reference,
+    Side,
+    Spatial,
+    Superlative,
+    Where,
+)
+from robodx.sim.colours import PALETTE
+
+T = TypeVar("T")
+# A template's fields, and the words that fill them.
+Fields = dict[str, str]
+
+
+class NotUnderstood(ValueError):
+    """A text, or a part of it, that cannot be read, or can be read in two ways."""
+
+
+def read(text: str) -> Meaning:
+    """What a text means."""
+    words = " ".join(text.lower().replace("don't", "do not").replace("isn't", "is not").split())
+    words = _CLOSING.sub("", words)
+    while (bare := _OPENING.sub("", words)) != words:
+        words = bare
+    try:
+        return Meaning(_parts(words))
+    except NotUnderstood as error:
+        raise NotUnderstood(f"Cannot read {error}.") from None
+
+
+_OPENING = re.compile(
+    r"^(?:please|now|you should|your task is to|(?:can|could|would|will) you|i (?:want|would like) you to),? "
+)
+_CLOSING = re.compile(r"(?:,? please)?[.?!]*$")
+
+
+# Sentences.
+
+
+def _parts(text: str) -> tuple[Clause | If, ...]:
+    """The whole as one thing to do, or what stands before a joint and what comes after it."""
+    joints = re.finditer(r", (?:then|and|but) ", text)
+    ways = (partial(_sequence, text[: joint.start()], text[joint.end() :]) for joint in joints)
+    return _only(text, [partial(_single, text), *ways])
+
+
+def _single(text: str) -> tuple[Clause | If, ...]:
+    ways: list[Callable[[], Clause | If]] = [partial(_clause, text)]
+    ways += [partial(_choice, found) for template in CHOICES["train"] for found in _matches(template, text)]
+    return (_only(text, ways),)
+
+
+def _sequence(before: str, after: str) -> tuple[Clause | If, ...]:
+    return (*_single(before), *_parts(after))
+
+
+def _choice(found: Fields) -> If:
+    fact = found.get("fact") or f"is {found['bare_fact']}"
+    return If(_fact(fact), _clause(found["then"]), _clause(found["otherwise"]))
+
+
+def _clause(text: str) -> Clause:
+    if found := re.match(r"(?:do not|never) ", text):
+        return _negated(_clause(text[found.end() :]))
+    if found := re.match(r"(\w+(?: up)?) no (.*)", text):
+        return _negated(_clause(f"{found[1]} any {found[2]}"))
+    ways = [partial(_signalled, fields) for template in SIGNALS["train"] for fields in _matches(template, text)]
+    ways += [
+        partial(_done, action, relation, fields)
+        for (action, relation), templates in _SENTENCES.items()
+        for template in templates
+        for fields in _matches(template, text)
+    ]
+    return _only(text, ways)
+
+
+def _negated(clause: Clause) -> Clause:
+    if clause.is_negated:
+        raise NotUnderstood(f'two negations of "{clause.action}"')
+    return replace(clause, is_negated=True)
+
+
+def _signalled(found: Fields) -> Clause:
+    return replace(_clause(found["clause"]), once_lit=_thing(found["lamp"]))
+
+
+_SENTENCES = {row: phrasings.train for row, phrasings in PHRASINGS.items()}
+_SENTENCES["pick", None] += tuple(f"{verb} {{target}}" for verb in EVERYDAY["pick up"])
+
+
+def _done(action: Action, relation: Relation | None, found: Fields) -> Clause:
+    place = None if relation is None else _place(relation, found)
+    other = re.fullmatch(r"the other (.*)", found["target"])
+    if other is None or place is None:
+        return Clause(action, _thing(found["target"]), place)
+    # "The other cube": not the one that it is to go to.
+    return Clause(action, _with(_described(other[1]), but=place.of), place)
+
+
+def _place(relation: Relation, found: Fields) -> Place:
+    if "distance" not in found:
+        return Place(relation, _things(found["place"]))
+    distance = re.fullmatch(r"([\d.]+) cm", found["distance"])
+    if distance is None:
+        raise NotUnderstood(f'"{found["distance"]}" as a distance')
+    return Place(relation, distance_m=float(distance[1]) / 100)
+
+
+def _fact(text: str) -> Exists:
+    """What stands after "there": "is a red cube", "are at least two cubes", "is no sphere"."""
+    found = re.fullmatch(r"(?:is|are) (?:(an?|no)|(exactly|at least|at most) (\w+)) (.*)", text)
+    if found is None:
+        raise NotUnderstood(f'"there {text}"')
+    article, bound, number, words = found.groups()
+    if article:
+        return Exists(_described(words), 0, 0) if article == "no" else Exists(_described(words))
+    if number not in NUMBERS:
+        raise NotUnderstood(f'"{number}" as a number')
+    count = NUMBERS.index(number)
+    return Exists(_described(words), count if bound != "at most" else 0, count if bound != "at least" else None)
+
+
+def _matches(template: str, text: str) -> Iterator[Fields]:
+    """All ways in which a text can fill a template's fields."""
+    names, literals = re.findall(r"\{(\w+)\}", template), re.split(r"\{\w+\}", template)
+
+    def fill(at: int, index: int) -> Iterator[Fields]:
+        if index == len(names):
+            if at == len(text):
+                yield {}
+            return
+        literal = literals[index + 1]
+        ends = [hit.start() for hit in re.finditer(re.escape(literal), text)] if literal else [len(text)]
+        for end in ends:
+            if end > at:
+                for rest in fill(end + len(literal), index + 1):
+                    yield {names[index]: text[at:end]} | rest
+
+    if text.startswith(literals[0]):
+        yield from fill(len(literals[0]), 0)
+
+
+def _only(text: str, ways: Iterable[Callable[[], T]]) -> T:
+    """The one reading there is; where there is none, the shortest reason is the nearest to what is not known."""
+    readings: list[T] = []
+    reasons: list[str] = []
+    for way in ways:
+        try:
+            reading = way()
+        except NotUnderstood as error:
+            reasons.append(str(error))
+        else:
+            readings += [reading] if reading not in readings else []
+    if len(readings) > 1:
+        raise NotUnderstood(f'"{text}" in one way: there are {len(readings)}')
+    if not readings:
+        raise NotUnderstood(min(reasons, key=len, default=f'"{text}"'))
+    return readings[0]
+
+
+# Descriptions.
+
+
+class _Word(NamedTuple):
+    """A word of a description, and which field of a reference it fills with what."""
+
+    field: str
+    value: Any
+
+
+def _vocabulary() -> dict[str, _Word]:
+    words = {word: _Word("kind", None) for word in ("object", "one", "anything")}
+    for field, values in (("kind", KINDS), ("colour", tuple(PALETTE)), ("size", SIZES)):
+        for value in values:
+            for word in (value, *EVERYDAY.get(value, ())):
+                words[word.lower()] = _Word(field, value)
+                if field == "kind":
+                    words[plural_kind(word).lower()] = _Word(field, value)
+    words |= {"striped": _Word("is_striped", True), "plain": _Word("is_striped", False)}
+    for value in (*get_args(Superlative), *get_args(Comparative)):
+        words[value] = _Word("rank", Rank(value))
+    # A number among several goes with the side that is named later.
+    words |= {ordinal: _Word("n", n) for n, ordinal in enumerate(ORDINALS, start=1)}
+    return words | {"last": _Word("n", -1), "next to last": _Word("n", -2)}
+
+
+_WORDS = _vocabulary()
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """A pattern for any of these; the longest first, for some begin like others."""
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+
+
+def _of_field(*fields: str) -> str:
+    return _any_of(word for word, (field, _) in _WORDS.items() if field in fields)
+
+
+_WORD = re.compile(rf"({_any_of(_WORDS)})(?=[ ,]|$)")
+_DETERMINER = re.compile(rf"^(?:the|any|an|a|every) (?:only )?(?:one (?=(?:{_of_field('kind')})\b))?")
+_COLOUR, _OWN = _of_field("colour"), _of_field("colour", "size", "is_striped")
+_PLAIN = rf"(?:{_COLOUR}|an? (?:{_of_field('kind')}))"
+_NTH, _SIDE = _of_field("n"), _any_of(get_args(Side))
+_OPPOSITE = {"left": "right", "right": "left", "front": "back", "back": "front"}
+_RELATIONS = {
+    said: relation
+    for relation in (*get_args(Spatial), *get_args(Measure))
+    for said in (relation, AFTER.get(relation, relation))
+}
+_RELATED = re.compile(rf"(?:that is )?({_any_of(_RELATIONS)}) (the .*)")
+_OTHER_THAN = re.compile(r"(?:other than|except|apart from|but) (.*)")
+
+
+def _thing(text: str) -> Reference:
+    """With or without its article."""
+    return _described(_DETERMINER.sub("", text, count=1))
+
+
+def _things(text: str) -> tuple[Reference, ...]:
+    """ "the red cube", "the red cube, the green one and the blue one"."""
+    joints = re.finditer(r"(?:,| and| or) (?=the )", text)
+    ways = (partial(_several, text[: joint.start()], text[joint.end() :]) for joint in joints)
+    return _only(text, [lambda: (_thing(text),), *ways])
+
+
+def _several(before: str, after: str) -> tuple[Reference, ...]:
+    return (_thing(before), *_things(after))
+
+
+def _described(text: str) -> Reference:
+    """Without its article: words before, what it is, and what is said of it after that."""
+    fields: dict[str, Any] = {}
+    rest = text
+    while "kind" not in fields:
+        found = _WORD.match(rest)
+        if found is None or _WORDS[found[1]].field in fields:
+            raise NotUnderstood(f'"{rest.split(" ")[0] or text}"')
+        field, fields[field] = _WORDS[found[1]]
+        rest = rest[found.end() :].lstrip(" ")
+    n = fields.pop("n", None)
+    if n is not None and "rank" in fields:
+        fields["rank"], n = replace(fields["rank"], n=_from_first(n)), None
+    return _specified(Reference(**fields), n, rest)
+
+
+def _specified(reference: Reference, n: int | None, rest: str) -> Reference:
+    """The reference with what is said after its kind; `n` is the ordinal that stood before it."""
+    if not rest:
+        if n is not None:
+            raise NotUnderstood(f'which "{reference.words}"')
+        return reference
+    for pattern, specify in _SHORT:
+        found = pattern.match(rest)
+        if found:
+            return _specified(specify(reference, n, found), None, rest[found.end() :].lstrip(" "))
+
+    # What follows "and" is said of this thing; without it, of the thing named last.
+    ends = [(len(rest), len(rest)), *(found.span() for found in re.finditer(" and ", rest))]
+    return _only(rest, [partial(_specified_by, reference, n, rest[:end], rest[start:]) for end, start in ends])
+
+
+def _specified_by(reference: Reference, n: int | None, phrase: str, rest: str) -> Reference:
+    return _specified(_related(reference, n, phrase), None, rest)
+
+
+def _related(reference: Reference, n: int | None, text: str) -> Reference:
+    """Said by way of other things: "closest to the bowl", "other than the red cube"."""
+    if found := _RELATED.fullmatch(text):
+        relation, anchor = _RELATIONS[found[1]], _thing(found[2])
+        if relation in get_args(Measure):
+            return _with(reference, rank=Rank(relation, _from_first(n or 1), anchor))
+        return replace(reference, where=(*reference.where, Where(relation, anchor)))
+    if found := _OTHER_THAN.fullmatch(text):
+        return _with(reference, but=_things(found[1]))
+    raise NotUnderstood(f'"{text}"')
+
+
+def _from_first(n: int) -> int:
+    if n < 0:
+        raise NotUnderstood("which one is last")
+    return n
+
+
+def _with(reference: Reference, **fields: Any) -> Reference:
+    for field in fields:
+        if getattr(reference, field) not in (None, ()):
+            raise NotUnderstood(f'two of {field} for "{reference.words}"')
+    return replace(reference, **fields)
+
+
+def _from_side(reference: Reference, n: int | None, found: re.Match[str]) -> Reference:
+    side = found[1]
+    if n is None:
+        raise NotUnderstood(f'which "{found[0]}"')
+    return _with(reference, rank=Rank(side, n) if n > 0 else Rank(_OPPOSITE[side], -n))  # type: ignore[arg-type]
+
+
+def _numbered(reference: Reference, n: int | None, found: re.Match[str]) -> Reference:
+    if found[1] not in NUMBERS[1:]:
+        raise NotUnderstood(f'"{found[1]}" as a number')
+    return _with(reference, rank=Rank(found[2], NUMBERS.index(found[1])))  # type: ignore[arg-type]
+
+
+def _from_you(reference: Reference, n: int | None, found: re.Match[str]) -> Reference:
+    if found[2] is None:
+        if reference.rank is None or reference.rank.by not in ("nearest", "farthest"):
+            raise NotUnderstood(f'"{found[0]}"')
+        return reference
+    nth = _WORDS[found[1]].value if found[1] else 1
+    return _with(reference, rank=Rank(found[2], nth))  # type: ignore[arg-type]
+
+
+def _own(reference: Reference, n: int | None, found: re.Match[str]) -> Reference:
+    for word in filter(None, found.groups()):
+        reference = _with(reference, **{_WORDS[word].field: _WORDS[word].value})
+    return reference
+
+
+def _without(reference: Reference, n: int | None, found: re.Match[str]) -> Reference:
+    words = (_WORDS[word] for word in re.findall(rf"\b(?:{_of_field('colour', 'kind')})\b", found[1]))
+    return _with(reference, but=tuple(Reference(**{word.field: word.value}) for word in words))
+
+
+def _banded(reference: Reference, n: int | None, found: re.Match[str]) -> Reference:
+    return _with(reference, bands=_colours(found[1]))
+
+
+def _colours(text: str) -> tuple[Any, ...]:
+    return tuple(_WORDS[word].value for word in re.findall(rf"\b(?:{_COLOUR})\b", text))
+
+
+# What is said after the kind without another thing, and what it adds.
+_SHORT: tuple[tuple[re.Pattern[str], Callable[[Reference, int | None, re.Match[str]], Reference]], ...] = tuple(
+    (re.compile(rf"{pattern}(?= |$)"), specify)
+    for pattern, specify in (
+        (rf"from (?:the|your) ({_SIDE})", _from_side),
+        (rf"number (\w+) counted from (?:the|your) ({_SIDE})", _numbered),
+        (rf"(?:that is (?:({_NTH}) )?(nearest|farthest) )?(?:to|from) you", _from_you),
+        (r"that differs in size", lambda reference, n, found: _with(reference, rank=Rank("odd"))),
+        (rf"with ((?:{_COLOUR})(?:(?:, | and )(?:{_COLOUR}))*) bands in that order", _banded),
+        (
+            rf"(?:that is (?:not|neither)|, but no) ({_PLAIN}(?:(?:,? and not| or| nor) {_PLAIN})*)(?: either| one)?",
+            _without,
+        ),
+        (rf"that is (?:both )?({_OWN})(?: (?:and|as well as) ({_OWN}))?", _own),
+    )
+)

@@ -1,0 +1,58 @@
+"""The expert without eyes after the first frame: it acts out what would have worked had nothing changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robodx.policies.base import ActionChunk, EpisodeStart, Observation, policy
+from robodx.policies.expert import ExpertPolicy, privileged, to_action
+from robodx.robots.control import Controller
+from robodx.sim.build import PHYSICS_STEP_S
+from robodx.sim.robot import ROBOTS
+from robodx.sim.world import World
+
+# What takes longer than this is not planned further ahead: as long as most tasks last.
+HORIZON_S = 20.0
+
+
+@policy("open_loop")
+class OpenLoopPolicy(ExpertPolicy):
+    """The expert's plan from the first frame, then blind: fails where something changes on the way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # What is still to be done of each plan.
+        self._plans: dict[str, ActionChunk] = {}
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> None:
+        super().reset(starts)
+        for start in starts:
+            self._plans[start.episode_id] = self._plan(start)
+
+    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
+        chunks = [self._plans[observation.episode_id] for observation in observations]
+        for observation, chunk in zip(observations, chunks, strict=True):
+            # All of it at once; after that the last pose holds.
+            self._plans[observation.episode_id] = chunk[-1:]
+        return chunks
+
+    def finish(self, ids: Sequence[str]) -> None:
+        super().finish(ids)
+        for episode_id in ids:
+            self._plans.pop(episode_id, None)
+
+    def _plan(self, start: EpisodeStart) -> ActionChunk:
+        """The actions (n, 8) with which the expert does what is asked in a world where nothing else happens."""
+        course, shown = self._courses[start.episode_id], privileged(start)
+        simulation = shown.world.imagined()
+        world, controller = World(simulation), Controller(ROBOTS[start.robot], self.spec.action_space)
+        substeps = round(1.0 / self.spec.hz / PHYSICS_STEP_S)
+        actions: list[ActionChunk] = []
+        while not course.is_done and len(actions) < HORIZON_S * self.spec.hz:
+            course.hand.tool, course.hand.opening = world.tool(), world.openings()[0]
+            actions.append(to_action(world.base, course.next(shown.meaning, world)))
+            resolved = controller.resolve(actions[-1], simulation.command, substeps * PHYSICS_STEP_S)
+            simulation.step(resolved.command, substeps)
+        return np.stack(actions)

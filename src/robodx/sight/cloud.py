@@ -1,0 +1,163 @@
+"""Pictures with depth to points on things: where they are, which way their surface faces and what colour it has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.policies.base import Calibration
+from robodx.sim.geometry import Array, Pose, Vector
+from robodx.sim.scene import LIGHTS, Arena
+
+# Where things may be: within the arm's reach and below its elbow.
+LOWEST = (-0.36, -0.42, -0.005)
+HIGHEST = (0.30, 0.42, 0.20)
+# Lower than this is the table, or paint on it.
+TABLE_M = 0.0015
+# How much a pixel's colour differs from the table's where the table is painted.
+PAINT = 0.10
+# Seeing this much further than where a thing's middle was is seeing past it.
+PAST_M = 0.02
+# The headlight of every RoboDx scene: its diffuse light comes from the camera.
+HEADLIGHT = 0.25
+
+
+class Points(NamedTuple):
+    """Points on things, one row each, in the world frame."""
+
+    xyz: Array  # (n, 3)
+    normals: Array  # (n, 3)
+    # As it would look in plain white light.
+    colours: Array  # (n, 3), 0 to 1
+    is_paint: NDArray[np.bool_]  # (n,)
+
+    def __getitem__(self, chosen: object) -> Points:  # type: ignore[override]
+        return Points(self.xyz[chosen], self.normals[chosen], self.colours[chosen], self.is_paint[chosen])  # type: ignore[index]
+
+
+@dataclass(frozen=True)
+class Eye:
+    """A camera that stands still: where its rays start and go in the world, and which of them may meet things."""
+
+    origin: Array  # (3,)
+    rays: Array  # (height * width, 3), of unit length along the viewing axis
+    in_world: Pose
+    focal: float  # in pixels
+    height: int
+    width: int
+    useful: NDArray[np.intp]  # (n,), pixels by their place in the picture, row after row
+    useful_rays: NDArray[np.float32]  # (3, n)
+
+    @classmethod
+    def of(cls, calibration: Calibration, base_in_world: Pose, height: int, width: int) -> Eye:
+        if calibration.frame != "base":
+            raise ValueError("a camera that the arm carries does not stand still")
+        pose = base_in_world @ calibration.pose
+        focal = height / 2 / math.tan(math.radians(calibration.fovy_deg) / 2)
+        columns, rows = np.meshgrid(np.arange(width) + 0.5 - width / 2, np.arange(height) + 0.5 - height / 2)
+        in_camera = np.stack([columns / focal, -rows / focal, -np.ones_like(rows)], axis=-1)
+        rays, origin = in_camera @ pose.matrix.T, np.array(pose.position)
+        meets = _meets_workspace(origin, rays)
+        # The outermost pixels have no neighbours to tell a surface by.
+        meets[[0, -1]] = meets[:, [0, -1]] = False
+        rays, useful = rays.reshape(-1, 3), np.flatnonzero(meets)
+        return cls(origin, rays, pose, focal, height, width, useful, np.ascontiguousarray(rays[useful].T, dtype=np.float32))
+
+    def look(self, image: NDArray[np.uint8], depth: NDArray[np.float32]) -> Points:
+        """What stands out of the table, or is painted on it."""
+        distances = depth.reshape(-1)
+        x, y, z = self.useful_rays * distances[self.useful] + self.origin.astype(np.float32)[:, None]
+        is_thing = z >= TABLE_M
+        for along, low, high in zip((x, y, z), LOWEST, HIGHEST, strict=True):
+            is_thing &= (along > low) & (along < high)
+        colours = image.reshape(-1, 3)
+        table = np.flatnonzero(np.abs(z) < TABLE_M)
+        if len(table):
+            seen = colours[self.useful[table]].astype(np.int16)
+            plain = np.median(seen[:: len(seen) // 500 + 1], axis=0).astype(np.int16)
+            is_paint = (np.abs(seen - plain) > 255 * PAINT).any(axis=1)
+            painted = table[is_paint]
+            is_thing[painted] = (x[painted] > LOWEST[0]) & (x[painted] < HIGHEST[0]) & (np.abs(y[painted]) < HIGHEST[1])
+        pixels = self.useful[is_thing]
+        xyz = self._points(distances, pixels)
+        normals = self._normals(distances, pixels, xyz)
+        light = _light(normals, self.origin - xyz)
+        # The foot of what stands on the table is low, too, but does not face up.
+        is_flat = (xyz[:, 2] < TABLE_M) & (normals[:, 2] > 0.9)
+        return Points(xyz, normals, colours[pixels] / (255 * light[:, None]), is_flat)
+
+    def sees_past(self, place: Vector, depth: NDArray[np.float32]) -> bool:
+        """Whether it sees what is behind a place, so that nothing is there."""
+        x, y, z = self.in_world.inverse().apply(place)
+        column, row = int(self.width / 2 + x / -z * self.focal), int(self.height / 2 - y / -z * self.focal)
+        if z >= 0 or not (0 <= row < self.height and 0 <= column < self.width):
+            return False
+        return bool(depth[row, column] > -z + PAST_M)
+
+    def _points(self, distances: NDArray[np.float32], pixels: NDArray[np.intp]) -> Array:
+        points: Array = self.origin + distances[pixels, None] * self.rays[pixels]
+        return points
+
+    def _normals(self, distances: NDArray[np.float32], pixels: NDArray[np.intp], here: Array) -> Array:
+        """From the nearer neighbour on either side: the farther one may lie on what is behind."""
+
+        def along(step: int) -> Array:
+            ahead, behind = self._points(distances, pixels + step) - here, here - self._points(distances, pixels - step)
+            is_nearer = (ahead**2).sum(1) < (behind**2).sum(1)
+            return np.where(is_nearer[:, None], ahead, behind)
+
+        normals = np.cross(along(1), along(-self.width))
+        return normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+
+
+def _meets_workspace(origin: Array, rays: Array) -> NDArray[np.bool_]:
+    """Whether each ray passes through the box where things may be."""
+    with np.errstate(divide="ignore"):
+        near, far = (LOWEST - origin) / rays, (HIGHEST - origin) / rays
+    enters, leaves = np.minimum(near, far).max(axis=-1), np.maximum(near, far).min(axis=-1)
+    return np.asarray(leaves > np.maximum(enters, 0.0))
+
+
+def _light(normals: Array, towards_eye: Array) -> Array:
+    """How bright a white surface is in the standard lighting."""
+    towards_eye = towards_eye / np.linalg.norm(towards_eye, axis=1, keepdims=True)
+    light = Arena().ambient + HEADLIGHT * np.clip((normals * towards_eye).sum(1), 0, 1)
+    for lamp in LIGHTS:
+        towards_lamp = -np.array(lamp.direction) / np.linalg.norm(lamp.direction)
+        light = light + lamp.brightness * np.clip(normals @ towards_lamp, 0, 1)
+    return light
+
+
+def look(eyes: Mapping[str, Eye], images: Mapping[str, NDArray[np.uint8]], depth: Mapping[str, NDArray[np.float32]]) -> Points:
+    return joined([eye.look(images[name], depth[name]) for name, eye in eyes.items()])
+
+
+def joined(parts: Sequence[Points]) -> Points:
+    return Points(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+# The hand in the tool's frame: z points out of the fingers, which close along y.
+HAND_HALF = (0.055, 0.125)
+UNDERSIDE_M = 0.040
+# Above, the camera's mount sticks out, and the arm comes in.
+WRIST_M = 0.078
+WRIST_RADIUS_M = 0.16
+FINGER_X_M = 0.016
+FINGER_DEEP_M = 0.030
+FINGER_TRAVEL_M = 0.04
+
+
+def without_hand(points: Points, tool: Pose, opening: float) -> Points:
+    """Less what lies where the hand is known to be."""
+    x, y, z = ((points.xyz - tool.position) @ tool.matrix).T
+    is_hand = (z < -UNDERSIDE_M) & (np.abs(x) < HAND_HALF[0]) & (np.abs(y) < HAND_HALF[1])
+    inner = opening * FINGER_TRAVEL_M - 0.002
+    is_finger = (np.abs(x) < FINGER_X_M) & (np.abs(y) > inner) & (np.abs(y) < inner + FINGER_DEEP_M) & (z < 0.013)
+    is_finger &= z > -UNDERSIDE_M - 0.01
+    is_arm = (z < -WRIST_M) & (np.hypot(x, y) < WRIST_RADIUS_M)
+    return points[~(is_hand | is_finger | is_arm)]

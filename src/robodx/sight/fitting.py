@@ -1,0 +1,125 @@
+"""Simple solids fitted to points: spheres, upright cylinders, and boxes that stand flat and are turned about z."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from robodx.sight.cloud import Points
+from robodx.sim.geometry import Array, Vector
+
+# A face is believed when this many points lie on it.
+FACE_POINTS = 5
+# Points on a face lie within a millimetre of it: where fewer than this share of all do, it is a stray edge.
+FACE_SHARE = 0.01
+# The outermost points of a surface that is seen from above lie, on average, this far inside its edge.
+INSET_M = 0.0015
+
+
+class Sphere(NamedTuple):
+    centre: Vector
+    radius: float
+    # Root mean square distance of the points from it.
+    error_m: float
+
+
+class Box(NamedTuple):
+    """Turned about z by `yaw_rad`; the extents are along its own axes."""
+
+    centre: Vector
+    half: Vector
+    yaw_rad: float
+    # How sharply its sides face four ways, 0 (round) to 1.
+    squareness: float
+    # How many of its four sides are really seen.
+    sides: int
+
+
+class Facing(NamedTuple):
+    """Shares of the points that face up, sideways, and in between."""
+
+    up: float
+    sideways: float
+    slanted: float
+
+
+def facing(points: Points) -> Facing:
+    heights = points.normals[:, 2]
+    up, sideways = float((heights > 0.95).mean()), float((np.abs(heights) < 0.2).mean())
+    return Facing(up, sideways, 1 - up - sideways)
+
+
+def fit_sphere(xyz: Array) -> Sphere:
+    """Least squares on |p|² = 2 p·c + (r² - |c|²)."""
+    origin = xyz.mean(axis=0)
+    p = xyz - origin
+    known = np.column_stack([2 * p, np.ones(len(p))])
+    solution, *_ = np.linalg.lstsq(known, (p**2).sum(axis=1), rcond=None)
+    centre = solution[:3]
+    radius = math.sqrt(max(float(solution[3] + centre @ centre), 0.0))
+    error = float(np.sqrt(np.mean((np.linalg.norm(p - centre, axis=1) - radius) ** 2)))
+    x, y, z = (centre + origin).tolist()
+    return Sphere((x, y, z), radius, error)
+
+
+def fit_circle(xy: Array) -> tuple[float, float, float, float]:
+    """Centre, radius, and root mean square error."""
+    origin = xy.mean(axis=0)
+    p = xy - origin
+    known = np.column_stack([2 * p, np.ones(len(p))])
+    solution, *_ = np.linalg.lstsq(known, (p**2).sum(axis=1), rcond=None)
+    centre = solution[:2]
+    radius = math.sqrt(max(float(solution[2] + centre @ centre), 0.0))
+    error = float(np.sqrt(np.mean((np.linalg.norm(p - centre, axis=1) - radius) ** 2)))
+    x, y = (centre + origin).tolist()
+    return x, y, radius, error
+
+
+def fit_box(points: Points) -> Box:
+    """Its turn from the way its sides face, its sides from the points on them."""
+    xyz, normals = points.xyz, points.normals
+    is_side = np.abs(normals[:, 2]) < 0.2
+    yaw, squareness = side_turn(normals[is_side]) if is_side.sum() >= FACE_POINTS else (0.0, 0.0)
+    cosine, sine = math.cos(yaw), math.sin(yaw)
+    turn = np.array([[cosine, sine], [-sine, cosine]])
+    flat, facing_ = xyz[:, :2] @ turn.T, normals[:, :2] @ turn.T
+    enough = max(FACE_POINTS, FACE_SHARE * len(xyz))
+    low, high, seen = np.zeros(2), np.zeros(2), np.zeros((2, 2), dtype=bool)
+    for axis in range(2):
+        along = flat[:, axis]
+        # Seen or not, a side is where the outermost points are.
+        edges = np.quantile(along, [0.01, 0.99]) + (-INSET_M, INSET_M)
+        for end, sign in enumerate((-1, 1)):
+            on_side = along[(sign * facing_[:, axis] > 0.95) & (np.abs(along - edges[end]) < 0.008)]
+            seen[axis, end] = len(on_side) >= enough
+            if seen[axis, end]:
+                edges[end] = np.median(on_side)
+        low[axis], high[axis] = edges
+    half, middle = (high - low) / 2, (high + low) / 2
+    _square_up(half, middle, low, high, seen)
+    x, y = (middle @ turn).tolist()
+    bottom, top = float(xyz[:, 2].min()), float(np.quantile(xyz[:, 2], 0.995))
+    hx, hy = half.tolist()
+    return Box((x, y, (bottom + top) / 2), (hx, hy, (top - bottom) / 2), yaw, squareness, int(seen.sum()))
+
+
+def side_turn(normals: Array) -> tuple[float, float]:
+    """The turn, within an eighth of a turn, of what has four sides that face this way, and how sharply they do."""
+    four_fold = np.exp(4j * np.arctan2(normals[:, 1], normals[:, 0]))
+    mean = four_fold.mean()
+    # A second time without the points along edges, which face anywhere.
+    near = four_fold[(four_fold * np.conj(mean)).real > 0.9 * abs(mean)]
+    if len(near) >= FACE_POINTS:
+        return float(np.angle(near.mean()) / 4), float(abs(mean))
+    return float(np.angle(mean) / 4), float(abs(mean))
+
+
+def _square_up(half: Array, middle: Array, low: Array, high: Array, seen: Array) -> None:
+    """Where one way a side is hidden and both are seen the other way, and it is about as wide, it is as wide."""
+    for axis in range(2):
+        other = 1 - axis
+        if seen[axis].sum() == 1 and seen[other].all() and abs(half[axis] - half[other]) < 0.006:
+            half[axis] = half[other]
+            middle[axis] = low[axis] + half[axis] if seen[axis, 0] else high[axis] - half[axis]

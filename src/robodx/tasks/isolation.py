@@ -1,0 +1,155 @@
+"""The isolation check: the easy perception tasks, each entangled with one other factor, what is to be seen unchanged.
+
+Each of these tasks is its plain partner of the same seed with something added. If perception is isolated in the plain
+task, a policy that solves it fails here by the factor that was added.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import product
+
+from robodx.language.meaning import Clause, Exists, If, Meaning, put, touch
+from robodx.language.phrasing import phrase, say
+from robodx.language.reference import Reference, resolve, the
+from robodx.scoring.contact import Grasped, Released, Static
+from robodx.scoring.events import Move, at
+from robodx.scoring.from_meaning import looks
+from robodx.scoring.relations import In
+from robodx.sim.objects import bin_, bowl
+from robodx.sim.scene import Thing
+from robodx.streams import Streams, Variation
+from robodx.tasks.base import EVALUATION_ONLY, Situation, Task, task
+from robodx.tasks.perception import BACK, SLOTS, touch_bigger_sphere, touch_red_sphere, touch_sphere
+from robodx.tasks.robustness import in_unseen_room, with_distractors
+
+Entangle = Callable[[Streams, Situation], Situation]
+
+# Things glide this far to the left or to the right, while a hand is on its way to them.
+GLIDE_M = 0.08
+GLIDE_STEPS = 16
+GLIDE_PERIOD_S = 0.05
+GLIDE_START_S = (0.3, 1.0)
+DISTRACTORS = 2
+
+
+def asked(plain: Situation) -> Reference:
+    (clause,) = plain.instruction.meaning.clauses
+    assert isinstance(clause, Clause)
+    return clause.target
+
+
+def right_and_wrong(plain: Situation) -> tuple[str, list[str]]:
+    """The thing that is asked for, and the others."""
+    right = resolve(asked(plain), looks(plain.scene))
+    return right, [thing.name for thing in plain.scene if thing.name != right]
+
+
+def with_control(streams: Streams, plain: Situation) -> Situation:
+    """It must be grasped and placed in a bin."""
+    right, _ = right_and_wrong(plain)
+    container = bin_("white").at(*BACK)
+    return replace(
+        plain,
+        scene=replace(plain.scene, things=(*plain.scene.things, container)),
+        instruction=say(put(asked(plain), "in", "white bin")),
+        stages=(*plain.stages, Grasped(right), In(right, container.name) & Released(right) & Static(right)),
+    )
+
+
+def with_language(streams: Streams, plain: Situation) -> Situation:
+    """It is asked for by what it is not, or by a condition."""
+    rng = streams.rng("instruction")
+    _, wrong = right_and_wrong(plain)
+    target = asked(plain)
+    # These things' names are what they look like.
+    meant, other = touch(target), touch(wrong[rng.integers(len(wrong))])
+    absent = the("cylinder")
+    parts: tuple[Clause | If, ...] = (
+        touch(negation(target, [plain.scene.thing(name) for name in wrong])),
+        If(Exists(absent), then=other, otherwise=meant),
+        If(Exists(absent, at_least=0, at_most=0), then=meant, otherwise=other),
+    )
+    return replace(plain, instruction=phrase(Meaning((parts[rng.integers(len(parts))],)), "train", 0))
+
+
+def negation(target: Reference, wrong: list[Thing]) -> Reference:
+    """The target by what the wrong things are in the one respect that tells them apart, and it is not."""
+    if target.colour is not None:
+        return Reference(target.kind, but=tuple(Reference(colour=thing.colour) for thing in wrong))
+    if target.rank is not None:
+        return Reference(target.kind, but=tuple(the(thing.name) for thing in wrong))
+    return Reference(but=tuple(Reference(kind) for kind in dict.fromkeys(thing.kind for thing in wrong)))
+
+
+def with_spatial(streams: Streams, plain: Situation) -> Situation:
+    """Each thing lies in a bowl."""
+    things: list[Thing] = []
+    for number, thing in enumerate(plain.scene, start=1):
+        x, y, _ = thing.pose.position
+        holder = bowl("white", floor_radius_m=0.036, rim_radius_m=0.05, height_m=0.026).at(x, y)
+        _, _, floor_z = (holder.pose @ holder.frame("cell")).position
+        things += [thing.posed(thing.pose.shifted(dz=floor_z)), holder.named(f"bowl {number}")]
+    return replace(plain, scene=replace(plain.scene, things=tuple(things)))
+
+
+def with_dynamic(streams: Streams, plain: Situation) -> Situation:
+    """All things glide aside while the hand is on its way."""
+    rng = streams.rng("timing")
+    start_s, side = rng.uniform(*GLIDE_START_S), rng.choice((-1, 1))
+    by = (0.0, float(side) * GLIDE_M / GLIDE_STEPS, 0.0)
+    glide = (
+        at(start_s + step * GLIDE_PERIOD_S, Move(thing.name, by))
+        for step in range(GLIDE_STEPS)
+        for thing in plain.scene
+    )
+    return replace(plain, events=tuple(glide))
+
+
+def with_novel(streams: Streams, plain: Situation) -> Situation:
+    """The room is an unseen one, and unseen things lie about that nobody asks for."""
+    rng = streams.rng("layout", "distractors")
+    taken = {min(SLOTS, key=lambda slot: math.dist(slot, thing.pose.position[:2])) for thing in plain.scene}
+    free = rng.permutation([slot for slot in SLOTS if slot not in taken])[:DISTRACTORS].tolist()
+    places = [(x, y, rng.uniform(-math.pi, math.pi)) for x, y in free]
+    return in_unseen_room(with_distractors(plain, streams, *places), streams)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What is added to a plain task, what varies besides, and how many more things there are to take hold of."""
+
+    entangle: Entangle
+    varies: tuple[Variation, ...] = ()
+    more_things: int = 0
+
+
+PLAIN = (touch_bigger_sphere, touch_red_sphere, touch_sphere)
+FACTORS = {
+    "control": Factor(with_control),
+    "language": Factor(with_language, ("instruction",)),
+    "spatial": Factor(with_spatial),
+    "dynamic": Factor(with_dynamic, ("timing",)),
+    "novel": Factor(with_novel, ("arena",), DISTRACTORS),
+}
+
+
+def entangled(plain: Task, name: str, factor: Factor) -> Task:
+    def situate(streams: Streams) -> Situation:
+        return factor.entangle(streams, plain.situate(streams))
+
+    situate.__name__ = f"{plain.id.partition('/')[2]}_with_{name}"
+    situate.__doc__ = f"{plain.summary} {factor.entangle.__doc__}"
+    register = task(
+        family="isolation",
+        varies=(*plain.varies, *factor.varies),
+        tags=("isolation", EVALUATION_ONLY),
+        chance=1 / (1 / plain.chance + factor.more_things),
+    )
+    return register(situate)
+
+
+for _plain, (_name, _factor) in product(PLAIN, FACTORS.items()):
+    entangled(_plain, _name, _factor)

@@ -1,0 +1,27 @@
+"""What scripts write into the docs is up to date."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from robodx.tasks.base import TASKS
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_contact_sheet_shows_every_capability_task_with_its_instruction() -> None:
+    page = (DOCS / "suites" / "capability.md").read_text()
+    shown = dict(re.findall(r"!\[([\w/]+)\]\(\.\./images/capability/[\w.]+\.jpg\)<br>`\w+`<br>([^|]+?) \|", page))
+    tasks = [task for task in TASKS.entries() if "capability" in task.tags and task.tier]
+    assert len(tasks) == 54
+    assert shown == {task.id: task.situation(0).instruction.text for task in tasks}, "run make pictures"
+    for task in tasks:
+        assert (DOCS / "images" / "capability" / f"{task.id.replace('/', '.')}.jpg").is_file()
+
+
+def test_the_table_of_vision_has_every_capability_task() -> None:
+    page = (DOCS / "suites" / "capability.md").read_text()
+    table = page.partition("<!-- table of vision -->")[2].partition("<!-- end of table of vision -->")[0]
+    missing = [task.id for task in TASKS.entries() if "capability" in task.tags and f"`{task.id}`" not in table]
+    assert not missing, "run make vision-table"

@@ -1,0 +1,166 @@
+"""In the spatial tasks only places tell things apart, and every question has one clear answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+
+from robodx.experts.base import Scenery, take
+from robodx.experts.skills import Hand, Steps
+from robodx.language.meaning import resolve_all
+from robodx.language.reference import Looks, is_related, resolve, the
+from robodx.policies.guess import Guessing
+from robodx.running.trial import Trial
+from robodx.scoring.conditions import All
+from robodx.scoring.contact import Released
+from robodx.scoring.from_meaning import looks
+from robodx.scoring.relations import Displaced
+from robodx.sim.objects import bowl, cube
+from robodx.sim.scene import Thing
+from robodx.sim.simulation import Simulation
+from robodx.sim.world import World
+from robodx.tasks.base import TASKS, Situation
+
+SPATIAL = [task for task in TASKS if task.startswith("spatial/")]
+PLACING = ["assemble_set", "build_tower", "move_cube_direction", "place_between", "place_in_or_beside_bowl"]
+SEEDS = 50
+CLEAR_M = 0.03
+EVERY = pytest.mark.parametrize("task", SPATIAL)
+
+
+def situations(task: str, count: int = SEEDS) -> list[Situation]:
+    return [TASKS[task].situation(seed) for seed in range(count)]
+
+
+def test_there_are_three_tasks_a_tier() -> None:
+    tiers = [TASKS[task].tier for task in SPATIAL]
+    assert {tier: tiers.count(tier) for tier in tiers} == {"easy": 3, "medium": 3, "hard": 3}
+
+
+@EVERY
+def test_what_can_be_moved_looks_alike(task: str) -> None:
+    for situation in situations(task):
+        loose = {(t.kind, t.colour, t.shapes, t.mass_kg, t.friction) for t in situation.scene if not t.is_fixed}
+        assert len(loose) == 1
+
+
+@EVERY
+def test_every_description_picks_out_one_thing(task: str) -> None:
+    for situation in situations(task):
+        seen = looks(situation.scene)
+        for clause in situation.instruction.meaning.decided(seen):
+            assert len({resolve(reference, seen) for reference in clause.references}) == len(clause.references)
+
+
+@EVERY
+def test_everything_that_may_be_asked_is_asked_within_a_run(task: str) -> None:
+    kinds = {
+        "assemble_set": 4, "build_tower": 6, "move_cube_direction": 4, "pick_closest": 2, "pick_inside_or_beside": 6,
+        "pick_leftmost": 4, "place_between": 3, "place_in_or_beside_bowl": 2, "retrieve_stacked": 3,
+    }  # fmt: skip
+    assert len({situation.instruction.text for situation in situations(task, 25)}) >= kinds[task.partition("/")[2]]
+
+
+@pytest.mark.parametrize(
+    ("task", "measures"),
+    [
+        ("pick_leftmost", (lambda x, y: x, lambda x, y: y, lambda x, y: math.hypot(x + 0.615, y))),
+        ("place_between", (lambda x, y: y,)),
+        ("build_tower", (lambda x, y: y,)),
+        ("assemble_set", (lambda x, y: y,)),
+    ],
+)
+def test_the_ends_of_a_row_stand_out(task: str, measures: tuple[Callable[[float, float], float], ...]) -> None:
+    for situation in situations(f"spatial/{task}"):
+        cubes = [thing.pose.position[:2] for thing in situation.scene if thing.kind == "cube"]
+        for measure in measures:
+            values = sorted(measure(*place) for place in cubes)
+            assert min(values[1] - values[0], values[-1] - values[-2]) >= CLEAR_M
+
+
+def test_the_closest_and_the_farthest_stand_out() -> None:
+    for situation in situations("spatial/pick_closest"):
+        centre = situation.scene.thing("white bowl").pose.position[:2]
+        distances = sorted(math.dist(t.pose.position[:2], centre) for t in situation.scene if t.kind == "cube")
+        assert min(distances[1] - distances[0], distances[2] - distances[1]) >= CLEAR_M
+
+
+@pytest.mark.parametrize("task", PLACING)
+def test_a_placed_thing_must_be_released(task: str) -> None:
+    for situation in situations(f"spatial/{task}", 6):
+        last = situation.stages[-1]
+        assert isinstance(last, All) and any(isinstance(part, Released) for part in last.parts)
+
+
+def test_a_moved_cube_stays_within_reach() -> None:
+    for situation in situations("spatial/move_cube_direction"):
+        last = situation.stages[-1]
+        assert isinstance(last, All)
+        (moved,) = (part for part in last.parts if isinstance(part, Displaced))
+        (x, y), step = moved.start, moved.distance_m
+        assert x - step >= -0.25 and x + step <= 0.13 and abs(y) + step <= 0.28
+
+
+class AsPlaced:
+    """What a guess needs to see of a scene that is not simulated."""
+
+    def __init__(self, things: Mapping[str, Thing]) -> None:
+        self.things = things
+
+    def thing(self, name: str) -> Thing:
+        return self.things[name]
+
+    def is_present(self, name: str) -> bool:
+        return True
+
+
+@EVERY
+def test_declared_chance_is_that_of_a_guess_over_many_seeds(task: str) -> None:
+    """Without physics, for the expert does what it means to: 25 episodes say little of a chance of 1 in 24."""
+    count, right = 400, 0
+    for seed in range(count):
+        situation = TASKS[task].situation(seed)
+        guessing = Guessing(np.random.Generator(np.random.PCG64(Trial(task, 1, "guess", seed).policy_seed)))
+        meant_clauses = situation.instruction.meaning.decided(looks(situation.scene))
+        clauses = guessing.clauses(meant_clauses)
+        meant = resolve_all(clauses, looks(situation.scene))
+        guessed = guessing.names(meant, AsPlaced({t.name: t for t in situation.scene}))  # type: ignore[arg-type]
+        right += clauses == meant_clauses and all(
+            guessed[clause.target] == meant[clause.target]
+            and (clause.place is None or {guessed[r] for r in clause.place.of} == {meant[r] for r in clause.place.of})
+            for clause in clauses
+        )
+    chance = TASKS[task].chance
+    assert abs(right / count - chance) < 3.3 * math.sqrt(chance * (1 - chance) / count), f"{right} of {count}"
+
+
+def test_one_in_a_stack_is_under_another_and_neither_behind_nor_in_front_of_it() -> None:
+    low, high = Looks("cube", position=(0.0, 0.0, 0.02)), Looks("cube", position=(0.001, 0.0, 0.06))
+    assert is_related(low, "under", high) and is_related(high, "on", low)
+    assert not any(is_related(low, side, high) for side in ("behind", "in front of", "left of", "right of"))
+    assert resolve(the("highest cube"), {"low": low, "high": high}) == "high"
+
+
+def test_taking_a_thing_first_puts_aside_what_lies_on_it(
+    simulate: Callable[..., Simulation], perform: Callable[[Simulation, Callable[[Hand], Steps]], None]
+) -> None:
+    low, middle, high = (cube("blue").named(name).at(-0.05, 0.0, z=0.02 + 0.04 * i) for i, name in enumerate("abc"))
+    simulation = simulate(low, middle, high)
+    world = World(simulation)
+    perform(simulation, lambda hand: take(Scenery(world, hand, {}), "a"))
+    assert world.is_grasped("a")
+    for name in "bc":
+        assert world.position(name)[2] == pytest.approx(0.02, abs=1e-3)
+
+
+def test_an_open_hand_fits_into_a_bowl(
+    simulate: Callable[..., Simulation], perform: Callable[[Simulation, Callable[[Hand], Steps]], None]
+) -> None:
+    simulation = simulate(bowl("white").at(-0.05, 0.05), cube("blue").at(-0.05, 0.05, z=0.024))
+    world = World(simulation)
+    perform(simulation, lambda hand: take(Scenery(world, hand, {}), "blue cube"))
+    assert world.is_grasped("blue cube") and world.position("blue cube")[2] > 0.1
+    assert "white bowl" not in world.log.objects("contact") + world.log.objects("collision")
