@@ -101,7 +101,7 @@ def _single(points: Points, colour: str) -> Iterator[Sighting]:
         return
     ways, box = facing(points), fit_box(points)
     if box.half[2] > 0.012 and max(box.half[:2]) > 0.06 and ways.slanted > 0.25:
-        yield _standard(bowl(colour), points, box)
+        yield _standard(bowl(colour), points, box._replace(yaw_rad=0.0))
     elif ways.slanted > 0.45 and box.half[2] > 0.012:
         yield _roof(points, colour)
     elif box.squareness < SQUARE and ways.sideways > 0.2:
@@ -302,7 +302,7 @@ def _charger(patches: list[Patch], points: Points) -> Sighting:
     box = _towards(body, math.atan2(y, x), math.pi / 2)
     body_in_charger = whole.frame("grasp").position[0]
     x, y, _ = Pose(box.centre, about("z", box.yaw_rad)).apply((-body_in_charger, 0.0, 0.0))
-    return _standard(whole, points, box._replace(centre=(x, y, 0.0)))
+    return _measured(whole, points, box._replace(centre=(x, y, 0.0)))
 
 
 def _turned_by(thing: Thing, box: Box, patches: list[Patch], colour: str) -> Sighting:

@@ -195,7 +195,9 @@ class Sight:
             # Half hidden by the hand a thing may look like another, but never like a sphere or what nobody knows.
             is_clear = is_whole or one.thing.kind == "sphere" or not self._is_near_hand(one)
             is_whole = is_clear and one.thing.kind != UNKNOWN and track.other_looks >= OTHER_LOOKS
-        if not is_whole and distance < MOVED_M:
+        # A fixture does not move: what seems to be its doing is the hand's, which hides it.
+        is_hidden = not is_whole and distance < MOVED_M
+        if is_hidden or (track.thing.is_fixed and (not is_whole or self._is_near_hand(one))):
             return
         if is_whole:
             track.points = one.points if is_other else max(track.points, one.points)
