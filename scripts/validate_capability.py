@@ -28,8 +28,8 @@ SEEDS = 25
 LEAST_EXPERT = 24
 MOST_OPEN_LOOP = 5
 MOST_WITHOUT_LANGUAGE = math.floor(0.36 * SEEDS)
-# Of 54 tasks that are right, an interval this wide leaves one out in half of all cases at most.
-CONFIDENCE = 0.99
+# So wide that of 54 tasks that are right, one is left out once in twenty times.
+CONFIDENCE = 1 - 0.05 / 54
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,14 @@ class Arm:
     policy: str
     selectors: tuple[str, ...] = ("capability",)
     plugins: tuple[str, ...] = ()
+    repeats: int = 1
 
 
 ARMS = (
     Arm("expert"),
     Arm("still"),
-    Arm("guess"),
+    # It draws for itself: two guesses in each situation say twice as much.
+    Arm("guess", repeats=2),
     Arm("open_loop", ("capability/dynamic",)),
     Arm(
         "constant_instruction",
@@ -70,9 +72,9 @@ def main() -> int:
         for plugin in arm.plugins:
             load_plugin(plugin)
         with progress_bar() as progress:
-            request = Request(arm.selectors, arm.policy, SEEDS, plugins=arm.plugins)
+            request = Request(arm.selectors, arm.policy, SEEDS, arm.repeats, plugins=arm.plugins)
             episodes = run(request, options.out / arm.policy, workers=options.workers, progress=progress)
-        for (task,), group in episodes.sort("seed").group_by("task", maintain_order=True):
+        for (task,), group in episodes.sort("seed", "repeat").group_by("task", maintain_order=True):
             successes.setdefault(str(task), {})[arm.policy] = group["success"].to_list()
             hashes.setdefault(str(task), {})[arm.policy] = group["trajectory_hash"].to_list()
         _tell_errors(episodes)
@@ -88,7 +90,7 @@ def main() -> int:
     print_table(rows)
     if options.write_docs:
         rewrite(DOCS / "suites" / "capability.md", "validation", _markdown(rows))
-    print(f"Successes of {SEEDS}. {len(tasks)} tasks, {len(complaints)} complaints.")
+    print(f"Successes of {SEEDS}, of guess of {2 * SEEDS}. {len(tasks)} tasks, {len(complaints)} complaints.")
     return int(bool(complaints))
 
 
@@ -116,7 +118,7 @@ def complaints_of(task: Task, successes: dict[str, list[bool]], hashes: dict[str
         yield f"the expert solves fewer than {LEAST_EXPERT}"
     if any(successes["still"]):
         yield "solves itself"
-    guessed = wilson(sum(successes["guess"]), SEEDS, confidence=CONFIDENCE)
+    guessed = wilson(sum(successes["guess"]), len(successes["guess"]), confidence=CONFIDENCE)
     assert guessed.low is not None and guessed.high is not None
     if not guessed.low <= task.chance <= guessed.high:
         yield f"chance is not in [{guessed.low:.2f}, {guessed.high:.2f}]"

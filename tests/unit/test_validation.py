@@ -37,7 +37,7 @@ def test_a_sound_task_draws_no_complaint() -> None:
         ("control", {"expert": 23}, "the expert solves fewer than 24"),
         ("control", {"still": 1}, "solves itself"),
         ("control", {"guess": 2}, "chance is not in"),
-        ("control", {"guess": 23}, "chance is not in"),
+        ("control", {"guess": 24}, "chance is not in"),
         ("dynamic", {"open_loop": 6}, "a blind plan solves more than 5"),
         ("language", {"constant_instruction": 10}, "without language"),
     ],
