@@ -90,7 +90,7 @@ def main() -> int:
     print_table(rows)
     if options.write_docs:
         rewrite(DOCS / "suites" / "capability.md", "validation", _markdown(rows))
-    print(f"Successes of {SEEDS}, of guess of {2 * SEEDS}. {len(tasks)} tasks, {len(complaints)} complaints.")
+    print(f"{len(tasks)} tasks, {len(complaints)} complaints.")
     return int(bool(complaints))
 
 
@@ -105,7 +105,7 @@ def _markdown(rows: list[dict[str, str | None]]) -> str:
 
 
 def _count(successes: list[bool] | None) -> str | None:
-    return None if successes is None else str(sum(successes))
+    return None if successes is None else f"{sum(successes)}/{len(successes)}"
 
 
 def _tell_errors(episodes: pl.DataFrame) -> None:
