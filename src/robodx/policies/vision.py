@@ -12,6 +12,7 @@ from robodx.errors import UserError
 from robodx.experts.course import Course
 from robodx.experts.skills import Hand
 from robodx.language.meaning import Meaning
+from robodx.language.reading import NotUnderstood, read
 from robodx.policies.base import ActionChunk, Calibration, CameraRequest, EpisodeStart, Observation, PolicySpec, policy
 from robodx.policies.expert import to_action
 from robodx.sight.cloud import Eye, look, without_hand
@@ -138,8 +139,6 @@ def _pose(numbers: NDArray[np.float32]) -> Pose:
 
 
 def _understood(text: str) -> Meaning | None:
-    from robodx.language.reading import NotUnderstood, read
-
     try:
         return read(text)
     except NotUnderstood:

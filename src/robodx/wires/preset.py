@@ -23,6 +23,7 @@ from robodx.spaces import (
     InvalidAction,
 )
 from robodx.wires.base import Names, Reply, Request, WireError
+from robodx.wires.calibrations import write_cameras
 from robodx.wires.messages import quote
 from robodx.wires.parts import PARTS, Angles, read_state, write_state
 from robodx.wires.rotations import ROTATIONS
@@ -237,7 +238,7 @@ class Preset:
                 "step": observation.step, "time_s": observation.time_s,
                 "policy_seed": start.policy_seed, "task": start.task, "robot": start.robot,
                 "situation_seed": start.situation_seed, "repeat": start.repeat, "instruction": observation.instruction,
-                "first_instruction": start.instruction,
+                "first_instruction": start.instruction, "cameras": write_cameras(start.cameras),
             }  # fmt: skip
         return request
 

@@ -12,6 +12,7 @@ from robodx.errors import UserError
 from robodx.policies.base import EpisodeStart, Policy
 from robodx.registry import UnknownName, unknown
 from robodx.wires.base import Names, Request
+from robodx.wires.calibrations import read_cameras
 from robodx.wires.parts import lacking_of_pose
 from robodx.wires.preset import EPISODE, Preset, native
 from robodx.wires.preset_files import find_preset
@@ -122,6 +123,8 @@ def _read_start(told: object) -> tuple[EpisodeStart, int, float]:
         start = EpisodeStart(
             str(told["episode_id"]), int(told["policy_seed"]), str(told["task"]), str(told["robot"]),
             int(told["situation_seed"]), int(told["repeat"]), str(told["first_instruction"]),
+            # Clients that know nothing of calibration do not tell it.
+            read_cameras(told.get("cameras", {})),
         )  # fmt: skip
         return start, int(told["step"]), float(told["time_s"])
     except (KeyError, TypeError) as error:
