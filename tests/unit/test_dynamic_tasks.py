@@ -74,6 +74,13 @@ def test_swaps_happen_at_step_10_to_20(task: str, effect: type) -> None:
     assert spans([20 * time_s for time_s in times_s(task, effect)], 10 - 1e-9, 20 + 1e-9)
 
 
+@pytest.mark.parametrize("task", ["colour_swap_pick", "shape_swap_pick"])
+def test_a_swap_goes_to_either_side(task: str) -> None:
+    effects = [event.effect for seed in SEEDS for event in TASKS[f"dynamic/{task}"].situation(seed).events]
+    partners = [effect.second for effect in effects if isinstance(effect, SwapColours | SwapPlaces)]
+    assert {partners.count(name) > len(SEEDS) / 4 for name in set(partners)} == {True} and len(set(partners)) == 2
+
+
 def test_light_turns_green_at_an_unknown_step() -> None:
     assert spans(times_s("catch_after_light", SwitchLamp), 1.5, 4.0)
 

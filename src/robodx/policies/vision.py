@@ -17,7 +17,7 @@ from robodx.policies.base import ActionChunk, Calibration, CameraRequest, Episod
 from robodx.policies.expert import to_action
 from robodx.sight.cloud import Eye, look, without_hand
 from robodx.sight.segment import patches
-from robodx.sight.shapes import sightings
+from robodx.sight.things import sightings
 from robodx.sight.tracking import Sight
 from robodx.sim.geometry import Pose, Vector
 

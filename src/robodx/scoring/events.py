@@ -127,6 +127,9 @@ class SwapColours:
         simulation.set_colour(self.first, b)
         simulation.set_colour(self.second, a)
 
+    def __str__(self) -> str:
+        return f"{self.first} and {self.second} exchange their colours"
+
 
 @dataclass(frozen=True)
 class SwapPlaces:
@@ -137,6 +140,9 @@ class SwapPlaces:
         a, b = (Pose.of(body.xpos, body.xquat) for body in map(simulation.data.body, (self.first, self.second)))
         simulation.set_pose(self.first, b)
         simulation.set_pose(self.second, a)
+
+    def __str__(self) -> str:
+        return f"{self.first} and {self.second} exchange their places"
 
 
 @dataclass(frozen=True)
@@ -172,6 +178,9 @@ class SwitchLamp:
 
     def apply(self, simulation: Simulation, instruct: Instruct) -> None:
         simulation.set_lamp(self.lamp, self.is_on, self.colour)
+
+    def __str__(self) -> str:
+        return f"{self.lamp} goes {'on' if self.is_on else 'out'}"
 
 
 @dataclass(frozen=True)

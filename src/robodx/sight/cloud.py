@@ -66,7 +66,9 @@ class Eye:
         # The outermost pixels have no neighbours to tell a surface by.
         meets[[0, -1]] = meets[:, [0, -1]] = False
         rays, useful = rays.reshape(-1, 3), np.flatnonzero(meets)
-        return cls(origin, rays, pose, focal, height, width, useful, np.ascontiguousarray(rays[useful].T, dtype=np.float32))
+        return cls(
+            origin, rays, pose, focal, height, width, useful, np.ascontiguousarray(rays[useful].T, dtype=np.float32)
+        )
 
     def look(self, image: NDArray[np.uint8], depth: NDArray[np.float32]) -> Points:
         """What stands out of the table, or is painted on it."""
@@ -133,7 +135,9 @@ def _light(normals: Array, towards_eye: Array) -> Array:
     return light
 
 
-def look(eyes: Mapping[str, Eye], images: Mapping[str, NDArray[np.uint8]], depth: Mapping[str, NDArray[np.float32]]) -> Points:
+def look(
+    eyes: Mapping[str, Eye], images: Mapping[str, NDArray[np.uint8]], depth: Mapping[str, NDArray[np.float32]]
+) -> Points:
     return joined([eye.look(images[name], depth[name]) for name, eye in eyes.items()])
 
 

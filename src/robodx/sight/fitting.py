@@ -25,6 +25,12 @@ class Sphere(NamedTuple):
     error_m: float
 
 
+class Circle(NamedTuple):
+    x: float
+    y: float
+    radius: float
+
+
 class Box(NamedTuple):
     """Turned about z by `yaw_rad`; the extents are along its own axes."""
 
@@ -64,17 +70,15 @@ def fit_sphere(xyz: Array) -> Sphere:
     return Sphere((x, y, z), radius, error)
 
 
-def fit_circle(xy: Array) -> tuple[float, float, float, float]:
-    """Centre, radius, and root mean square error."""
+def fit_circle(xy: Array) -> Circle:
     origin = xy.mean(axis=0)
     p = xy - origin
     known = np.column_stack([2 * p, np.ones(len(p))])
     solution, *_ = np.linalg.lstsq(known, (p**2).sum(axis=1), rcond=None)
     centre = solution[:2]
     radius = math.sqrt(max(float(solution[2] + centre @ centre), 0.0))
-    error = float(np.sqrt(np.mean((np.linalg.norm(p - centre, axis=1) - radius) ** 2)))
     x, y = (centre + origin).tolist()
-    return x, y, radius, error
+    return Circle(x, y, radius)
 
 
 def fit_box(points: Points) -> Box:

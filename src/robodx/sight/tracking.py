@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from robodx.experts.grasps import ROUND, nearest_turn, yaw_of
 from robodx.experts.skills import Hand
 from robodx.registry import UnknownName, unknown
-from robodx.sight.shapes import UNKNOWN, Sighting
+from robodx.sight.sighting import UNKNOWN, Sighting
 from robodx.sim.geometry import Pose, Vector, about, box_reach, multiply
 from robodx.sim.scene import Thing
 

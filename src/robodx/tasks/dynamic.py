@@ -15,7 +15,7 @@ from robodx.scoring.events import Appear, Event, Roll, RunBelt, SwapColours, Swa
 from robodx.scoring.from_meaning import LIFT_M, PRESSED_SHARE
 from robodx.scoring.relations import CentredOn, HandNear, Lifted
 from robodx.sim.geometry import Pose
-from robodx.sim.objects import SWITCH_TRAVEL_M, bin_, cube, goal_disc, lamp, ramp, sphere, switch
+from robodx.sim.objects import SWITCH_TRAVEL_M, bin_, cube, cylinder, goal_disc, lamp, ramp, sphere, switch
 from robodx.sim.scene import Thing, tabletop
 from robodx.streams import Streams
 from robodx.tasks.base import Register, Situation, Tier, task
@@ -80,26 +80,47 @@ def press_switch_in_time(streams: Streams) -> Situation:
     )
 
 
-@dynamic("easy", primitive="primitive/pick_cube", chance=1 / 2)
+# Left of the middle and right of it, as the robot sees it.
+SIDES_M = (0.14, -0.14)
+
+
+def exchanged(streams: Streams) -> tuple[float, int]:
+    """When the middle one of three things changes with another, and with which: to go one way always does not help."""
+    rng = streams.rng("timing")
+    return while_reaching(rng), int(rng.integers(2))
+
+
+@dynamic("easy", primitive="primitive/pick_cube", chance=1 / 3)
 def colour_swap_pick(streams: Streams) -> Situation:
-    """Pick up the red cube, where two cubes exchange their colours on the way."""
-    left, right = cube("red").named("left cube").at(-0.10, 0.12), cube("blue").named("right cube").at(-0.10, -0.12)
+    """Pick up the red cube, where it exchanges its colour with one of two others on the way."""
+    swap_s, side = exchanged(streams)
+    middle = cube("red").named("middle cube").at(-0.10, 0.0)
+    sides = [
+        cube(colour).named(name).at(-0.10, y)
+        for colour, name, y in zip(("blue", "green"), ("left cube", "right cube"), SIDES_M, strict=True)
+    ]
     return Situation(
-        scene=tabletop(left, right),
+        scene=tabletop(middle, *sides),
         instruction=say(pick("red cube")),
-        stages=picked(right.name),
-        events=(at(while_reaching(streams.rng("timing")), SwapColours(left.name, right.name)),),
+        stages=picked(sides[side].name),
+        events=(at(swap_s, SwapColours(middle.name, sides[side].name)),),
     )
 
 
-@dynamic("easy", primitive="primitive/pick_cube", chance=1 / 2)
+@dynamic("easy", primitive="primitive/pick_cube", chance=1 / 3)
 def shape_swap_pick(streams: Streams) -> Situation:
-    """Pick up the cube, where a cube and a sphere of one colour exchange their places on the way."""
+    """Pick up the cube, where it exchanges its place with a sphere or a cylinder of its colour on the way."""
+    swap_s, side = exchanged(streams)
+    block = cube("red").at(-0.10, 0.0)
+    # As high as the cube, so that each rests where the other lay.
+    sides = [
+        thing.at(-0.10, y) for thing, y in zip((sphere("red"), cylinder("red", height_m=0.04)), SIDES_M, strict=True)
+    ]
     return Situation(
-        scene=tabletop(cube("red").at(-0.10, 0.12), sphere("red").at(-0.10, -0.12)),
+        scene=tabletop(block, *sides),
         instruction=say(pick("cube")),
-        stages=picked("red cube"),
-        events=(at(while_reaching(streams.rng("timing")), SwapPlaces("red cube", "red sphere")),),
+        stages=picked(block.name),
+        events=(at(swap_s, SwapPlaces(block.name, sides[side].name)),),
     )
 
 

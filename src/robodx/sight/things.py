@@ -1,0 +1,30 @@
+"""Patches to things: what kind of thing each is, how big, and how it lies.
+
+Only standard things are known, as a person knows them: what else stands there is a "block". Loose things are measured;
+fixtures are taken for the standard ones of their kind, turned and placed as seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from robodx.sight.compound import compound, with_peg_heads
+from robodx.sight.plain import plain
+from robodx.sight.segment import Patch
+from robodx.sight.sighting import Sighting
+
+
+def sightings(patches: Sequence[Patch]) -> list[Sighting]:
+    """Everything that is made out; what touches is first taken together, then apart."""
+    by_blob = sorted(patches, key=lambda patch: patch.blob)
+    return [one for _, group in groupby(by_blob, key=lambda patch: patch.blob) for one in _of_blob(list(group))]
+
+
+def _of_blob(patches: list[Patch]) -> Iterator[Sighting]:
+    whole = compound(patches) if len(patches) > 1 else None
+    if whole is not None:
+        yield whole
+        return
+    for patch in with_peg_heads(patches):
+        yield from plain(patch.points, patch.colour)
