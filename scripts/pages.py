@@ -1,8 +1,10 @@
-"""Parts of the docs that are written by scripts: each lies between two comments of a page."""
+"""What the scripts share: parts of the docs that they write, and run folders that outlive an edit of the source."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+from robodx.running.records import versions
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -15,3 +17,8 @@ def rewrite(page: Path, part: str, text: str) -> None:
     if not (found and closed):
         raise ValueError(f"{page} has no part between {begin} and {end}")
     page.write_text(f"{before}{begin}\n{text.strip()}\n{end}{after}")
+
+
+def of_this_source(folder: Path) -> Path:
+    """A run of another source cannot be resumed: each has a folder of its own."""
+    return folder / str(versions(gl_renderer=None)["source"])

@@ -18,10 +18,10 @@ from robodx.running.show import tile, write_png
 from robodx.running.trial import Trial
 from robodx.running.video import frames
 from robodx.sim.render import Renderer
+from robodx.suites.capability import capability_tasks
 from robodx.tasks.base import TASKS, Task, Tier
 
 IMAGES = DOCS / "images"
-FAMILIES = ("control", "perception", "language", "spatial", "dynamic", "robustness")
 
 
 def at_work(task: str, count: int = 5, size: int = 256) -> None:
@@ -49,7 +49,7 @@ def capability_sheet(page: Path) -> None:
     folder = IMAGES / "capability"
     folder.mkdir(exist_ok=True)
     small = []
-    for task in capability_tasks():
+    for task in tiered():
         # Drawn larger and averaged: smooth edges.
         table = picture(task.id, 1024)[500:980, 192:832]
         write_jpeg(folder / f"{picture_name(task)}.jpg", shrunk(table, 2))
@@ -58,16 +58,15 @@ def capability_sheet(page: Path) -> None:
     rewrite(page, "contact sheet", sheet())
 
 
+def tiered() -> list[Task]:
+    """The suite's tasks without the primitives."""
+    return [task for task in capability_tasks() if task.tier]
+
+
 def shrunk(image: NDArray[np.uint8], times: int) -> NDArray[np.uint8]:
     height, width, _ = image.shape
     blocks = image.reshape(height // times, times, width // times, times, 3)
     return np.asarray(blocks.mean(axis=(1, 3)).astype(np.uint8))
-
-
-def capability_tasks() -> list[Task]:
-    """In the order of the suite: family by family, easy tasks first."""
-    tasks = [task for task in TASKS.entries() if "capability" in task.tags and task.tier]
-    return sorted(tasks, key=lambda task: (FAMILIES.index(task.family), get_args(Tier).index(task.tier), task.id))
 
 
 def picture_name(task: Task) -> str:
@@ -77,8 +76,8 @@ def picture_name(task: Task) -> str:
 def sheet() -> str:
     """Of each family a table: a row a tier, a picture a task with its instruction under it."""
     lines = []
-    tasks = capability_tasks()
-    for family in FAMILIES:
+    tasks = tiered()
+    for family in dict.fromkeys(task.family for task in tasks):
         lines += ["", f"### {family.capitalize()}", "", "| | | | |", "|---|---|---|---|"]
         for tier in get_args(Tier):
             cells = [

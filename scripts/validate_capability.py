@@ -2,7 +2,7 @@
 
 Every task can be solved, none solves itself, guessing scores what is declared, a plan made from the first frame fails
 where things change, and who hears the same instruction every time fails where language is tested and only there.
-Run folders are kept in runs/validate-capability and resumed; a table is printed, and the exit status says the verdict.
+Run folders are kept in runs/validate-capability, by the source they were made with, and resumed; a table is printed, and the exit status says the verdict.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from pages import DOCS, rewrite
+from pages import DOCS, of_this_source, rewrite
 
 from robodx.analysis.estimates import wilson
 from robodx.console import print_table, progress_bar
 from robodx.registry import load_plugin
 from robodx.running.run import Request, run
-from robodx.tasks.base import TASKS, Task
+from robodx.suites.capability import capability_tasks
+from robodx.tasks.base import Task
 
 ROOT = Path(__file__).parent.parent
 SEEDS = 25
@@ -65,6 +66,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "validate-capability")
     parser.add_argument("--write-docs", action="store_true", help="also into docs/suites/capability.md")
     options = parser.parse_args()
+    folder = of_this_source(options.out)
     successes: Successes = {}
     hashes: Hashes = {}
     for arm in ARMS:
@@ -73,15 +75,15 @@ def main() -> int:
             load_plugin(plugin)
         with progress_bar() as progress:
             request = Request(arm.selectors, arm.policy, SEEDS, arm.repeats, plugins=arm.plugins)
-            episodes = run(request, options.out / arm.policy, workers=options.workers, progress=progress)
+            episodes = run(request, folder / arm.policy, workers=options.workers, progress=progress)
         for (task,), group in episodes.sort("seed", "repeat").group_by("task", maintain_order=True):
             successes.setdefault(str(task), {})[arm.policy] = group["success"].to_list()
             hashes.setdefault(str(task), {})[arm.policy] = group["trajectory_hash"].to_list()
         _tell_errors(episodes)
-    tasks = [task for task in TASKS.entries() if task.id in successes]
     rows: list[dict[str, str | None]] = []
     complaints: list[str] = []
-    for task in sorted(tasks, key=_order):
+    tasks = capability_tasks()
+    for task in tasks:
         found = list(complaints_of(task, successes[task.id], hashes[task.id]))
         complaints += found
         counts = {arm.policy: _count(successes[task.id].get(arm.policy)) for arm in ARMS}
@@ -92,10 +94,6 @@ def main() -> int:
         rewrite(DOCS / "suites" / "capability.md", "validation", _markdown(rows))
     print(f"{len(tasks)} tasks, {len(complaints)} complaints.")
     return int(bool(complaints))
-
-
-def _order(task: Task) -> tuple[str, int, str]:
-    return (task.family, ("easy", "medium", "hard", None).index(task.tier), task.id)
 
 
 def _markdown(rows: list[dict[str, str | None]]) -> str:

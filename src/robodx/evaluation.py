@@ -20,6 +20,8 @@ class Results:
     """What an evaluation found; `episodes` is the table that a run folder would hold."""
 
     episodes: pl.DataFrame
+    # Tasks that were left out, because they say nothing of a policy without language.
+    not_applicable: tuple[str, ...] = ()
 
     @property
     def success(self) -> Estimate:
@@ -58,7 +60,7 @@ def evaluate(
 
 
 def _evaluate(policy: Policy, request: Request) -> Results:
-    trials, _ = first_round(request, policy.spec)
+    trials, left_out = first_round(request, policy.spec)
     check(request, policy.spec, trials, workers=1)
     episodes = []
     known = set()
@@ -66,4 +68,4 @@ def _evaluate(policy: Policy, request: Request) -> Results:
         known |= {trial.id for trial in trials}
         episodes += [finished.episode for finished in rollout(trials, policy, batch=request.batch)]
         trials = [trial for trial in plan_round(request, to_table(episodes), policy.spec) if trial.id not in known]
-    return Results(to_table(episodes))
+    return Results(to_table(episodes), tuple(left_out))

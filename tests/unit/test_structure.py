@@ -29,6 +29,7 @@ FORBIDDEN = {
     "robots": ("tasks", "running", "policies", "experts", "suites", "scoring", "language"),
     "tasks": ("robots", "running", "policies", "experts", "suites", "perturbations", "analysis"),
     "perturbations": ("tasks", "running", "suites", "experts"),
+    "sight": ("robots", "tasks", "running", "suites", "perturbations", "scoring", "analysis"),
     "wires": ("robots", "tasks", "running", "experts", "suites", "perturbations", "analysis"),
 }
 
@@ -78,6 +79,13 @@ def test_only_sim_and_robots_import_mujoco() -> None:
 def test_tasks_import_only_declarations_of_the_simulator() -> None:
     for path in files("tasks"):
         for name in imports(path, at_runtime_only=True):
+            if name.startswith("robodx.sim."):
+                assert any(name.removeprefix("robodx.").startswith(allowed) for allowed in DECLARATIONS), (path, name)
+
+
+def test_sight_knows_of_the_simulator_only_what_its_declarations_say() -> None:
+    for path in files("sight"):
+        for name in imports(path):
             if name.startswith("robodx.sim."):
                 assert any(name.removeprefix("robodx.").startswith(allowed) for allowed in DECLARATIONS), (path, name)
 

@@ -121,7 +121,7 @@ def _done(action: Action, relation: Relation | None, found: Fields) -> Clause:
 def _place(relation: Relation, found: Fields) -> Place:
     if "distance" not in found:
         return Place(relation, _things(found["place"]))
-    distance = re.fullmatch(r"([\d.]+) cm", found["distance"])
+    distance = re.fullmatch(r"(\d+(?:\.\d+)?) cm", found["distance"])
     if distance is None:
         raise NotUnderstood(f'"{found["distance"]}" as a distance')
     return Place(relation, distance_m=float(distance[1]) / 100)

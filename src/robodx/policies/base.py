@@ -50,6 +50,7 @@ class PolicySpec:
     # Parts of the robot's state; like cameras, only what is asked for is gathered.
     state: tuple[str, ...] = STATE
     hz: float = 20.0
+    # Whether it is to be tested where the instruction decides what to do; without, that is not applicable to it.
     uses_language: bool = True
     # Sees the simulator's state and the instruction's meaning: for experts and oracles, never for what is diagnosed.
     is_privileged: bool = False

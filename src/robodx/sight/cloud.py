@@ -23,7 +23,7 @@ TABLE_M = 0.0015
 PAINT = 0.10
 # Seeing this much further than where a thing's middle was is seeing past it.
 PAST_M = 0.02
-# The headlight of every RoboDx scene: its diffuse light comes from the camera.
+# The headlight of every RoboDx scene: it shines along the way that the camera looks.
 HEADLIGHT = 0.25
 
 
@@ -36,8 +36,8 @@ class Points(NamedTuple):
     colours: Array  # (n, 3), 0 to 1
     is_paint: NDArray[np.bool_]  # (n,)
 
-    def __getitem__(self, chosen: object) -> Points:  # type: ignore[override]
-        return Points(self.xyz[chosen], self.normals[chosen], self.colours[chosen], self.is_paint[chosen])  # type: ignore[index]
+    def of(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> Points:
+        return Points(self.xyz[chosen], self.normals[chosen], self.colours[chosen], self.is_paint[chosen])
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ class Eye:
 
     def look(self, image: NDArray[np.uint8], depth: NDArray[np.float32]) -> Points:
         """What stands out of the table, or is painted on it."""
-        distances = depth.reshape(-1)
+        # Where a camera could not measure, there is nothing.
+        distances = np.nan_to_num(depth.reshape(-1), nan=0.0, posinf=0.0, neginf=0.0)
         x, y, z = self.useful_rays * distances[self.useful] + self.origin.astype(np.float32)[:, None]
         is_thing = z >= TABLE_M
         for along, low, high in zip((x, y, z), LOWEST, HIGHEST, strict=True):
@@ -88,7 +89,7 @@ class Eye:
         pixels = self.useful[is_thing]
         xyz = self._points(distances, pixels)
         normals = self._normals(distances, pixels, xyz)
-        light = _light(normals, self.origin - xyz)
+        light = _light(normals, np.array(self.in_world.axis("z")))
         # The foot of what stands on the table is low, too, but does not face up.
         is_flat = (xyz[:, 2] < TABLE_M) & (normals[:, 2] > 0.9)
         return Points(xyz, normals, colours[pixels] / (255 * light[:, None]), is_flat)
@@ -114,7 +115,7 @@ class Eye:
             return np.where(is_nearer[:, None], ahead, behind)
 
         normals = np.cross(along(1), along(-self.width))
-        return normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+        return np.asarray(normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12))
 
 
 def _meets_workspace(origin: Array, rays: Array) -> NDArray[np.bool_]:
@@ -127,12 +128,11 @@ def _meets_workspace(origin: Array, rays: Array) -> NDArray[np.bool_]:
 
 def _light(normals: Array, towards_eye: Array) -> Array:
     """How bright a white surface is in the standard lighting."""
-    towards_eye = towards_eye / np.linalg.norm(towards_eye, axis=1, keepdims=True)
-    light = Arena().ambient + HEADLIGHT * np.clip((normals * towards_eye).sum(1), 0, 1)
+    light = Arena().ambient + HEADLIGHT * np.clip(normals @ towards_eye, 0, 1)
     for lamp in LIGHTS:
         towards_lamp = -np.array(lamp.direction) / np.linalg.norm(lamp.direction)
         light = light + lamp.brightness * np.clip(normals @ towards_lamp, 0, 1)
-    return light
+    return np.asarray(light)
 
 
 def look(
@@ -164,4 +164,4 @@ def without_hand(points: Points, tool: Pose, opening: float) -> Points:
     is_finger = (np.abs(x) < FINGER_X_M) & (np.abs(y) > inner) & (np.abs(y) < inner + FINGER_DEEP_M) & (z < 0.013)
     is_finger &= z > -UNDERSIDE_M - 0.01
     is_arm = (z < -WRIST_M) & (np.hypot(x, y) < WRIST_RADIUS_M)
-    return points[~(is_hand | is_finger | is_arm)]
+    return points.of(~(is_hand | is_finger | is_arm))

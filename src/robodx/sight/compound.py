@@ -12,7 +12,7 @@ import numpy as np
 from robodx.sight.cloud import Points, joined
 from robodx.sight.fitting import Box, Sphere, fit_box, fit_sphere
 from robodx.sight.plain import is_rod
-from robodx.sight.segment import NAMES, Patch, colour_indices, colour_word
+from robodx.sight.segment import Patch, colour_word
 from robodx.sight.sighting import (
     Sighting,
     along_narrow,
@@ -49,7 +49,7 @@ def compound(patches: list[Patch]) -> Sighting | None:
     if is_sized(box, switch()):
         return _switch(patches, points)
     if is_rod(box):
-        return _peg(points, along_wide(box))
+        return _peg(patches, points, along_wide(box))
     if STRIPES in colours and is_equal(*box.half[:2]) and is_equal(box.half[0], box.half[2]):
         return _striped(patches, points, box)
     if HEAD in colours and is_sized(box, receptacle()):
@@ -79,9 +79,9 @@ def _striped(patches: list[Patch], points: Points, box: Box) -> Sighting:
     return measured(cube(own, (box.half[0] + box.half[1]) / 2, is_striped=True), points, box)
 
 
-def _peg(points: Points, box: Box) -> Sighting:
+def _peg(patches: list[Patch], points: Points, box: Box) -> Sighting:
     """By the colours along it: one with a dark head at one end, or with bands."""
-    runs = _runs(points, box)
+    runs = _runs(patches, box)
     (first, first_cells), (last, last_cells) = runs[0], runs[-1]
     half_length, half_width, _ = box.half
     if len(runs) == 2 and HEAD in (first, last):
@@ -96,13 +96,13 @@ def _peg(points: Points, box: Box) -> Sighting:
     return measured(made, points, box)
 
 
-def _runs(points: Points, box: Box) -> list[tuple[str, int]]:
+def _runs(patches: list[Patch], box: Box) -> list[tuple[str, int]]:
     """Colours along the box's x axis, each with how many cells it is long."""
-    along = (points.xyz[:, :2] - box.centre[:2]) @ (math.cos(box.yaw_rad), math.sin(box.yaw_rad))
-    cells = np.floor((along + box.half[0]) / BAND_CELL_M).astype(int)
-    colours = colour_indices(points.colours)
-    found = [colours[cells == cell] for cell in np.unique(cells)]
-    words = [NAMES[int(np.bincount(here).argmax())] for here in found if len(here) > CELL_POINTS]
+    axis = np.array([math.cos(box.yaw_rad), math.sin(box.yaw_rad)])
+    along = [(patch.xyz[:, :2] - box.centre[:2]) @ axis + box.half[0] for patch in patches]
+    edges = np.arange(0.0, 2 * box.half[0] + BAND_CELL_M, BAND_CELL_M)
+    counts = np.array([np.histogram(one, edges)[0] for one in along])  # (patches, cells)
+    words = [patches[int(cell.argmax())].colour for cell in counts.T if cell.sum() > CELL_POINTS]
     return [(word, len(list(group))) for word, group in groupby(words)]
 
 

@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robodx.sight.cloud import Points
 from robodx.sim.geometry import Array, Vector
@@ -44,17 +45,19 @@ class Box(NamedTuple):
 
 
 class Facing(NamedTuple):
-    """Shares of the points that face up, sideways, and in between."""
+    """Shares of the points that face sideways, and slantwise up."""
 
-    up: float
     sideways: float
     slanted: float
 
 
 def facing(points: Points) -> Facing:
-    heights = points.normals[:, 2]
-    up, sideways = float((heights > 0.95).mean()), float((np.abs(heights) < 0.2).mean())
-    return Facing(up, sideways, 1 - up - sideways)
+    return Facing(float((np.abs(points.normals[:, 2]) < 0.2).mean()), float(is_slanted(points).mean()))
+
+
+def is_slanted(points: Points) -> NDArray[np.bool_]:
+    """Whether each faces up, but neither straight up nor sideways."""
+    return (points.normals[:, 2] >= 0.2) & (points.normals[:, 2] <= 0.95)
 
 
 def fit_sphere(xyz: Array) -> Sphere:
@@ -94,7 +97,7 @@ def fit_box(points: Points) -> Box:
     for axis in range(2):
         along = flat[:, axis]
         # Seen or not, a side is where the outermost points are.
-        edges = np.quantile(along, [0.01, 0.99]) + (-INSET_M, INSET_M)
+        edges = np.quantile(along, [0.01, 0.99]) + np.array([-INSET_M, INSET_M])
         for end, sign in enumerate((-1, 1)):
             on_side = along[(sign * facing_[:, axis] > 0.95) & (np.abs(along - edges[end]) < 0.008)]
             seen[axis, end] = len(on_side) >= enough

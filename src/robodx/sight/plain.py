@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from robodx.sight.cloud import Points
-from robodx.sight.fitting import Box, facing, fit_box, fit_circle, fit_sphere
+from robodx.sight.fitting import Box, facing, fit_box, fit_circle, fit_sphere, is_slanted
+from robodx.sight.segment import colour_word
 from robodx.sight.sighting import (
     UNKNOWN,
     Sighting,
@@ -22,7 +23,7 @@ from robodx.sight.sighting import (
     stands,
     towards,
 )
-from robodx.sim.geometry import Pose, about
+from robodx.sim.geometry import Array, Pose, about
 from robodx.sim.objects import (
     bin_,
     bowl,
@@ -41,8 +42,9 @@ from robodx.sim.scene import Thing
 # A sphere's points lie this near its surface, as a share of its radius; beyond these radii it is a part of something.
 ROUND_SHARE = 0.05
 SPHERE_RADII_M = (0.006, 0.045)
-# Drawn as a polyhedron, a sphere is a little smaller than it is.
+# Drawn as a polyhedron, a sphere is a little smaller and darker than it is.
 DRAWN_SHARE = 0.98
+DRAWN_LIGHT = 0.95
 # Below, what has upright sides is round; cylinders come to 0.3, boxes to 0.55 and more.
 SQUARE = 0.45
 # The share of slanted points from which a thing is a roof, and a wide one a bowl.
@@ -52,8 +54,8 @@ PLATE_HALF_M = 0.012
 # A rod is this much longer than wide, and thin enough to be held.
 LONG = 2.2
 ROD_HALF_M, ROD_HALF_LENGTH_M = 0.025, 0.08
-# A T covers little more than half of the square around it.
-T_FILL = 0.8
+# A T covers little more than half of the square around it; of what covers less the top is hidden.
+T_LEAST, T_FILL = 0.3, 0.8
 T_FLAT = 0.6
 FILL_CELL_M = 0.008
 # Of cubes that touch each other: their half sides, and how near the whole must be to a multiple of one.
@@ -69,7 +71,8 @@ def plain(points: Points, colour: str) -> Iterator[Sighting]:
         return
     ball = fit_sphere(points.xyz)
     if SPHERE_RADII_M[0] < ball.radius < SPHERE_RADII_M[1] and ball.error_m < ROUND_SHARE * ball.radius:
-        yield Sighting(sphere(colour, ball.radius / DRAWN_SHARE), Pose(ball.centre), len(points.xyz))
+        word = colour_word(points.colours / DRAWN_LIGHT)
+        yield Sighting(sphere(word, ball.radius / DRAWN_SHARE), Pose(ball.centre), len(points.xyz))
         return
     ways, box = facing(points), fit_box(points)
     is_plate = box.half[2] < PLATE_HALF_M
@@ -99,7 +102,7 @@ def _boxlike(points: Points, colour: str, box: Box) -> Sighting:
         return standing(crate(colour, wide, 2 * half_z), points, box)
     if is_sized(box, hole_block(colour)):
         return standing(hole_block(colour), points, along_narrow(box))
-    if is_equal(half_x, half_y) and half_z < T_FLAT * wide and _fill(points, box) < T_FILL:
+    if is_equal(half_x, half_y) and half_z < T_FLAT * wide and T_LEAST < _fill(points, box) < T_FILL:
         return _t_block(points, colour, box)
     # What is seen of a cube in a bowl may be flatter than it is.
     if is_equal(half_x, half_y) and (is_equal(narrow, half_z) or not stands(points)):
@@ -128,7 +131,7 @@ def _cylinder(points: Points, colour: str) -> Sighting:
 
 def _roof(points: Points, colour: str) -> Sighting:
     """A triangular block lies along the edge that its two slopes share: across it they face opposite ways."""
-    slopes = points.normals[(points.normals[:, 2] > 0.2) & (points.normals[:, 2] < 0.9)]
+    slopes = points.normals[is_slanted(points)]
     yaw = float(np.angle(np.exp(2j * np.arctan2(slopes[:, 1], slopes[:, 0])).mean())) / 2
     turn = Pose(quaternion=about("z", yaw))
     inside = points.xyz @ turn.matrix
@@ -141,16 +144,20 @@ def _roof(points: Points, colour: str) -> Sighting:
 
 def _t_block(points: Points, colour: str, box: Box) -> Sighting:
     """The bar is the heavier end."""
-    top = points.xyz[points.normals[:, 2] > 0.95, :2]
-    x, y = (top.mean(axis=0) - box.centre[:2]).tolist()
+    x, y = (_top(points).mean(axis=0) - box.centre[:2]).tolist()
     made = t_block(colour, box.half[0] + box.half[1], 2 * box.half[2])
     return measured(made, points, towards(box, math.atan2(y, x), math.pi / 2))
+
+
+def _top(points: Points) -> Array:
+    """Where its points face up, as seen from above."""
+    return points.xyz[points.normals[:, 2] > 0.95, :2]
 
 
 def _fill(points: Points, box: Box) -> float:
     """The share of the box's top that is there."""
     turn = Pose(quaternion=about("z", box.yaw_rad)).matrix[:2, :2]
-    inside = (points.xyz[points.normals[:, 2] > 0.95, :2] - box.centre[:2]) @ turn
+    inside = (_top(points) - box.centre[:2]) @ turn
     sides = 2 * np.array(box.half[:2])
     across = np.maximum(np.round(sides / FILL_CELL_M), 1).astype(int)
     cells = np.floor((inside / sides + 0.5) * across).astype(int)

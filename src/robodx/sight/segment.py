@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
+from scipy.sparse import coo_array  # type: ignore[import-untyped]  # has no types
+from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]  # has no types
+from scipy.spatial import cKDTree  # type: ignore[import-untyped]  # has no types
 
 from robodx.sight.cloud import Points
 from robodx.sim.colours import PALETTE
@@ -27,6 +27,8 @@ SAME_HUE = 0.985
 # How much darker or brighter an edge may seem, as a logarithm.
 SHADED = 0.8
 SAME_SHADE = 0.05
+# Nothing is without any colour.
+DARKEST = 1e-3
 
 NAMES = tuple(PALETTE)
 _SHADES = np.array([PALETTE[name] for name in NAMES])
@@ -81,7 +83,7 @@ def patches(points: Points) -> list[Patch]:
     found = []
     for members in np.split(order, ends):
         if len(members) >= FEWEST_POINTS:
-            own = points[members]
+            own = points.of(members)
             found.append(Patch(own, colour_word(own.colours), int(blob_of[cell_of[members[0]]])))
     return sorted(found, key=lambda patch: -len(patch.xyz))
 
@@ -97,7 +99,7 @@ def _without_edges(
     """Slivers join what they touch: along edges the shading, and so the colour, is mistaken."""
     sizes = np.bincount(patch_of, counts)
     means = np.column_stack([np.bincount(patch_of, counts * shades[:, axis]) for axis in range(3)])
-    bright = np.linalg.norm(means, axis=1)
+    bright = np.maximum(np.linalg.norm(means, axis=1), DARKEST)
     hues, bright = means / bright[:, None], bright / sizes
     touching = patch_of[pairs]
     touching = touching[touching[:, 0] != touching[:, 1]]

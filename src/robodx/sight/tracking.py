@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+from scipy.optimize import linear_sum_assignment  # type: ignore[import-untyped]  # has no types
 
 from robodx.experts.grasps import ROUND, nearest_turn, yaw_of
 from robodx.experts.skills import Hand

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import get_args
 
 import polars as pl
 
 from robodx.running.trial import Trial
 from robodx.suites.base import Plan, select, suite
-from robodx.tasks.base import TASKS
+from robodx.tasks.base import TASKS, Task, Tier
+
+FAMILIES = ("primitive", "control", "perception", "language", "spatial", "dynamic", "robustness")
+TIERS = (None, *get_args(Tier))
 
 
 @suite("capability")
 def capability(done: pl.DataFrame, plan: Plan) -> Iterable[Trial]:
     """Every task tagged `capability`, narrowed by `capability/family/tier`."""
+    return plan.trials(select(plan.within, capability_tasks()), "capability")
+
+
+def capability_tasks() -> list[Task]:
+    """Family by family, easy tasks first; families of others come last."""
     tagged = [task for task in TASKS.entries() if "capability" in task.tags]
-    return plan.trials(select(plan.within, tagged), "capability")
+    families = [*FAMILIES, *sorted({task.family for task in tagged} - set(FAMILIES))]
+    return sorted(tagged, key=lambda task: (families.index(task.family), TIERS.index(task.tier), task.id))

@@ -1,0 +1,103 @@
+"""One episode by eye: looks and words in, steps of the course out, and another look before long."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.experts.course import Course
+from robodx.experts.skills import Hand, Waypoint
+from robodx.language.meaning import Meaning
+from robodx.language.reading import NotUnderstood, read
+from robodx.policies.base import Calibration, Observation
+from robodx.registry import UnknownName
+from robodx.sight.cloud import Eye, look, without_hand
+from robodx.sight.segment import patches
+from robodx.sight.things import sightings
+from robodx.sight.tracking import Sight
+from robodx.sim.geometry import Pose, Vector
+
+# Steps between looks: as a rule, while something moves, and while the fingers do.
+STEPS = 4
+STEPS_MOVING = 2
+STEPS_GRIPPING = 1
+# Slower than this a step, fingers have stopped.
+FINGERS_STOPPED = 0.002
+# How long it stands still at a time where it does not understand.
+IDLE_STEPS = 10
+
+
+class SeenEpisode:
+    """What is seen, what is meant, and how far it has got."""
+
+    def __init__(self, cameras: Mapping[str, Calibration], first: Observation, period_s: float) -> None:
+        self.base = _pose(first.state["base_pose"])
+        tool = self.base @ _pose(first.state["ee_pose"])
+        self._eyes = {name: Eye.of(cameras[name], self.base, *image.shape[:2]) for name, image in first.images.items()}
+        self._hand = Hand(tool, _opening(first), period_s, tool)
+        self._sight = Sight(self._hand)
+        self._course = Course(self._hand)
+        self._is_settled = True
+        self._text: str | None = None
+        self._meaning: Meaning | None = None
+
+    def steps(self, observation: Observation) -> list[Waypoint]:
+        """What to do until the next look."""
+        self._look(observation)
+        if observation.instruction != self._text:
+            self._text, self._meaning = observation.instruction, _understood(observation.instruction)
+        if self._meaning is None:
+            return [self._hand.stay()] * IDLE_STEPS
+        waypoints = []
+        for _ in range(self._until_next_look()):
+            grip = self._hand.grip
+            waypoints.append(self._next(self._meaning))
+            # Until it is measured again the hand is where it was told to be.
+            self._hand.tool = waypoints[-1].tool
+            self._sight.now_s += self._hand.period_s
+            self._sight.feel(is_settled=False)
+            if self._hand.grip != grip:
+                break
+        return waypoints
+
+    def _look(self, observation: Observation) -> None:
+        hand, opening = self._hand, _opening(observation)
+        self._is_settled = abs(opening - hand.opening) < FINGERS_STOPPED
+        hand.tool, hand.opening = self.base @ _pose(observation.state["ee_pose"]), opening
+        points = without_hand(look(self._eyes, observation.images, observation.depth), hand.tool, opening)
+
+        def is_empty(place: Vector) -> bool:
+            return any(eye.sees_past(place, observation.depth[name]) for name, eye in self._eyes.items())
+
+        self._sight.look(sightings(patches(points)), observation.time_s, is_empty)
+        self._sight.feel(is_settled=self._is_settled)
+
+    def _until_next_look(self) -> int:
+        if not self._is_settled:
+            return STEPS_GRIPPING
+        return STEPS_MOVING if self._sight.is_moving else STEPS
+
+    def _next(self, meaning: Meaning) -> Waypoint:
+        try:
+            return self._course.next(meaning, self._sight)
+        except (UnknownName, ValueError):
+            # Taken for what it is not, a thing may be too wide to grasp or lack what a plan needs: look again.
+            self._course = Course(self._hand)
+            return self._hand.stay()
+
+
+def _opening(observation: Observation) -> float:
+    return float(observation.state["gripper_opening"][0])
+
+
+def _pose(numbers: NDArray[np.float32]) -> Pose:
+    return Pose.of(numbers[:3].tolist(), numbers[3:7].tolist())
+
+
+def _understood(text: str) -> Meaning | None:
+    try:
+        return read(text)
+    except NotUnderstood:
+        return None
