@@ -2,7 +2,8 @@
 
 Every task can be solved, none solves itself, guessing scores what is declared, a plan made from the first frame fails
 where things change, and who hears the same instruction every time fails where language is tested and only there.
-Run folders are kept in runs/validate-capability, by the source they were made with, and resumed; a table is printed, and the exit status says the verdict.
+Run folders are kept in runs/validate-capability, by the source they were made with, and resumed. A table is printed,
+and the exit status says the verdict.
 """
 
 from __future__ import annotations
