@@ -28,6 +28,7 @@ from robodx.scoring.relations import (
     On,
     RightOf,
     Tilted,
+    footprint_gap,
 )
 from robodx.sim.geometry import Pose, about, multiply
 from robodx.sim.objects import bin_, cube, hole_block, peg
@@ -41,6 +42,7 @@ RELATIONS: list[Condition] = [
     CentredOn(RED, GREEN, 0.03),
     Near(RED, GREEN),
     Beside(RED, GREEN),
+    Beside(RED, GREEN, gap_m=0.05, offset_m=0.1),
     LeftOf(RED, GREEN),
     RightOf(RED, GREEN, 0.02),
     InFrontOf(RED, GREEN),
@@ -138,3 +140,12 @@ def test_left_excludes_right_and_front_excludes_behind(
     assert not (InFrontOf(RED, GREEN) & Behind(RED, GREEN)).holds(world)
     assert LeftOf(RED, GREEN, left).holds(world) == RightOf(GREEN, RED, left).holds(world)
     assert InFrontOf(RED, GREEN, left).holds(world) == Behind(GREEN, RED, left).holds(world)
+
+
+@given(red=poses, gap=between(0.0, 0.2))
+def test_what_is_beside_another_is_neither_in_it_nor_on_it(
+    simulation: Simulation, world: World, red: Pose, gap: float
+) -> None:
+    simulation.set_pose(RED, red)
+    beside = Beside(RED, GREEN, gap_m=gap, offset_m=0.4, height_tolerance_m=0.3)
+    assert not beside.holds(world) or footprint_gap(world, RED, GREEN) >= -beside.overlap_m

@@ -104,10 +104,11 @@ def test_unknown_kind_suggests_the_nearest() -> None:
     ("words", "reference"),
     [
         ("striped red cube", Reference("cube", "red", is_striped=True)),
-        ("second cube from the left", Reference("cube", rank=Rank("left", 2))),
-        ("third nearest cube", Reference("cube", rank=Rank("nearest", 3))),
+        ("second cube from your left", Reference("cube", rank=Rank("left", 2))),
+        ("third nearest cube to you", Reference("cube", rank=Rank("nearest", 3))),
+        ("farthest red cube from you", Reference("cube", "red", rank=Rank("farthest"))),
         ("cube closest to the blue bowl", Reference("cube", rank=Rank("closest to", of=the("blue bowl")))),
-        ("second cube farthest from the switch", Reference("cube", rank=Rank("farthest from", 2, the("switch")))),
+        ("cube second farthest from the switch", Reference("cube", rank=Rank("farthest from", 2, the("switch")))),
         ("cube to the left of the red cube", Reference("cube", where=(Where("left of", RED),))),
         (
             "cube behind the red cube and inside the bowl",
@@ -196,6 +197,11 @@ def test_rank_that_makes_no_sense_is_refused() -> None:
         Rank("leftmost", of=RED)
     with pytest.raises(ValueError, match="number 0"):
         Rank("left", 0)
+    for by in ("middle", "odd", "bigger", "smaller"):
+        with pytest.raises(ValueError, match=f'"{by}" is said of one: there is no second'):
+            Rank(by, 2)
+    with pytest.raises(ValueError, match='"that fits" is said of one'):
+        Rank("that fits", 2, RED)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +212,7 @@ def test_rank_that_makes_no_sense_is_refused() -> None:
         ((put("blue cube", "on", "red cube", "switch"),), "Put the blue cube on top of the red cube and the switch."),
         ((put("yellow sphere", "in", "blue bin"),), "Put the yellow sphere in the blue bin."),
         ((put("red cube", "beside", "green cube"),), "Put the red cube right beside the green cube."),
-        ((put("red cube", "between", "bowl", "bin"),), "Put the red cube between the bowl and the bin."),
+        ((put("red cube", "between", "bowl", "bin"),), "Put the red cube midway between the bowl and the bin."),
         ((move("red cube", "left", 0.1),), "Move the red cube 10 cm to the left."),
         ((push("red cube", "green disc"),), "Push the red cube onto the green disc."),
         ((insert("charger", "receptacle"),), "Insert the charger into the receptacle."),
@@ -226,6 +232,14 @@ def test_rank_that_makes_no_sense_is_refused() -> None:
         (
             (replace(pick(Reference("cube", but=(Reference(colour="blue"),))), is_negated=True),),
             "Do not pick up any cube that is not blue.",
+        ),
+        (
+            (pick(CUBE), replace(pick(Reference("cube", but=(Reference(colour="blue"),))), is_negated=True)),
+            "Pick up a cube, but do not pick up any cube that is not blue.",
+        ),
+        (
+            (pick("sphere"), replace(pick(Reference("cube", but=(Reference(colour="blue"),))), is_negated=True)),
+            "Pick up the sphere, but do not pick up any cube that is not blue.",
         ),
     ],
 )  # fmt: skip
@@ -273,23 +287,50 @@ def test_a_choice_in_words() -> None:
     train = [phrase(meaning, "train", index).text for index in range(3)]
     assert train == [
         "If there is a sphere, pick up the green cube; otherwise, pick up the blue cube.",
-        "Lift the green cube off the table if there is a sphere, else lift the blue cube off the table.",
-        "Should there be a sphere, grab the green cube and raise it; if not, grab the blue cube and raise it.",
+        "Lift the green cube if there is a sphere, else lift the blue cube.",
+        "Should there be a sphere, grab and raise the green cube; if not, grab and raise the blue cube.",
     ]
     test = phrase(meaning, "test", 0).text
-    assert test.startswith("In case there is a sphere, take the green cube") and "if there is no sphere, " in test
+    assert test.startswith("In case there is a sphere, scoop up the green cube") and "if there is no sphere, " in test
 
 
-def test_two_negations_undo_each_other_and_one_leaves_nothing_to_do() -> None:
-    not_blue = Reference("cube", but=(Reference(colour="blue"),))
-    for clause, plain in (
-        (Clause("leave", BLUE, is_negated=True), (pick("blue cube"),)),
-        (Clause("leave", BLUE), ()),
-        (Clause("pick", not_blue, is_negated=True), (pick("blue cube"),)),
-        (Clause("touch", not_blue, is_negated=True), (touch("blue cube"),)),
-        (Clause("pick", BLUE, is_negated=True), ()),
-    ):
-        assert Meaning((clause,)).decided(SEEN) == plain
+NOT_BLUE = Reference("cube", but=(Reference(colour="blue"),))
+NOT_RED = Reference("cube", but=(Reference(colour="red"),))
+
+
+@pytest.mark.parametrize(
+    ("clauses", "names"),
+    [
+        # Not to leave a thing is to pick it up; whatever else is negated only forbids.
+        ((Clause("leave", BLUE, is_negated=True),), ["blue cube"]),
+        ((Clause("leave", BLUE),), []),
+        ((replace(pick(BLUE), is_negated=True),), []),
+        ((replace(pick(NOT_BLUE), is_negated=True),), []),
+        ((replace(touch(NOT_BLUE), is_negated=True),), []),
+        # What is forbidden narrows what is asked, by all that is said of it, and adds nothing to it.
+        ((pick(CUBE), replace(pick(NOT_BLUE), is_negated=True)), ["blue cube"]),
+        ((pick("sphere"), replace(pick(NOT_RED), is_negated=True)), ["yellow sphere"]),
+        ((pick(RED), replace(pick(replace(RED, size="big")), is_negated=True)), ["little red cube"]),
+        ((pick(RED), replace(pick(replace(CUBE, where=(Where("behind", the("big red cube")),))), is_negated=True)),
+         ["red cube"]),
+        ((pick(NOT_RED), Clause("leave", GREEN)), ["blue cube"]),
+        # Only of the same thing to do.
+        ((pick(GREEN), replace(touch(GREEN), is_negated=True)), ["green cube"]),
+        ((pick("leftmost cube"), replace(pick(BLUE), is_negated=True)), ["red cube"]),
+    ],
+)  # fmt: skip
+def test_negations_undo_each_other_and_what_is_forbidden_is_not_done(
+    clauses: tuple[Clause, ...], names: list[str]
+) -> None:
+    decided = Meaning(clauses).decided(SEEN)
+    meant = resolve_all(decided, SEEN)
+    assert [meant[clause.target] for clause in decided] == names
+    assert not any(clause.is_negated for clause in decided)
+
+
+def test_who_asks_for_what_is_forbidden_asks_for_nothing() -> None:
+    with pytest.raises(Unresolved, match="picks out nothing"):
+        resolve_all(Meaning((pick(BLUE), replace(pick(BLUE), is_negated=True))).decided(SEEN), SEEN)
 
 
 def test_what_was_meant_is_still_meant_while_it_looks_so() -> None:
@@ -309,7 +350,8 @@ def clause_for(action: str, relation: str | None) -> Clause:
     if relation in ("left", "right", "forward", "back"):
         place = Place(relation, distance_m=0.1)  # type: ignore[arg-type]
     elif relation:
-        place = Place(relation, (the("blue bin"),))  # type: ignore[arg-type]
+        others = ("blue bin", "bowl") if relation == "between" else ("blue bin",)
+        place = Place(relation, tuple(the(words) for words in others))  # type: ignore[arg-type]
     return Clause(action, RED, place)  # type: ignore[arg-type]
 
 
@@ -328,6 +370,17 @@ def test_every_phrasing_names_target_and_place_once_and_keeps_the_meaning(
         assert text[0].isupper() and text.endswith(".") and "{" not in text and "  " not in text
         assert phrase(meaning, split, index).meaning == meaning
     assert phrase(meaning, split, count).text == texts[0], "indices count around"
+
+
+def test_no_two_rows_share_a_phrasing_and_none_goes_on_after_what_may_be_a_list() -> None:
+    templates = [template for row in PHRASINGS.values() for template in (*row.train, *row.test)]
+    assert len(set(templates)) == len(templates)
+    assert not [template for template in templates if re.search(r"\} (and|or) ", template)]
+
+
+def test_what_is_picked_up_may_lie_anywhere() -> None:
+    row = PHRASINGS["pick", None]
+    assert not [template for template in (*row.train, *row.test) if "table" in template]
 
 
 @ROWS
@@ -364,6 +417,24 @@ def test_negation_stands_before_the_verb(action: str, relation: str | None, spli
 def test_relation_that_does_not_exist_is_refused() -> None:
     with pytest.raises(UnknownName, match=r'No relation "insid". Did you mean'):
         put("red cube", "insid", "blue bin")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("relation", "count"),
+    [("in", 0), ("in", 2), ("between", 1), ("between", 3), ("on", 0), ("onto", 2), ("left of", 2)],
+)
+def test_place_by_too_few_or_too_many_things_is_refused(relation: str, count: int) -> None:
+    with pytest.raises(ValueError, match=f'"{relation}" is said of ., not of {count}'):
+        put("red cube", relation, *["blue bin"] * count)  # type: ignore[arg-type]
+
+
+def test_directions_and_only_they_have_a_distance() -> None:
+    with pytest.raises(ValueError, match='"left" needs a distance'):
+        Place("left")
+    with pytest.raises(ValueError, match='"in" takes no distance'):
+        Place("in", (RED,), 0.1)
+    with pytest.raises(ValueError, match='"left" is said of 0, not of 1'):
+        Place("left", (RED,), 0.1)
 
 
 @pytest.mark.parametrize("task", list(TASKS))

@@ -14,6 +14,7 @@ import pytest
 from robodx.experts import skills
 from robodx.experts.grasps import from_above
 from robodx.experts.skills import Hand, Steps
+from robodx.language.meaning import If
 from robodx.language.reference import Rank, Reference, Unresolved, candidates, is_related, resolve, the
 from robodx.registry import UnknownName
 from robodx.robots.panda import PANDA
@@ -177,15 +178,40 @@ def test_the_red_t_block_is_neither_the_only_red_thing_nor_the_only_t_block() ->
 
 
 @pytest.mark.parametrize("task", ISOLATION)
-def test_entangled_task_shows_the_same_things_at_the_same_places_as_its_partner(task: str) -> None:
+def test_entangled_task_shows_the_same_things_as_its_partner_and_in_the_same_order(task: str) -> None:
     for seed in range(12):
         plain, mixed = TASKS[partner(task)].situation(seed), TASKS[task].situation(seed)
         assert right(mixed) == right(plain)
+        shifts = set()
         for thing in plain.scene:
             same = mixed.scene.thing(thing.name)
             assert replace(same, placement=thing.placement) == thing
-            assert same.pose.position[:2] == thing.pose.position[:2]
             assert same.pose.quaternion == thing.pose.quaternion
+            (x, y, _), (px, py, _) = same.pose.position, thing.pose.position
+            shifts.add((round(x - px, 6), round(y - py, 6)))
+        # All of them together, and only where the layout is to be an unseen one.
+        assert len(shifts) == 1 and (shifts == {(0.0, 0.0)}) == (not task.endswith("_with_novel"))
+
+
+@pytest.mark.parametrize("plain_task", PLAIN, ids=lambda task: task.id)
+def test_in_an_unseen_layout_everything_lies_far_from_where_it_lies_otherwise(plain_task: Task) -> None:
+    for seed in SEEDS:
+        for thing in TASKS[f"isolation/{plain_task.id.partition('/')[2]}_with_novel"].situation(seed).scene:
+            x, y, _ = thing.pose.position
+            assert min(math.dist((x, y), slot) for slot in perception.SLOTS) > 4 * perception.JITTER_M
+            assert -0.25 < x < 0.13 and abs(y) < 0.28
+
+
+@pytest.mark.parametrize("plain_task", PLAIN, ids=lambda task: task.id)
+def test_of_two_things_told_the_first_is_meant_as_often_as_the_last(plain_task: Task) -> None:
+    firsts, told = 0, 0
+    for seed in range(25):
+        situation = TASKS[f"isolation/{plain_task.id.partition('/')[2]}_with_language"].situation(seed)
+        (part,) = situation.instruction.meaning.clauses
+        if isinstance(part, If):
+            told += 1
+            firsts += resolve(part.then.target, looks(situation.scene)) == right(situation)
+    assert told == 20 and firsts == 10
 
 
 @pytest.mark.parametrize("factor", FACTORS)

@@ -73,6 +73,8 @@ def ball(x: float, y: float, z: float, roll_rad: float = 0.8) -> Placement:
 
 
 ON, BESIDE = On("red cube", "green cube"), Beside("red cube", "green cube")
+# A wide gap allows no deep overlap.
+NEARLY_BESIDE = Beside("red cube", "green cube", gap_m=0.05, offset_m=0.1)
 BETWEEN = Between("red cube", "green cube", "blue cube")
 IN = In("yellow sphere", "blue bin")
 # Its hole's mouth lies 30 mm in front of its centre.
@@ -90,6 +92,7 @@ CASES: list[tuple[Condition, Placement, list[Placement]]] = [
     (Near("red cube", "green cube", 0.05), red(0.03, 0.039), [red(0.03, 0.041), red(0.03, 0.039, 0.05)]),
     (BESIDE, red(0.044, 0.009), [red(0.046, 0.0), red(0.044, 0.011), red(0.044, 0.0, 0.026)]),
     (BESIDE, red(-0.009, -0.044), [red(0.0, -0.046), red(-0.011, -0.044)]),
+    (NEARLY_BESIDE, red(0.085, 0.09), [red(0.091, 0.0), red(0.034, 0.0), red(0.0, 0.0), red(0.044, 0.101)]),
     (LeftOf("red cube", "green cube"), red(0.3, 0.01), [red(0.3, -0.01), red(0.3, 0.0)]),
     (LeftOf("red cube", "green cube", margin_m=0.05), red(0.0, 0.051), [red(0.0, 0.049)]),
     (RightOf("red cube", "green cube"), red(0.3, -0.01), [red(0.3, 0.01)]),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from robodx.errors import Stop, UserError
-from robodx.language.meaning import pick, put
+from robodx.language.meaning import Clause, insert, pick, press, put
 from robodx.language.phrasing import say
 from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.registry import UnknownName
@@ -22,7 +22,7 @@ from robodx.scoring.contact import Grasped, Released
 from robodx.scoring.events import Appear, Event, Move, NewInstruction, SwapColours, at
 from robodx.scoring.relations import Lifted, Near, On
 from robodx.sim.geometry import Pose
-from robodx.sim.objects import cube
+from robodx.sim.objects import bowl, cube
 from robodx.sim.scene import Region, tabletop
 from robodx.spaces import InvalidAction
 from robodx.streams import Streams
@@ -276,6 +276,19 @@ def test_the_expert_does_not_do_what_is_forbidden(monkeypatch: pytest.MonkeyPatc
     situation = Situation(tabletop(*CUBES), forbidden, (Grasped("red cube"),))
     ((episode, _),) = rollout([small_task(monkeypatch, situation)], make_policy("expert"))
     assert (episode.outcome, episode.first_touched) == ("timeout", None)
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [press("red cube"), put("red cube", "in", "blue cube"), insert("red cube", "blue cube"), pick("bowl")],
+    ids=lambda clause: say(clause).text,
+)
+def test_the_expert_stands_still_where_a_thing_lacks_what_is_asked_of_it(
+    monkeypatch: pytest.MonkeyPatch, clause: Clause
+) -> None:
+    situation = Situation(tabletop(*CUBES, bowl("white").at(0.05, 0.0)), say(clause), (Grasped("red cube"),))
+    ((episode, _),) = rollout([small_task(monkeypatch, situation)], make_policy("expert"))
+    assert (episode.outcome, episode.error, episode.first_touched) == ("timeout", None, None)
 
 
 def test_the_expert_takes_again_what_it_lost_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:

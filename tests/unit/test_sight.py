@@ -12,7 +12,8 @@ from robodx.experts.grasps import yaw_of
 from robodx.experts.skills import Hand
 from robodx.policies.base import Calibration
 from robodx.policies.vision import CAMERAS, PIXELS
-from robodx.sight.cloud import Eye, look, without_hand
+from robodx.sight.cloud import Eye, look
+from robodx.sight.hand import without_hand
 from robodx.sight.segment import patches
 from robodx.sight.sighting import Sighting
 from robodx.sight.things import sightings
@@ -200,7 +201,9 @@ def test_a_thing_keeps_its_name_when_it_moves_and_when_it_is_painted() -> None:
     sight.look([sighting(cube("blue").at(0.0, -0.1)), sighting(cube("red").at(0.02, 0.1))], 0.2, nothing_is_empty)
     assert sight.colour("object 1") == "red"
     assert sight.velocity("object 1")[0] == pytest.approx(0.1)
-    sight.look([sighting(cube("blue").at(0.04, 0.1)), sighting(cube("red").at(0.0, -0.1))], 0.4, nothing_is_empty)
+    for look_number in range(OTHER_LOOKS):
+        swapped = [sighting(cube("blue").at(0.02, 0.1)), sighting(cube("red").at(0.0, -0.1))]
+        sight.look(swapped, 0.4 + 0.2 * look_number, nothing_is_empty)
     assert [sight.colour(name) for name in sight.things] == ["blue", "red"]
 
 

@@ -9,24 +9,31 @@ import numpy as np
 import pytest
 
 from robodx.experts.base import Scenery, take
+from robodx.experts.basics import free_side
 from robodx.experts.skills import Hand, Steps
-from robodx.language.meaning import resolve_all
+from robodx.language.meaning import DIRECTIONS, Clause, If, Meaning, resolve_all
 from robodx.language.reference import Looks, is_related, resolve, the
+from robodx.policies.base import Observation
+from robodx.policies.expert import ExpertPolicy
 from robodx.policies.guess import Guessing
+from robodx.robots.panda import PANDA
+from robodx.running.rollout import rollout
 from robodx.running.trial import Trial
 from robodx.scoring.conditions import All
 from robodx.scoring.contact import Released
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.relations import Displaced
-from robodx.sim.objects import bowl, cube
-from robodx.sim.scene import Thing
+from robodx.sim.objects import bowl, cube, sphere
+from robodx.sim.scene import Scene, Thing
 from robodx.sim.simulation import Simulation
 from robodx.sim.world import World
 from robodx.tasks.base import TASKS, Situation
+from robodx.tasks.spatial import DISTANCES_M, ENDS, ROW, SIDES
 
 SPATIAL = [task for task in TASKS if task.startswith("spatial/")]
 PLACING = ["assemble_set", "build_tower", "move_cube_direction", "place_between", "place_in_or_beside_bowl"]
 SEEDS = 50
+RUN = 25
 CLEAR_M = 0.03
 EVERY = pytest.mark.parametrize("task", SPATIAL)
 
@@ -55,13 +62,92 @@ def test_every_description_picks_out_one_thing(task: str) -> None:
             assert len({resolve(reference, seen) for reference in clause.references}) == len(clause.references)
 
 
+# Per task what is asked for, and in how many ways together.
+ASKED: dict[str, tuple[int, tuple[str, ...]]] = {
+    "assemble_set": (24, SIDES),
+    "build_tower": (6, ROW),
+    "move_cube_direction": (8, DIRECTIONS),
+    "pick_closest": (3, ("closest to", "farthest from")),
+    "pick_inside_or_beside": (6, ("inside", "outside", "on", "beside")),
+    "pick_leftmost": (4, ENDS),
+    "place_between": (3, ROW),
+    "place_in_or_beside_bowl": (2, ("in", "beside")),
+    "retrieve_stacked": (5, ("under", *SIDES)),
+}
+
+
 @EVERY
 def test_everything_that_may_be_asked_is_asked_within_a_run(task: str) -> None:
-    kinds = {
-        "assemble_set": 4, "build_tower": 6, "move_cube_direction": 4, "pick_closest": 2, "pick_inside_or_beside": 6,
-        "pick_leftmost": 4, "place_between": 3, "place_in_or_beside_bowl": 2, "retrieve_stacked": 3,
-    }  # fmt: skip
-    assert len({situation.instruction.text for situation in situations(task, 25)}) >= kinds[task.partition("/")[2]]
+    count, expected = ASKED[task.partition("/")[2]]
+    meanings = {situation.instruction.meaning for situation in situations(task, RUN)}
+    assert len(meanings) == count
+    assert {word for meaning in meanings for clause in meaning.clauses for word in relations(clause)} >= set(expected)
+
+
+def relations(clause: Clause | If) -> list[str]:
+    """The words by which a clause says which thing, and where it is to go."""
+    assert isinstance(clause, Clause)
+    ranks = [clause.target.rank.by] if clause.target.rank else []
+    places = [clause.place.relation] if clause.place else []
+    return [*ranks, *places, *(where.relation for where in clause.target.where)]
+
+
+def done(meaning: Meaning, scene: Scene) -> list[tuple[object, ...]]:
+    """What one does who follows this meaning: with which thing, where it goes, and how far."""
+    seen = looks(scene)
+    clauses = meaning.decided(seen)
+    names = resolve_all(clauses, seen)
+    acts: list[tuple[object, ...]] = []
+    for clause in clauses:
+        place = clause.place
+        goal = (place.relation, {names[other] for other in place.of}, place.distance_m) if place else ()
+        acts.append((names[clause.target], *goal))
+    return acts
+
+
+@EVERY
+def test_no_constant_answer_is_right_more_often_than_chance(task: str) -> None:
+    run = situations(task, RUN)
+    for answer in {situation.instruction.meaning for situation in run}:
+        right = sum(done(answer, each.scene) == done(each.instruction.meaning, each.scene) for each in run)
+        assert right <= math.ceil(RUN * TASKS[task].chance), answer
+
+
+class Answering(ExpertPolicy):
+    """Does these things one after the other, whatever it is told."""
+
+    def __init__(self, *clauses: Clause | If) -> None:
+        super().__init__()
+        self._answers = Meaning(clauses)
+
+    def meaning(self, observation: Observation) -> Meaning:
+        return self._answers
+
+
+@EVERY
+@pytest.mark.parametrize("seed", [1, 5])
+def test_who_tries_one_answer_after_the_other_fails_at_the_first_wrong_one(task: str, seed: int) -> None:
+    """Wrong answers are right ones of other seeds; the right one follows, and comes too late."""
+    run = [situation.instruction.meaning for situation in situations(task, RUN)]
+    scene, told = TASKS[task].situation(seed).scene, run[seed]
+    wrong = [other for other in dict.fromkeys(run) if done(other, scene) != done(told, scene)]
+    for other in wrong[:8]:
+        trial = Trial(task, TASKS[task].version, "expert", seed)
+        ((episode, _),) = rollout([trial], Answering(*other.clauses, *told.clauses))
+        assert episode.failure_kind == "constraint", other
+
+
+@pytest.mark.parametrize("task", PLACING)
+def test_nothing_that_is_asked_for_holds_at_the_start(task: str) -> None:
+    for situation in situations(f"spatial/{task}", 12):
+        world = World(Simulation(situation.scene, PANDA, np.array(PANDA.arm.home_rad)))
+        for stage in (*situation.stages[1::2], *situation.never):
+            assert not stage.holds(world), stage
+
+
+def test_distances_are_so_far_apart_that_none_is_both() -> None:
+    shorter, longer = DISTANCES_M
+    assert longer - shorter > 2 * Displaced("cube", (0.0, 0.0), "left", shorter).tolerance_m
 
 
 @pytest.mark.parametrize(
@@ -154,6 +240,14 @@ def test_taking_a_thing_first_puts_aside_what_lies_on_it(
     assert world.is_grasped("a")
     for name in "bc":
         assert world.position(name)[2] == pytest.approx(0.02, abs=1e-3)
+
+
+def test_what_is_not_there_is_not_in_the_way(simulate: Callable[..., Simulation]) -> None:
+    # What is parked lies under the middle of the table, just in front of green.
+    simulation = simulate(cube("red").at(-0.2, 0.2), cube("green").at(0.042, 0.0), sphere("blue").parked())
+    names = {the("red cube"): "red cube"}
+    hand = Hand(World(simulation).tool(), 1.0, 0.05, World(simulation).tool())
+    assert free_side(Scenery(World(simulation), hand, names), "red cube", "green cube") == -1
 
 
 def test_an_open_hand_fits_into_a_bowl(

@@ -23,6 +23,7 @@ from robodx.running.trial import Trial
 from robodx.tasks.base import TASKS
 from robodx.wires.calibrations import write_cameras
 from robodx.wires.local import Local
+from robodx.wires.serving import Endpoint
 
 STACK = "control/stack_cube"
 
@@ -165,6 +166,15 @@ def test_without_calibration_it_says_what_is_missing(environment: Environment) -
     only_front = {name: camera for name, camera in start.cameras.items() if name == "front"}
     with pytest.raises(UserError, match=", ".join(CAMERAS[1:])):
         VisionPolicy().reset([replace(start, cameras=only_front)])
+
+
+def test_served_to_a_client_that_tells_no_calibration_it_says_so(environment: Environment) -> None:
+    endpoint = Endpoint(VisionPolicy())
+    request = dict(endpoint.preset.request(environment.observe(), environment.start()))
+    told = dict(request["robodx"])
+    del told["cameras"]
+    with pytest.raises(UserError, match="no calibration of front, left, right"):
+        endpoint.answer("session", {**request, "robodx": told})
 
 
 @pytest.mark.parametrize("task", [STACK, "control/place_sphere"])

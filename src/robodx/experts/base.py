@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from robodx.experts import skills
-from robodx.experts.grasps import from_above, grasp_yaw, nearest_turn, yaw_of
+from robodx.experts.grasps import CannotBeDone, from_above, grasp_yaw, nearest_turn, yaw_of
 from robodx.experts.skills import Hand, PoseNow, Steps, VelocityNow
 from robodx.language.meaning import Clause, Names
 from robodx.language.reference import Looks, is_related, looks_of
@@ -84,6 +84,12 @@ class Scenery:
 
     def others(self, clause: Clause) -> tuple[str, ...]:
         return tuple(self.names[reference] for reference in clause.place.of) if clause.place else ()
+
+    def require(self, name: str, frame: str) -> None:
+        """That a thing has what a plan is about: the button of a switch, the cell of a bin."""
+        thing = self.view.thing(name)
+        if frame not in dict(thing.frames):
+            raise CannotBeDone(f"a {thing.kind} has no {frame}")
 
     def grasp(self, name: str) -> PoseNow:
         """From above, at the thing's `grasp` frame if it has one, following it while it moves."""

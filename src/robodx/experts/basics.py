@@ -42,6 +42,7 @@ def put_on(scenery: Scenery, clause: Clause) -> Steps:
 @plan("put", "in")
 def put_in(scenery: Scenery, clause: Clause) -> Steps:
     name, (container,) = scenery.target(clause), scenery.others(clause)
+    scenery.require(container, "cell")
     drop_m = max(0.0, HELD_OVER_FLOOR_M - scenery.view.thing(name).half_extents[2])
 
     def goal() -> Pose:
@@ -77,7 +78,7 @@ def free_side(scenery: Scenery, name: str, other: str) -> int:
             (
                 math.dist((x + side * offset, y), view.position(third)[:2])
                 for third in view.things
-                if third not in (name, other)
+                if third not in (name, other) and view.is_present(third)
             ),
             default=1.0,
         )
@@ -111,6 +112,8 @@ def insert_into(scenery: Scenery, clause: Clause) -> Steps:
     name, (other,) = scenery.target(clause), scenery.others(clause)
     thing = view.thing(name)
     hole = hole_for(thing, view.thing(other))
+    for each, frame in ((name, "tip"), (name, "grasp"), (other, hole)):
+        scenery.require(each, frame)
     thing_in_tip = thing.frame("tip").inverse()
     depth = insertion_depth_m(thing, view.thing(other))
 
@@ -139,6 +142,7 @@ def fitting_turn(tip: Pose, hole: Pose, kind: str) -> float:
 def press(scenery: Scenery, clause: Clause) -> Steps:
     view = scenery.view
     name = scenery.target(clause)
+    scenery.require(name, "button")
     travel = view.thing(name).parts[0].range[1]
 
     def button() -> Pose:

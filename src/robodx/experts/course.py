@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from robodx.experts.base import Scenery, View, seen, solve
+from robodx.experts.grasps import CannotBeDone
 from robodx.experts.skills import Hand, Steps, Waypoint
 from robodx.language.meaning import Clause, Meaning, Names, resolve_all
 from robodx.language.reference import Unresolved
@@ -19,7 +20,7 @@ class Understanding:
 
 
 class Course:
-    """Yields a waypoint a step; stands still while what is meant cannot be told, and when all is done."""
+    """Yields a waypoint a step; stands still while what is meant cannot be told or done, and when all is done."""
 
     def __init__(self, hand: Hand, understanding: Understanding | None = None) -> None:
         self.hand = hand
@@ -43,6 +44,11 @@ class Course:
         if self._steps is None or meant != self._meant:
             self._meant, self.is_done = meant, False
             self._steps = solve(self._clauses, Scenery(view, self.hand, self._understanding.names(meant, view)))
-        waypoint = next(self._steps, None)
+        try:
+            waypoint = next(self._steps, None)
+        except CannotBeDone:
+            # Planned anew at the next step: what was seen may have been taken for what it is not.
+            self._steps = None
+            return self.hand.stay()
         self.is_done = waypoint is None
         return waypoint or self.hand.stay()

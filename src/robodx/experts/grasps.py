@@ -14,6 +14,10 @@ ROUND = ("sphere", "cylinder")
 OUTLINE_TURN_RAD = {"hexagonal block": math.pi / 3, "cross": math.pi / 2, "half-moon": 2 * math.pi}
 
 
+class CannotBeDone(ValueError):
+    """What is asked cannot be done with such a thing."""
+
+
 def from_above(x: float, y: float, z: float, yaw_rad: float) -> Pose:
     """A tool pose pointing down whose fingers close along y turned by `yaw_rad`."""
     return Pose((x, y, z), multiply(about("z", yaw_rad), POINTING_DOWN))
@@ -43,5 +47,5 @@ def grasp_yaw(pose: Pose, half_extents: tuple[float, float, float], kind: str) -
     if along_x:
         choices.append(nearest_turn(yaw + math.pi / 2, math.pi))
     if not choices:
-        raise ValueError(f"a {kind} of {[2 * e for e in half_extents]} m is too wide for the gripper")
+        raise CannotBeDone(f"a {kind} of {[2 * e for e in half_extents]} m is too wide for the gripper")
     return min(choices, key=abs)

@@ -24,7 +24,6 @@ EVERYDAY: dict[str, tuple[str, ...]] = {
     "switch": ("button",),
     "charger": ("plug",),
     "receptacle": ("socket",),
-    "kit tray": ("matching recess of the kit tray",),
     "big": ("large",),
     "small": ("little", "tiny"),
     "pick up": ("take", "get", "lift", "raise", "grab", "grasp", "grip", "seize", "fetch", "collect", "take hold of",

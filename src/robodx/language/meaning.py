@@ -31,6 +31,12 @@ class Place:
     def __post_init__(self) -> None:
         if self.relation not in get_args(Relation):
             raise UnknownName(unknown("relation", self.relation, get_args(Relation)))
+        is_direction = self.relation in DIRECTIONS
+        if is_direction != (self.distance_m is not None):
+            raise ValueError(f'"{self.relation}" {"needs a" if is_direction else "takes no"} distance')
+        needed = 0 if is_direction else 2 if self.relation == "between" else 1
+        if len(self.of) != needed and not (self.relation == "on" and self.of):
+            raise ValueError(f'"{self.relation}" is said of {needed}, not of {len(self.of)}')
 
 
 @dataclass(frozen=True)
@@ -86,27 +92,29 @@ class Meaning:
     clauses: tuple[Clause | If, ...]
 
     def decided(self, seen: Seen) -> tuple[Clause, ...]:
-        """What is to be done in what is seen: conditionals settled, double negations undone, prohibitions left out."""
-        chosen = (
-            (part.then if part.fact.holds(seen) else part.otherwise) if isinstance(part, If) else part
+        """What is to be done in what is seen: conditionals settled, and none of it what is forbidden."""
+        chosen = [
+            _plain((part.then if part.fact.holds(seen) else part.otherwise) if isinstance(part, If) else part)
             for part in self.clauses
-        )
-        return tuple(plain for clause in chosen if (plain := _affirmed(clause)) is not None)
+        ]
+        forbidden = [clause for clause in chosen if clause.is_negated]
+        return tuple(_allowed(clause, forbidden) for clause in chosen if not clause.is_negated)
 
 
-def _affirmed(clause: Clause) -> Clause | None:
-    """The clause without its negation; None if nothing is left to be done.
+def _plain(clause: Clause) -> Clause:
+    """To leave a thing is not to pick it up, and not to leave it is to pick it up."""
+    return clause if clause.action != "leave" else replace(clause, action="pick", is_negated=not clause.is_negated)
 
-    "Do not leave X" is to pick X up, and "do not pick up what is not X" is to pick up X.
+
+def _allowed(clause: Clause, forbidden: list[Clause]) -> Clause:
+    """With none of what must not be used for it: "a cube, but none that is not red" leaves the red one.
+
+    A rank has chosen one thing already, and no other takes its place.
     """
-    if clause.action == "leave":
-        return replace(clause, action="pick", is_negated=False) if clause.is_negated else None
-    if not clause.is_negated:
+    not_with = tuple(no.target for no in forbidden if replace(no, target=clause.target, is_negated=False) == clause)
+    if not not_with or clause.target.rank is not None:
         return clause
-    if len(clause.target.but) == 1 and clause.action in ("pick", "touch"):
-        (meant,) = clause.target.but
-        return replace(clause, target=replace(meant, kind=meant.kind or clause.target.kind), is_negated=False)
-    return None
+    return replace(clause, target=replace(clause.target, but=(*clause.target.but, *not_with)))
 
 
 Names = Mapping[Reference, str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -24,8 +25,8 @@ class Phrasings:
 # By action and relation. No two of a row share both their main verb and their clause order.
 PHRASINGS: dict[tuple[Action, Relation | None], Phrasings] = {
     ("pick", None): Phrasings(
-        ("pick up {target}", "lift {target} off the table", "grab {target} and raise it"),
-        ("take {target} from the table", "hoist {target} into the air", "get a hold of {target} and lift it"),
+        ("pick up {target}", "lift {target}", "grab and raise {target}"),
+        ("scoop up {target}", "hoist {target} into the air", "get a hold of and lift {target}"),
     ),
     ("put", "in"): Phrasings(
         ("put {target} in {place}", "place {target} inside {place}", "drop {target} into {place}"),
@@ -41,7 +42,8 @@ PHRASINGS: dict[tuple[Action, Relation | None], Phrasings] = {
     ),
     ("push", "onto"): Phrasings(
         ("push {target} onto {place}", "slide {target} over to {place}", "shove {target} into the area of {place}"),
-        ("onto {place}, nudge {target}", "move {target} along the table to {place}", "drive {target} over {place}"),
+        ("onto {place}, nudge {target}", "move {target} along the table to {place}",
+         "bring {target} onto {place} by pushing"),
     ),
     ("insert", "into"): Phrasings(
         ("insert {target} into {place}", "push {target} all the way into {place}", "fit {target} in {place}"),
@@ -56,41 +58,44 @@ PHRASINGS: dict[tuple[Action, Relation | None], Phrasings] = {
         ("bring your fingers to {target}", "put a finger on {target}", "reach out and contact {target}"),
     ),
     ("put", "between"): Phrasings(
-        ("put {target} between {place}", "place {target} midway between {place}", "set {target} in the gap of {place}"),
-        ("between {place}, lay {target}", "move {target} to the middle of {place}", "centre {target} between {place}"),
+        ("put {target} midway between {place}", "place {target} in the middle of the gap between {place}",
+         "set {target} halfway between {place}"),
+        ("midway between {place}, lay {target}", "move {target} to the midpoint of {place}",
+         "centre {target} between {place}"),
     ),
     ("put", "left of"): Phrasings(
-        ("put {target} to the left of {place}", "place {target} on the left of {place}",
+        ("put {target} to the left of {place}", "place {target} just left of {place}",
          "set {target} left of {place}"),
-        ("left of {place}, lay {target}", "move {target} to the left side of {place}",
+        ("left of {place}, lay {target}", "move {target} until it is just left of {place}",
          "bring {target} left of {place}"),
     ),
     ("put", "right of"): Phrasings(
-        ("put {target} to the right of {place}", "place {target} on the right of {place}",
+        ("put {target} to the right of {place}", "place {target} just right of {place}",
          "set {target} right of {place}"),
-        ("right of {place}, lay {target}", "move {target} to the right side of {place}",
+        ("right of {place}, lay {target}", "move {target} until it is just right of {place}",
          "bring {target} right of {place}"),
     ),
     ("put", "in front of"): Phrasings(
-        ("put {target} in front of {place}", "place {target} before {place}", "set {target} on your side of {place}"),
-        ("in front of {place}, lay {target}", "move {target} to the front of {place}",
+        ("put {target} in front of {place}", "place {target} just in front of {place}",
+         "set {target} on your side of {place}"),
+        ("in front of {place}, lay {target}", "move {target} until it is just in front of {place}",
          "bring {target} to the near side of {place}"),
     ),
     ("put", "behind"): Phrasings(
-        ("put {target} behind {place}", "place {target} at the back of {place}", "set {target} beyond {place}"),
-        ("behind {place}, lay {target}", "move {target} to the rear of {place}",
+        ("put {target} behind {place}", "place {target} just behind {place}", "set {target} beyond {place}"),
+        ("behind {place}, lay {target}", "move {target} until it is just behind {place}",
          "bring {target} to the far side of {place}"),
     ),
     ("move", "left"): Phrasings(
         ("move {target} {distance} to the left", "shift {target} left by {distance}",
          "displace {target} {distance} leftwards"),
-        ("to the left by {distance}, slide {target}", "transfer {target} {distance} to its left",
+        ("to the left by {distance}, slide {target}", "transfer {target} {distance} to your left",
          "bring {target} {distance} further left"),
     ),
     ("move", "right"): Phrasings(
         ("move {target} {distance} to the right", "shift {target} right by {distance}",
          "displace {target} {distance} rightwards"),
-        ("to the right by {distance}, slide {target}", "transfer {target} {distance} to its right",
+        ("to the right by {distance}, slide {target}", "transfer {target} {distance} to your right",
          "bring {target} {distance} further right"),
     ),
     ("move", "forward"): Phrasings(
@@ -107,7 +112,7 @@ PHRASINGS: dict[tuple[Action, Relation | None], Phrasings] = {
     ),
     ("roll", "onto"): Phrasings(
         ("roll {target} onto {place}", "send {target} rolling to {place}", "make {target} roll over to {place}"),
-        ("onto {place}, nudge {target}", "give {target} a push so that it rolls to {place}",
+        ("onto {place}, set {target} rolling", "give {target} a push so that it rolls to {place}",
          "get {target} to stop on {place}"),
     ),
     ("stand", None): Phrasings(
@@ -115,8 +120,9 @@ PHRASINGS: dict[tuple[Action, Relation | None], Phrasings] = {
         ("turn {target} upright", "place {target} vertically on the table", "bring {target} into a standing position"),
     ),
     ("leave", None): Phrasings(
-        ("leave {target} where it is", "let {target} lie", "ignore {target}"),
-        ("skip {target}", "stay away from {target}", "keep your hand off {target}"),
+        # Each of them asks for the thing when it is negated.
+        ("leave {target} where it is", "let {target} stay where it is", "refrain from picking up {target}"),
+        ("abstain from taking {target}", "decline to lift {target}", "avoid grasping {target}"),
     ),
 }  # fmt: skip
 
@@ -154,9 +160,10 @@ def say(*clauses: Clause) -> Instruction:
 
 def phrase(meaning: Meaning, split: Split, index: int) -> Instruction:
     """The same meaning in the split's `index`-th phrasing, counted around."""
-    text = _say_part(meaning.clauses[0], split, index)
+    forbidden = [part for part in meaning.clauses if isinstance(part, Clause) and part.is_negated]
+    text = _say_part(meaning.clauses[0], split, index, forbidden)
     for before, part in pairwise(meaning.clauses):
-        text += f", {_joint(before, part)} {_say_part(part, split, index)}"
+        text += f", {_joint(before, part)} {_say_part(part, split, index, forbidden)}"
     return Instruction(f"{text[0].upper()}{text[1:]}.", meaning)
 
 
@@ -179,19 +186,19 @@ def _phrasings(clause: Clause) -> Phrasings:
     return PHRASINGS[clause.action, clause.place.relation if clause.place else None]
 
 
-def _say_part(part: Clause | If, split: Split, index: int) -> str:
+def _say_part(part: Clause | If, split: Split, index: int, forbidden: Sequence[Clause]) -> str:
     if not isinstance(part, If):
-        return _say_clause(part, split, index)
+        return _say_clause(part, split, index, forbidden)
     return CHOICES[split][index % len(CHOICES[split])].format(
-        then=_say_clause(part.then, split, index),
-        otherwise=_say_clause(part.otherwise, split, index),
+        then=_say_clause(part.then, split, index, forbidden),
+        otherwise=_say_clause(part.otherwise, split, index, forbidden),
         fact=say_fact(part.fact),
         negated_fact=_say_negated(part.fact),
         bare_fact=say_fact(part.fact).partition(" ")[2],
     )
 
 
-def _say_clause(clause: Clause, split: Split, index: int) -> str:
+def _say_clause(clause: Clause, split: Split, index: int, forbidden: Sequence[Clause]) -> str:
     templates: tuple[str, ...] = getattr(_phrasings(clause), split)
     template = templates[index % len(templates)]
     if clause.is_negated:
@@ -200,14 +207,23 @@ def _say_clause(clause: Clause, split: Split, index: int) -> str:
         template = f"{front}{comma}do not {main}"
     place = clause.place
     text = template.format(
-        # Of what is not so-and-so there may be several.
-        target=f"{'any' if clause.is_negated and clause.target.but else 'the'} {clause.target.words}",
+        target=f"{_determiner(clause, forbidden)} {clause.target.words}",
         place=_the(place.of) if place and place.of else "",
         distance=f"{100 * place.distance_m:g} cm" if place and place.distance_m else "",
     )
     if clause.once_lit is None:
         return text
     return SIGNALS[split][index % len(SIGNALS[split])].format(lamp=f"the {clause.once_lit.words}", clause=text)
+
+
+def _determiner(clause: Clause, forbidden: Sequence[Clause]) -> str:
+    """Of what is not so-and-so there may be several; and who forbids such ones of a kind asks for one of that kind."""
+    target = clause.target
+    if clause.is_negated:
+        return "any" if target.but else "the"
+    of_its_kind = (no for no in forbidden if (no.action, no.target.kind) == (clause.action, target.kind))
+    is_one_of_several = target.rank is None and any(no.target.but for no in of_its_kind)
+    return article(target.words) if is_one_of_several else "the"
 
 
 def say_fact(fact: Exists) -> str:

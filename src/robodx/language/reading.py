@@ -107,6 +107,7 @@ def _signalled(found: Fields) -> Clause:
 
 _SENTENCES = {row: phrasings.train for row, phrasings in PHRASINGS.items()}
 _SENTENCES["pick", None] += tuple(f"{verb} {{target}}" for verb in EVERYDAY["pick up"])
+_SENTENCES["leave", None] += tuple(f"fail to {verb} {{target}}" for verb in ("pick up", *EVERYDAY["pick up"]))
 
 
 def _done(action: Action, relation: Relation | None, found: Fields) -> Clause:
@@ -168,7 +169,8 @@ def _only(text: str, ways: Iterable[Callable[[], T]]) -> T:
     for way in ways:
         try:
             reading = way()
-        except NotUnderstood as error:
+        except ValueError as error:
+            # Not understood, or nothing that can be meant: "between" one thing, "the second middle cube".
             reasons.append(str(error))
         else:
             readings += [reading] if reading not in readings else []
@@ -222,13 +224,13 @@ _DETERMINER = re.compile(rf"^(?:the|any|an|a|every) (?:only )?(?:one (?=(?:{_of_
 _COLOUR, _OWN = _of_field("colour"), _of_field("colour", "size", "is_striped")
 _PLAIN = rf"(?:{_COLOUR}|an? (?:{_of_field('kind')}))"
 _NTH, _SIDE = _of_field("n"), _any_of(get_args(Side))
-_OPPOSITE = {"left": "right", "right": "left", "front": "back", "back": "front"}
+_OPPOSITE = {"left": "right", "right": "left"}
 _RELATIONS = {
     said: relation
     for relation in (*get_args(Spatial), *get_args(Measure))
     for said in (relation, AFTER.get(relation, relation))
 }
-_RELATED = re.compile(rf"(?:that is )?({_any_of(_RELATIONS)}) (the .*)")
+_RELATED = re.compile(rf"(?:that is )?(?:({_NTH}) )?({_any_of(_RELATIONS)}) (the .*)")
 _OTHER_THAN = re.compile(r"(?:other than|except|apart from|but) (.*)")
 
 
@@ -265,15 +267,16 @@ def _described(text: str) -> Reference:
 
 
 def _specified(reference: Reference, n: int | None, rest: str) -> Reference:
-    """The reference with what is said after its kind; `n` is the ordinal that stood before it."""
+    """The reference with what is said after its kind; `n` is the ordinal before it, which must come to be used."""
     if not rest:
         if n is not None:
             raise NotUnderstood(f'which "{reference.words}"')
         return reference
+    if found := _FROM_SIDE.match(rest):
+        return _specified(_from_side(reference, n, found), None, rest[found.end() :].lstrip(" "))
     for pattern, specify in _SHORT:
-        found = pattern.match(rest)
-        if found:
-            return _specified(specify(reference, n, found), None, rest[found.end() :].lstrip(" "))
+        if found := pattern.match(rest):
+            return _specified(specify(reference, found), n, rest[found.end() :].lstrip(" "))
 
     # What follows "and" is said of this thing; without it, of the thing named last.
     ends = [(len(rest), len(rest)), *(found.span() for found in re.finditer(" and ", rest))]
@@ -281,18 +284,21 @@ def _specified(reference: Reference, n: int | None, rest: str) -> Reference:
 
 
 def _specified_by(reference: Reference, n: int | None, phrase: str, rest: str) -> Reference:
-    return _specified(_related(reference, n, phrase), None, rest)
+    return _specified(*_related(reference, n, phrase), rest)
 
 
-def _related(reference: Reference, n: int | None, text: str) -> Reference:
-    """Said by way of other things: "closest to the bowl", "other than the red cube"."""
+def _related(reference: Reference, n: int | None, text: str) -> tuple[Reference, int | None]:
+    """Said by way of other things: "closest to the bowl", "other than the red cube"; and an ordinal not used for it."""
     if found := _RELATED.fullmatch(text):
-        relation, anchor = _RELATIONS[found[1]], _thing(found[2])
+        nth, relation, anchor = found[1], _RELATIONS[found[2]], _thing(found[3])
+        if nth and (n is not None or relation not in get_args(Measure)):
+            raise NotUnderstood(f'"{nth} {found[2]}"')
         if relation in get_args(Measure):
-            return _with(reference, rank=Rank(relation, _from_first(n or 1), anchor))
-        return replace(reference, where=(*reference.where, Where(relation, anchor)))
+            number = _WORDS[nth].value if nth else n or 1
+            return _with(reference, rank=Rank(relation, _from_first(number), anchor)), None
+        return replace(reference, where=(*reference.where, Where(relation, anchor))), n
     if found := _OTHER_THAN.fullmatch(text):
-        return _with(reference, but=_things(found[1]))
+        return _with(reference, but=_things(found[1])), n
     raise NotUnderstood(f'"{text}"')
 
 
@@ -316,13 +322,13 @@ def _from_side(reference: Reference, n: int | None, found: re.Match[str]) -> Ref
     return _with(reference, rank=Rank(side, n) if n > 0 else Rank(_OPPOSITE[side], -n))  # type: ignore[arg-type]
 
 
-def _numbered(reference: Reference, n: int | None, found: re.Match[str]) -> Reference:
+def _numbered(reference: Reference, found: re.Match[str]) -> Reference:
     if found[1] not in NUMBERS[1:]:
         raise NotUnderstood(f'"{found[1]}" as a number')
     return _with(reference, rank=Rank(found[2], NUMBERS.index(found[1])))  # type: ignore[arg-type]
 
 
-def _from_you(reference: Reference, n: int | None, found: re.Match[str]) -> Reference:
+def _from_you(reference: Reference, found: re.Match[str]) -> Reference:
     if found[2] is None:
         if reference.rank is None or reference.rank.by not in ("nearest", "farthest"):
             raise NotUnderstood(f'"{found[0]}"')
@@ -331,18 +337,18 @@ def _from_you(reference: Reference, n: int | None, found: re.Match[str]) -> Refe
     return _with(reference, rank=Rank(found[2], nth))  # type: ignore[arg-type]
 
 
-def _own(reference: Reference, n: int | None, found: re.Match[str]) -> Reference:
+def _own(reference: Reference, found: re.Match[str]) -> Reference:
     for word in filter(None, found.groups()):
         reference = _with(reference, **{_WORDS[word].field: _WORDS[word].value})
     return reference
 
 
-def _without(reference: Reference, n: int | None, found: re.Match[str]) -> Reference:
+def _without(reference: Reference, found: re.Match[str]) -> Reference:
     words = (_WORDS[word] for word in re.findall(rf"\b(?:{_of_field('colour', 'kind')})\b", found[1]))
     return _with(reference, but=tuple(Reference(**{word.field: word.value}) for word in words))
 
 
-def _banded(reference: Reference, n: int | None, found: re.Match[str]) -> Reference:
+def _banded(reference: Reference, found: re.Match[str]) -> Reference:
     return _with(reference, bands=_colours(found[1]))
 
 
@@ -350,14 +356,14 @@ def _colours(text: str) -> tuple[Any, ...]:
     return tuple(_WORDS[word].value for word in re.findall(rf"\b(?:{_COLOUR})\b", text))
 
 
-# What is said after the kind without another thing, and what it adds.
-_SHORT: tuple[tuple[re.Pattern[str], Callable[[Reference, int | None, re.Match[str]], Reference]], ...] = tuple(
+# What is said after the kind without another thing, and what it adds; of these only the side takes an ordinal.
+_FROM_SIDE = re.compile(rf"from (?:the|your) ({_SIDE})(?= |$)")
+_SHORT: tuple[tuple[re.Pattern[str], Callable[[Reference, re.Match[str]], Reference]], ...] = tuple(
     (re.compile(rf"{pattern}(?= |$)"), specify)
     for pattern, specify in (
-        (rf"from (?:the|your) ({_SIDE})", _from_side),
         (rf"number (\w+) counted from (?:the|your) ({_SIDE})", _numbered),
         (rf"(?:that is (?:({_NTH}) )?(nearest|farthest) )?(?:to|from) you", _from_you),
-        (r"that differs in size", lambda reference, n, found: _with(reference, rank=Rank("odd"))),
+        (r"that differs in size", lambda reference, found: _with(reference, rank=Rank("odd"))),
         (rf"with ((?:{_COLOUR})(?:(?:, | and )(?:{_COLOUR}))*) bands in that order", _banded),
         (
             rf"(?:that is (?:not|neither)|, but no) ({_PLAIN}(?:(?:,? and not| or| nor) {_PLAIN})*)(?: either| one)?",

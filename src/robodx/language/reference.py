@@ -17,11 +17,14 @@ from robodx.sim.colours import PALETTE
 from robodx.sim.geometry import Vector
 from robodx.sim.scene import Thing
 
-Side = Literal["left", "right", "front", "back"]
+Side = Literal["left", "right"]
 Comparative = Literal["bigger", "smaller"]
 Superlative = Literal["leftmost", "rightmost", "nearest", "farthest", "highest", "middle", "biggest", "smallest", "odd"]
 Measure = Literal["closest to", "farthest from", "that fits"]
 Spatial = Literal["inside", "outside", "on", "under", "beside", "left of", "right of", "in front of", "behind"]
+
+# Ranks that one thing has, and no other comes second in.
+ALONE = ("middle", "odd", "that fits", *get_args(Comparative))
 
 # Sizes nearer to each other than this share are the same size.
 SAME_SIZE = 0.04
@@ -80,6 +83,8 @@ class Rank:
             raise ValueError(f'"{self.by}" {"needs" if self.of is None else "takes no"} thing to measure from')
         if not 1 <= self.n <= len(ORDINALS):
             raise ValueError(f"there is no word for number {self.n} of several")
+        if self.n > 1 and self.by in ALONE:
+            raise ValueError(f'"{self.by}" is said of one: there is no {ORDINALS[self.n - 1]}')
 
 
 @dataclass(frozen=True)
@@ -220,8 +225,6 @@ def _fitting(names: Sequence[str], seen: Seen, slot: str) -> str:
 _ORDERS: dict[str, Callable[[Looks], float]] = {
     "left": lambda looks: -looks.position[1],
     "right": lambda looks: looks.position[1],
-    "front": lambda looks: looks.position[0],
-    "back": lambda looks: -looks.position[0],
     "leftmost": lambda looks: -looks.position[1],
     "rightmost": lambda looks: looks.position[1],
     "nearest": lambda looks: looks.position[0],
@@ -277,6 +280,13 @@ AFTER: dict[str, str] = {
     "right of": "to the right of",
     "that fits": "that exactly fits",
 }
+# And whose side, or nearness to whom, a rank is about.
+FROM_YOU: dict[str, str] = {
+    "left": "from your left",
+    "right": "from your right",
+    "nearest": "to you",
+    "farthest": "from you",
+}
 
 
 def _words(reference: Reference) -> str:
@@ -286,15 +296,16 @@ def _words(reference: Reference) -> str:
     # Said by way of other things; joined by "and", for else the next would be said of the thing before it.
     related = [_relation(where.relation, where.of) for where in reference.where]
     if rank is not None:
-        if rank.by in get_args(Side) or rank.n > 1:
+        if rank.by in get_args(Side) or (rank.n > 1 and rank.of is None):
             before.append(ORDINALS[rank.n - 1])
-        if rank.by in get_args(Side):
-            after.append(f"from the {rank.by}")
-        elif rank.of is not None:
-            related.append(_relation(rank.by, rank.of))
+        if rank.by in FROM_YOU:
+            after.append(FROM_YOU[rank.by])
+        if rank.of is not None:
+            nth = f"{ORDINALS[rank.n - 1]} " if rank.n > 1 else ""
+            related.append(nth + _relation(rank.by, rank.of))
         elif rank.by == "odd":
             after.append("that differs in size")
-        else:
+        elif rank.by not in get_args(Side):
             before.append(rank.by)
     if reference.bands:
         after.insert(0, f"with {listed(reference.bands)} bands in that order")

@@ -147,6 +147,11 @@ class Lit(Condition):
         return f"{self.lamp} lit"
 
 
+def settled(thing: str) -> Condition:
+    """Let go of, and at rest."""
+    return Released(thing) & Static(thing)
+
+
 def _approach(world: World, thing: str) -> float:
     """Credit for bringing a hand near: at most half, for the other half is the touch itself."""
     return 0.5 * closeness(math.dist(world.tool().position, world.position(thing)))

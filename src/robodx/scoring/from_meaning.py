@@ -7,7 +7,7 @@ from collections.abc import Callable
 from robodx.language.meaning import Meaning
 from robodx.language.reference import Looks, Reference, looks_of, resolve
 from robodx.scoring.conditions import Condition
-from robodx.scoring.contact import Grasped, JointBeyond, Released, Static
+from robodx.scoring.contact import Grasped, JointBeyond, settled
 from robodx.scoring.relations import (
     FLANKS,
     Beside,
@@ -87,42 +87,42 @@ def _pick(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
 
 
 def _put_on(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
-    resting: Condition = Released(target) & Static(target)
+    resting = settled(target)
     for other in others:
         resting = On(target, other) & resting
     return (Grasped(target), resting)
 
 
 def _put_in(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
-    return (Grasped(target), In(target, others[0]) & Released(target) & Static(target))
+    return (Grasped(target), In(target, others[0]) & settled(target))
 
 
 def _put_beside(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
-    return (Grasped(target), Beside(target, others[0]) & Released(target) & Static(target))
+    return (Grasped(target), Beside(target, others[0]) & settled(target))
 
 
 def _put_between(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
     first, second = others
-    return (Grasped(target), Between(target, first, second) & Released(target) & Static(target))
+    return (Grasped(target), Between(target, first, second) & settled(target))
 
 
 def _put_at(side: Flank) -> StagesOf:
     def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
-        return (Grasped(target), Flanking(target, others[0], side) & Released(target) & Static(target))
+        return (Grasped(target), Flanking(target, others[0], side) & settled(target))
 
     return stages
 
 
 def _push_onto(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
     radius = scene.thing(others[0]).half_extents[0]
-    return (Released(target) & Static(target) & CentredOn(target, others[0], radius),)
+    return (settled(target) & CentredOn(target, others[0], radius),)
 
 
 def _insert(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
     thing, other = scene.thing(target), scene.thing(others[0])
     depth = INSERTED_SHARE * insertion_depth_m(thing, other)
     inserted = Inserted(target, other.name, depth, hole=hole_for(thing, other))
-    return (Grasped(target), Released(target) & Static(target) & inserted)
+    return (Grasped(target), settled(target) & inserted)
 
 
 def _press(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
@@ -131,7 +131,7 @@ def _press(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
 
 
 def _stand(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
-    return (Grasped(target), Released(target) & Static(target) & Standing(target))
+    return (Grasped(target), settled(target) & Standing(target))
 
 
 _STAGES: dict[tuple[str, str | None], StagesOf] = {

@@ -151,15 +151,21 @@ class Beside(Geometric):
     gap_m: float = 0.005
     offset_m: float = 0.01
     height_tolerance_m: float = 0.005
+    # One that overlaps the other by more is in it or on it, not beside it.
+    overlap_m: float = 0.005
 
     def excess(self, world: World) -> float:
         x, y, _ = world.pose(self.other).inverse().apply(world.position(self.thing))
         half_x, half_y, _ = world.thing(self.other).half_extents
         offset = abs(y) if abs(x) - half_x >= abs(y) - half_y else abs(x)
         bottoms = [world.position(name)[2] - world.reach(name)[2] for name in (self.thing, self.other)]
-        # One that overlaps the other is in it or on it, not beside it: so the gap has two sides.
-        gap = abs(footprint_gap(world, self.thing, self.other))
-        return max(gap - self.gap_m, offset - self.offset_m, abs(bottoms[0] - bottoms[1]) - self.height_tolerance_m)
+        gap = footprint_gap(world, self.thing, self.other)
+        return max(
+            gap - self.gap_m,
+            -gap - self.overlap_m,
+            offset - self.offset_m,
+            abs(bottoms[0] - bottoms[1]) - self.height_tolerance_m,
+        )
 
     def __str__(self) -> str:
         return f"{self.thing} right beside {self.other}"

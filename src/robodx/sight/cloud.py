@@ -21,6 +21,9 @@ HIGHEST = (0.30, 0.42, 0.20)
 TABLE_M = 0.0015
 # How much a pixel's colour differs from the table's where the table is painted.
 PAINT = 0.10
+# Where the table is speckled or the picture is noisy, by so many times what its pixels differ anyhow.
+SPREADS = 4.0
+SAMPLES = 500
 # Seeing this much further than where a thing's middle was is seeing past it.
 PAST_M = 0.02
 # The headlight of every RoboDx scene: it shines along the way that the camera looks.
@@ -80,12 +83,8 @@ class Eye:
             is_thing &= (along > low) & (along < high)
         colours = image.reshape(-1, 3)
         table = np.flatnonzero(np.abs(z) < TABLE_M)
-        if len(table):
-            seen = colours[self.useful[table]].astype(np.int16)
-            plain = np.median(seen[:: len(seen) // 500 + 1], axis=0).astype(np.int16)
-            is_paint = (np.abs(seen - plain) > 255 * PAINT).any(axis=1)
-            painted = table[is_paint]
-            is_thing[painted] = (x[painted] > LOWEST[0]) & (x[painted] < HIGHEST[0]) & (np.abs(y[painted]) < HIGHEST[1])
+        painted = table[_is_painted(colours[self.useful[table]])]
+        is_thing[painted] = (x[painted] > LOWEST[0]) & (x[painted] < HIGHEST[0]) & (np.abs(y[painted]) < HIGHEST[1])
         pixels = self.useful[is_thing]
         xyz = self._points(distances, pixels)
         normals = self._normals(distances, pixels, xyz)
@@ -97,10 +96,11 @@ class Eye:
     def sees_past(self, place: Vector, depth: NDArray[np.float32]) -> bool:
         """Whether it sees what is behind a place, so that nothing is there."""
         x, y, z = self.in_world.inverse().apply(place)
-        column, row = int(self.width / 2 + x / -z * self.focal), int(self.height / 2 - y / -z * self.focal)
-        if z >= 0 or not (0 <= row < self.height and 0 <= column < self.width):
+        if z >= 0:
             return False
-        return bool(depth[row, column] > -z + PAST_M)
+        column, row = int(self.width / 2 + x / -z * self.focal), int(self.height / 2 - y / -z * self.focal)
+        is_in_picture = 0 <= row < self.height and 0 <= column < self.width
+        return is_in_picture and bool(depth[row, column] > -z + PAST_M)
 
     def _points(self, distances: NDArray[np.float32], pixels: NDArray[np.intp]) -> Array:
         points: Array = self.origin + distances[pixels, None] * self.rays[pixels]
@@ -118,9 +118,19 @@ class Eye:
         return np.asarray(normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12))
 
 
+def _is_painted(colours: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which pixels of the table differ from most of it, by more than most of it does from itself."""
+    if not len(colours):
+        return np.zeros(0, dtype=bool)
+    plain = np.median(colours[:: len(colours) // SAMPLES + 1], axis=0).astype(np.int16)
+    differences = np.abs(colours - plain).max(axis=1)
+    spread = float(np.median(differences[:: len(colours) // SAMPLES + 1]))
+    return np.asarray(differences > max(255 * PAINT, SPREADS * spread))
+
+
 def _meets_workspace(origin: Array, rays: Array) -> NDArray[np.bool_]:
     """Whether each ray passes through the box where things may be."""
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         near, far = (LOWEST - origin) / rays, (HIGHEST - origin) / rays
     enters, leaves = np.minimum(near, far).max(axis=-1), np.maximum(near, far).min(axis=-1)
     return np.asarray(leaves > np.maximum(enters, 0.0))
@@ -143,25 +153,3 @@ def look(
 
 def joined(parts: Sequence[Points]) -> Points:
     return Points(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-
-# The hand in the tool's frame: z points out of the fingers, which close along y.
-HAND_HALF = (0.055, 0.125)
-UNDERSIDE_M = 0.040
-# Above, the camera's mount sticks out, and the arm comes in.
-WRIST_M = 0.078
-WRIST_RADIUS_M = 0.16
-FINGER_X_M = 0.016
-FINGER_DEEP_M = 0.030
-FINGER_TRAVEL_M = 0.04
-
-
-def without_hand(points: Points, tool: Pose, opening: float) -> Points:
-    """Less what lies where the hand is known to be."""
-    x, y, z = ((points.xyz - tool.position) @ tool.matrix).T
-    is_hand = (z < -UNDERSIDE_M) & (np.abs(x) < HAND_HALF[0]) & (np.abs(y) < HAND_HALF[1])
-    inner = opening * FINGER_TRAVEL_M - 0.002
-    is_finger = (np.abs(x) < FINGER_X_M) & (np.abs(y) > inner) & (np.abs(y) < inner + FINGER_DEEP_M) & (z < 0.013)
-    is_finger &= z > -UNDERSIDE_M - 0.01
-    is_arm = (z < -WRIST_M) & (np.hypot(x, y) < WRIST_RADIUS_M)
-    return points.of(~(is_hand | is_finger | is_arm))

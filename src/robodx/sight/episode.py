@@ -13,7 +13,8 @@ from robodx.language.meaning import Meaning
 from robodx.language.reading import NotUnderstood, read
 from robodx.policies.base import Calibration, Observation
 from robodx.registry import UnknownName
-from robodx.sight.cloud import Eye, look, without_hand
+from robodx.sight.cloud import Eye, look
+from robodx.sight.hand import without_hand
 from robodx.sight.segment import patches
 from robodx.sight.things import sightings
 from robodx.sight.tracking import Sight

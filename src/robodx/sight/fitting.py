@@ -11,6 +11,13 @@ from numpy.typing import NDArray
 from robodx.sight.cloud import Points
 from robodx.sim.geometry import Array, Vector
 
+# A point faces a way, up or along an axis, when its normal's part that way is more than this; and it is on an upright
+# side when its normal's upward part is less than that.
+FACING = 0.95
+UPRIGHT = 0.2
+# A side's points lie this near the outermost ones; a box this near to square is square where a side of it is hidden.
+SIDE_M = 0.008
+SQUARE_M = 0.006
 # A face is believed when this many points lie on it.
 FACE_POINTS = 5
 # Points on a face lie within a millimetre of it: where fewer than this share of all do, it is a stray edge.
@@ -40,8 +47,6 @@ class Box(NamedTuple):
     yaw_rad: float
     # How sharply its sides face four ways, 0 (round) to 1.
     squareness: float
-    # How many of its four sides are really seen.
-    sides: int
 
 
 class Facing(NamedTuple):
@@ -52,12 +57,12 @@ class Facing(NamedTuple):
 
 
 def facing(points: Points) -> Facing:
-    return Facing(float((np.abs(points.normals[:, 2]) < 0.2).mean()), float(is_slanted(points).mean()))
+    return Facing(float((np.abs(points.normals[:, 2]) < UPRIGHT).mean()), float(is_slanted(points).mean()))
 
 
 def is_slanted(points: Points) -> NDArray[np.bool_]:
     """Whether each faces up, but neither straight up nor sideways."""
-    return (points.normals[:, 2] >= 0.2) & (points.normals[:, 2] <= 0.95)
+    return (points.normals[:, 2] >= UPRIGHT) & (points.normals[:, 2] <= FACING)
 
 
 def fit_sphere(xyz: Array) -> Sphere:
@@ -87,7 +92,7 @@ def fit_circle(xy: Array) -> Circle:
 def fit_box(points: Points) -> Box:
     """Its turn from the way its sides face, its sides from the points on them."""
     xyz, normals = points.xyz, points.normals
-    is_side = np.abs(normals[:, 2]) < 0.2
+    is_side = np.abs(normals[:, 2]) < UPRIGHT
     yaw, squareness = side_turn(normals[is_side]) if is_side.sum() >= FACE_POINTS else (0.0, 0.0)
     cosine, sine = math.cos(yaw), math.sin(yaw)
     turn = np.array([[cosine, sine], [-sine, cosine]])
@@ -99,7 +104,7 @@ def fit_box(points: Points) -> Box:
         # Seen or not, a side is where the outermost points are.
         edges = np.quantile(along, [0.01, 0.99]) + np.array([-INSET_M, INSET_M])
         for end, sign in enumerate((-1, 1)):
-            on_side = along[(sign * facing_[:, axis] > 0.95) & (np.abs(along - edges[end]) < 0.008)]
+            on_side = along[(sign * facing_[:, axis] > FACING) & (np.abs(along - edges[end]) < SIDE_M)]
             seen[axis, end] = len(on_side) >= enough
             if seen[axis, end]:
                 edges[end] = np.median(on_side)
@@ -109,7 +114,7 @@ def fit_box(points: Points) -> Box:
     x, y = (middle @ turn).tolist()
     bottom, top = float(xyz[:, 2].min()), float(np.quantile(xyz[:, 2], 0.995))
     hx, hy = half.tolist()
-    return Box((x, y, (bottom + top) / 2), (hx, hy, (top - bottom) / 2), yaw, squareness, int(seen.sum()))
+    return Box((x, y, (bottom + top) / 2), (hx, hy, (top - bottom) / 2), yaw, squareness)
 
 
 def side_turn(normals: Array) -> tuple[float, float]:
@@ -127,6 +132,6 @@ def _square_up(half: Array, middle: Array, low: Array, high: Array, seen: Array)
     """Where one way a side is hidden and both are seen the other way, and it is about as wide, it is as wide."""
     for axis in range(2):
         other = 1 - axis
-        if seen[axis].sum() == 1 and seen[other].all() and abs(half[axis] - half[other]) < 0.006:
+        if seen[axis].sum() == 1 and seen[other].all() and abs(half[axis] - half[other]) < SQUARE_M:
             half[axis] = half[other]
             middle[axis] = low[axis] + half[axis] if seen[axis, 0] else high[axis] - half[axis]

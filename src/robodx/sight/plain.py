@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from robodx.sight.cloud import Points
-from robodx.sight.fitting import Box, facing, fit_box, fit_circle, fit_sphere, is_slanted
+from robodx.sight.fitting import FACING, UPRIGHT, Box, facing, fit_box, fit_circle, fit_sphere, is_slanted
 from robodx.sight.segment import colour_word
 from robodx.sight.sighting import (
     UNKNOWN,
@@ -47,6 +47,7 @@ DRAWN_SHARE = 0.98
 DRAWN_LIGHT = 0.95
 # Below, what has upright sides is round; cylinders come to 0.3, boxes to 0.55 and more.
 SQUARE = 0.45
+CYLINDER_SIDEWAYS = 0.2
 # The share of slanted points from which a thing is a roof, and a wide one a bowl.
 ROOF_SLANTED, BOWL_SLANTED = 0.45, 0.25
 # Lower is a plate, whose edges are all that may seem slanted.
@@ -81,7 +82,7 @@ def plain(points: Points, colour: str) -> Iterator[Sighting]:
         yield standing(bowl(colour), points, box._replace(yaw_rad=0.0))
     elif ways.slanted > ROOF_SLANTED and not is_plate:
         yield _roof(points, colour)
-    elif box.squareness < SQUARE and ways.sideways > 0.2:
+    elif box.squareness < SQUARE and ways.sideways > CYLINDER_SIDEWAYS:
         yield _cylinder(points, colour)
     else:
         yield from _touching_cubes(points, colour, box) or [_boxlike(points, colour, box)]
@@ -122,7 +123,7 @@ def _disc(points: Points, colour: str) -> Iterator[Sighting]:
 
 
 def _cylinder(points: Points, colour: str) -> Sighting:
-    is_side = np.abs(points.normals[:, 2]) < 0.2
+    is_side = np.abs(points.normals[:, 2]) < UPRIGHT
     circle = fit_circle(points.xyz[is_side, :2])
     bottom, top = span(points)
     made = cylinder(colour, circle.radius, top - bottom)
@@ -151,7 +152,7 @@ def _t_block(points: Points, colour: str, box: Box) -> Sighting:
 
 def _top(points: Points) -> Array:
     """Where its points face up, as seen from above."""
-    return points.xyz[points.normals[:, 2] > 0.95, :2]
+    return points.xyz[points.normals[:, 2] > FACING, :2]
 
 
 def _fill(points: Points, box: Box) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodx.sight.cloud import Points
-from robodx.sight.fitting import FACE_POINTS, Box
+from robodx.sight.fitting import FACE_POINTS, FACING, Box
 from robodx.sim.geometry import Pose, about
 from robodx.sim.scene import Thing
 
@@ -58,7 +58,7 @@ def span(points: Points) -> tuple[float, float]:
     """From its foot to its top."""
     heights = points.xyz[:, 2]
     highest = float(np.quantile(heights, 0.995))
-    flat = heights[(points.normals[:, 2] > 0.95) & (heights > highest - TOP_M)]
+    flat = heights[(points.normals[:, 2] > FACING) & (heights > highest - TOP_M)]
     top = float(np.median(flat)) if len(flat) >= FACE_POINTS else highest
     return (0.0 if stands(points) else float(heights.min())), top
 

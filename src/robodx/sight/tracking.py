@@ -39,6 +39,8 @@ OTHER_LOOKS = 2
 NEAR_HAND_M = 0.13
 # Fingers that close on nothing end below this opening.
 EMPTY_OPENING = 0.04
+# Told to open further than this beyond what they hold, they let go of it.
+OPENS = 0.02
 FINGERS_M = 0.08
 # A held thing's middle is within this of the tool, and it is as wide as the fingers are apart to within this.
 HELD_M = 0.06
@@ -136,7 +138,7 @@ class Sight:
     def feel(self, *, is_settled: bool) -> None:
         """What the fingers say, at each measurement and each step told: whether a thing is held, and which."""
         hand, held = self._hand, self._held
-        if held is not None and (hand.grip > held.opening + 0.02 or (is_settled and hand.opening < EMPTY_OPENING)):
+        if held is not None and (hand.grip > held.opening + OPENS or (is_settled and hand.opening < EMPTY_OPENING)):
             self._let_go(held)
         elif held is None and hand.grip == 0.0 and is_settled and hand.opening > EMPTY_OPENING:
             self._take_hold()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from robodx.language.meaning import Words, insert, push, put
 from robodx.language.phrasing import say
 from robodx.scoring.conditions import Condition
-from robodx.scoring.contact import Grasped, Released, Static
+from robodx.scoring.contact import Grasped, settled
 from robodx.scoring.relations import Beside, CentredOn, In, Inserted, On
 from robodx.sim.objects import bin_, charger, cube, goal_disc, hole_block, peg, receptacle, sphere
 from robodx.sim.scene import Thing, tabletop
@@ -18,10 +18,6 @@ YELLOW_SPHERE = sphere("yellow")
 
 def control(tier: Tier, *, chance: float) -> Register:
     return task(family="control", tier=tier, varies=("robot",), tags=TAGS, chance=chance)
-
-
-def settled(thing: str) -> Condition:
-    return Released(thing) & Static(thing)
 
 
 def in_cell(thing: str, container: str) -> Condition:

@@ -10,7 +10,7 @@ import numpy as np
 from robodx.language.meaning import once_lit, pick, press, put, roll, touch
 from robodx.language.phrasing import say
 from robodx.scoring.conditions import Condition, While
-from robodx.scoring.contact import Grasped, JointBeyond, Lit, Touched
+from robodx.scoring.contact import Grasped, JointBeyond, Lit, Touched, settled
 from robodx.scoring.events import Appear, Event, Roll, RunBelt, SwapColours, SwapPlaces, SwitchLamp, at
 from robodx.scoring.from_meaning import LIFT_M, PRESSED_SHARE
 from robodx.scoring.relations import CentredOn, HandNear, Lifted
@@ -19,7 +19,7 @@ from robodx.sim.objects import SWITCH_TRAVEL_M, bin_, cube, cylinder, goal_disc,
 from robodx.sim.scene import Thing, tabletop
 from robodx.streams import Streams
 from robodx.tasks.base import Register, Situation, Tier, task
-from robodx.tasks.control import in_cell, settled
+from robodx.tasks.control import in_cell
 
 STEP_S = 0.05
 IN_TIME_S = 3.0

@@ -14,7 +14,7 @@ from itertools import product
 from robodx.language.meaning import Clause, Exists, If, Meaning, put, touch
 from robodx.language.phrasing import phrase, say
 from robodx.language.reference import Reference, resolve, the
-from robodx.scoring.contact import Grasped, Released, Static
+from robodx.scoring.contact import Grasped, settled
 from robodx.scoring.events import Move, at
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.relations import In
@@ -22,7 +22,7 @@ from robodx.sim.objects import bin_, bowl
 from robodx.sim.scene import Thing
 from robodx.streams import Streams, Variation
 from robodx.tasks.base import EVALUATION_ONLY, Situation, Task, task
-from robodx.tasks.perception import BACK, SLOTS, touch_bigger_sphere, touch_red_sphere, touch_sphere
+from robodx.tasks.perception import BACK, SLOTS, VIVID, touch_bigger_sphere, touch_red_sphere, touch_sphere
 from robodx.tasks.robustness import in_unseen_room, with_distractors
 
 Entangle = Callable[[Streams, Situation], Situation]
@@ -33,9 +33,11 @@ GLIDE_STEPS = 16
 GLIDE_PERIOD_S = 0.05
 GLIDE_START_S = (0.3, 1.0)
 DISTRACTORS = 2
+# Half a slot backward, and half a slot to the left or to the right: to between all places of the plain tasks.
+SHIFT_M = (0.08, 0.085)
 
 
-def asked(plain: Situation) -> Reference:
+def target_of(plain: Situation) -> Reference:
     (clause,) = plain.instruction.meaning.clauses
     assert isinstance(clause, Clause)
     return clause.target
@@ -43,7 +45,7 @@ def asked(plain: Situation) -> Reference:
 
 def right_and_wrong(plain: Situation) -> tuple[str, list[str]]:
     """The thing that is asked for, and the others."""
-    right = resolve(asked(plain), looks(plain.scene))
+    right = resolve(target_of(plain), looks(plain.scene))
     return right, [thing.name for thing in plain.scene if thing.name != right]
 
 
@@ -54,25 +56,29 @@ def with_control(streams: Streams, plain: Situation) -> Situation:
     return replace(
         plain,
         scene=replace(plain.scene, things=(*plain.scene.things, container)),
-        instruction=say(put(asked(plain), "in", "white bin")),
-        stages=(*plain.stages, Grasped(right), In(right, container.name) & Released(right) & Static(right)),
+        instruction=say(put(target_of(plain), "in", "white bin")),
+        stages=(*plain.stages, Grasped(right), In(right, container.name) & settled(right)),
     )
 
 
 def with_language(streams: Streams, plain: Situation) -> Situation:
     """It is asked for by what it is not, or by a condition."""
     rng = streams.rng("instruction")
-    _, wrong = right_and_wrong(plain)
-    target = asked(plain)
+    right, wrong = right_and_wrong(plain)
     # These things' names are what they look like.
-    meant, other = touch(target), touch(wrong[rng.integers(len(wrong))])
-    absent = the("cylinder")
+    meant, other = touch(target_of(plain)), touch(wrong[rng.integers(len(wrong))])
+    kind, worn = plain.scene.thing(right).kind, [thing.colour for thing in plain.scene]
+    absent = str(rng.choice([colour for colour in VIVID if colour not in worn]))
+    present = plain.scene.thing(right).colour
     parts: tuple[Clause | If, ...] = (
-        touch(negation(target, [plain.scene.thing(name) for name in wrong])),
-        If(Exists(absent), then=other, otherwise=meant),
-        If(Exists(absent, at_least=0, at_most=0), then=meant, otherwise=other),
+        touch(negation(meant.target, [plain.scene.thing(name) for name in wrong])),
+        # What is meant is told first as often as last.
+        If(Exists(Reference(kind, present)), meant, other),
+        If(Exists(Reference(kind, present), 0, 0), other, meant),
+        If(Exists(Reference(kind, absent)), other, meant),
+        If(Exists(Reference(kind, absent), 0, 0), meant, other),
     )
-    return replace(plain, instruction=phrase(Meaning((parts[rng.integers(len(parts))],)), "train", 0))
+    return replace(plain, instruction=phrase(Meaning((parts[streams.turn("instruction", len(parts))],)), "train", 0))
 
 
 def negation(target: Reference, wrong: list[Thing]) -> Reference:
@@ -109,12 +115,15 @@ def with_dynamic(streams: Streams, plain: Situation) -> Situation:
 
 
 def with_novel(streams: Streams, plain: Situation) -> Situation:
-    """The room is an unseen one, and unseen things lie about that nobody asks for."""
+    """The room is an unseen one, all lies where nothing lay before, and so do unseen things nobody asks for."""
     rng = streams.rng("layout", "distractors")
+    dx, dy = SHIFT_M[0], float(rng.choice((-1, 1))) * SHIFT_M[1]
+    things = tuple(thing.posed(thing.pose.shifted(dx, dy)) for thing in plain.scene)
     taken = {min(SLOTS, key=lambda slot: math.dist(slot, thing.pose.position[:2])) for thing in plain.scene}
     free = rng.permutation([slot for slot in SLOTS if slot not in taken])[:DISTRACTORS].tolist()
-    places = [(x, y, rng.uniform(-math.pi, math.pi)) for x, y in free]
-    return in_unseen_room(with_distractors(plain, streams, *places), streams)
+    places = [(x + dx, y + dy, rng.uniform(-math.pi, math.pi)) for x, y in free]
+    moved = replace(plain, scene=replace(plain.scene, things=things))
+    return in_unseen_room(with_distractors(moved, streams, *places), streams)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -179,12 +180,12 @@ def negation(streams: Streams) -> Situation:
 
 EXCEPT = (
     "any cube except the {0} one and the {1} one",
-    "every cube other than the {1} cube and the {0} cube",
-    "all of the cubes but the {0} and the {1} one",
-    "anything but the {1} cube or the {0} cube",
-    "the cube that is left when the {0} and the {1} one are set aside",
+    "the one cube other than the {1} cube and the {0} cube",
+    "one of the cubes, excluding the {0} and the {1} ones",
+    "any cube but the {1} cube or the {0} cube",
+    "the cube that is left when the {0} and the {1} ones are set aside",
     "the only cube apart from the {1} one and the {0} one",
-    "whatever is on the table save the {0} and {1} cubes",
+    "whichever cube is on the table save the {0} and the {1} ones",
 )
 
 
@@ -274,7 +275,7 @@ CONDITIONALS = (
     "Provided that there {fact}, lift the {then} cube. Failing that, lift the {other} one.",
     "Should there be {bare}, take the {then} cube; if not, take the {other} cube.",
     "{verb} there {bare}? If so, get the {then} cube, and if not, the {other} one.",
-    "Only if there {fact} are you to grasp the {then} cube; in any other case, grasp the {other} one.",
+    "Grasp the {other} cube, but if there {fact}, grasp the {then} one instead.",
 )
 
 
@@ -297,31 +298,35 @@ def conditional(streams: Streams) -> Situation:
     return asked(streams, choices)
 
 
-def not_leaving(meant: str, other: str) -> Meaning:
-    return Meaning((Clause("leave", the(f"{meant} cube"), is_negated=True),))
-
-
-def not_leaving_nor_taking(meant: str, other: str) -> Meaning:
-    return Meaning((*not_leaving(meant, other).clauses, replace(pick(f"{other} cube"), is_negated=True)))
-
-
-def none_that_is_not(meant: str, other: str) -> Meaning:
-    return Meaning((replace(pick(Reference("cube", but=(Reference(colour=meant),))), is_negated=True),))
-
-
-TWICE_NEGATED: tuple[tuple[str, Callable[[str, str], Meaning]], ...] = (
-    ("Do not leave the {0} cube where it is, and do not pick up the {1} cube.", not_leaving_nor_taking),
-    ("Pick up no cube that is not {0}.", none_that_is_not),
-    ("It is not true that you should not pick up the {0} cube.", not_leaving),
-    ("Do not leave the {0} cube where it is.", not_leaving),
-    ("It would be wrong to take the {1} cube, and wrong not to take the {0} one.", not_leaving_nor_taking),
-    ("Do not pick up any cube that isn't {0}.", none_that_is_not),
-    ("Never ignore the {0} cube, and never grab the {1} cube.", not_leaving_nor_taking),
-    ("Don't fail to grasp the {0} cube.", not_leaving),
-    ("Not picking up the {0} cube is not allowed, and neither is picking up the {1} one.", not_leaving_nor_taking),
-    ("You must not refrain from lifting the {0} cube.", not_leaving),
-    ("Take a cube, but none that is not {0}.", none_that_is_not),
+# Each asks for a cube, and does not only forbid. The one that is meant, {0}, is named first as often as last and hardly
+# ever alone: who takes whatever is named first, second or last is right in half of them at most.
+TWICE_NEGATED = (
+    "Do not leave the {0} cube where it is, and do not pick up the {1} cube.",
+    "It would be wrong to take the {1} or the {2} cube, and wrong not to take the {0} one.",
+    "Take a cube, but none that is not {0}.",
+    "Take a cube that is not {1}, but take no cube that is not {0}.",
+    "Not picking up the {0} cube is not allowed, and neither is picking up the {1} one.",
+    "Do not take the {1} cube, do not fail to take the {0} one, and do not take the {2} one.",
+    "Don't fail to grasp the {0} cube, and never grasp the {1} one.",
+    "Take no {1} cube, but do not leave the {0} cube where it is.",
+    "Never lift the {1} cube, never leave the {0} one where it is, and never lift the {2} one.",
+    "You must not lift the {1} or the {2} cube, nor may you refrain from lifting the {0} one.",
+    "You must not refrain from lifting the {0} cube, nor may you lift the {1} one.",
 )
+
+
+def twice_negated(form: str, colours: Sequence[str]) -> Meaning:
+    """Not to leave the first of the colours and not to take the others, in the form's order; or to take none but it."""
+
+    def forbidden(target: str | Reference) -> Clause:
+        return replace(pick(target), is_negated=True)
+
+    named = [colours[int(number)] for number in re.findall(r"{(\d)}", form)]
+    if form.startswith("Take a cube"):
+        *not_these, meant = (Reference(colour=colour) for colour in named)
+        return Meaning((pick(Reference("cube", but=tuple(not_these))), forbidden(Reference("cube", but=(meant,)))))
+    not_left = Clause("leave", the(f"{colours[0]} cube"), is_negated=True)
+    return Meaning(tuple(not_left if colour == colours[0] else forbidden(f"{colour} cube") for colour in named))
 
 
 @language("hard")
@@ -330,9 +335,10 @@ def double_negation(streams: Streams) -> Situation:
 
     def wordings(which: int) -> list[Instruction]:
         meant = COLOURS[which]
+        orders = [(meant, *others(meant)), (meant, *others(meant)[::-1])]
         return [
-            Instruction(form.format(meant, other), meaning(meant, other))
-            for (form, meaning), other in in_turn(TWICE_NEGATED, others(meant))
+            Instruction(form.format(*colours), twice_negated(form, colours))
+            for form, colours in in_turn(TWICE_NEGATED, orders)
         ]
 
     return asked(streams, wordings)

@@ -45,7 +45,7 @@ def some(streams: Streams, words: tuple[str, ...], count: int) -> list[str]:
     return [str(word) for word in streams.rng("attributes", *words).permutation(words)[:count]]
 
 
-def in_turn(streams: Streams, count: int) -> int:
+def turn_in_every_slot(streams: Streams, count: int) -> int:
     """One of so many, each in turn over seeds, and each with every slot of the first thing."""
     turn = streams.turn("attributes", count * len(SLOTS))
     return (turn + turn // len(SLOTS)) % count
@@ -116,7 +116,7 @@ def touch_odd_cube(streams: Streams) -> Situation:
     """Touch the cube that is a little bigger or smaller than the others of its colour."""
     (colour,) = some(streams, VIVID, 1)
     half = streams.rng("attributes").uniform(0.018, 0.022)
-    odd = half * (1 + (-1, 1)[in_turn(streams, 2)] * ODD_SHARE)
+    odd = half * (1 + (-1, 1)[turn_in_every_slot(streams, 2)] * ODD_SHARE)
     alike = (cube(colour, half).named(f"{number} cube") for number in ("first", "second", "third"))
     return touch_first(streams, "odd cube", (cube(colour, odd).named("odd cube"), *alike))
 
@@ -152,7 +152,7 @@ def touch_red_t_in_clutter(streams: Streams) -> Situation:
 @perception("hard", chance=1 / 3)
 def touch_cube_that_fits(streams: Streams) -> Situation:
     """Touch the cube of the size of the slot that is shown, be it the smallest, the biggest or neither."""
-    smallest, fitting = streams.rng("attributes").uniform(0.0165, 0.0185), in_turn(streams, 3)
+    smallest, fitting = streams.rng("attributes").uniform(0.0165, 0.0185), turn_in_every_slot(streams, 3)
     halves = [smallest * STEP_SHARE ** ((fitting + index) % 3) for index in range(3)]
     cubes = tuple(cube(colour, half) for colour, half in zip(some(streams, VIVID, 3), halves, strict=True))
     board = slot_board("light grey", halves[0] + CLEARANCE_M).at(*BACK)

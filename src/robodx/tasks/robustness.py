@@ -12,7 +12,7 @@ from robodx.language.meaning import insert, stand
 from robodx.language.phrasing import say
 from robodx.language.reference import Reference, the
 from robodx.scoring.conditions import Condition
-from robodx.scoring.contact import Grasped
+from robodx.scoring.contact import Grasped, settled
 from robodx.scoring.from_meaning import stages_for
 from robodx.scoring.relations import Inserted
 from robodx.sim.objects import cross, cube, half_moon, hexagonal_block, kit_tray, octagonal_peg, sphere
@@ -20,7 +20,7 @@ from robodx.sim.scene import LIGHTS, Arena, Light, Thing, tabletop
 from robodx.streams import Streams, Variation
 from robodx.tasks import control
 from robodx.tasks.base import EVALUATION_ONLY, Register, Situation, Tier, task
-from robodx.tasks.control import push_onto_disc, settled, stack, visit_bins
+from robodx.tasks.control import push_onto_disc, stack, visit_bins
 
 TAGS = ("capability", EVALUATION_ONLY)
 
@@ -166,7 +166,6 @@ def kit_assembly(streams: Streams) -> Situation:
         for block, colour, (x, y, yaw) in zip(UNSEEN_BLOCKS.values(), colours(streams, 3), places, strict=True)
     ]
     tray = kit_tray(TRAY_COLOUR)
-    recess = Reference(tray.kind, said="matching recess of the kit tray")
     stages: list[Condition] = []
     for part in parts:
         inserted = Inserted(part.name, tray.name, 0.008, hole=f"{part.kind} hole")
@@ -174,7 +173,7 @@ def kit_assembly(streams: Streams) -> Situation:
     return in_unseen_room(
         Situation(
             scene=tabletop(*parts, tray.at(0.04, 0.0)),
-            instruction=say(*(insert(part.kind, recess) for part in parts)),
+            instruction=say(*(insert(part.kind, tray.kind) for part in parts)),
             stages=tuple(stages),
         ),
         streams,
