@@ -47,8 +47,8 @@ class Arm:
 ARMS = (
     Arm("expert"),
     Arm("still"),
-    # It draws for itself: two guesses in each situation say twice as much.
-    Arm("guess", repeats=2),
+    # It draws for itself: four guesses in each situation say four times as much.
+    Arm("guess", repeats=4),
     Arm("open_loop", ("capability/dynamic",)),
     Arm(
         "constant_instruction",

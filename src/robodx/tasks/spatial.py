@@ -247,8 +247,7 @@ def place_in_or_beside_bowl(streams: Streams) -> Situation:
         "in": settled(block.name) & In(block.name, landmark.name),
         "beside": settled(block.name) & Beside(block.name, landmark.name, 0.05, 0.1),
     }
-    # Not every other one: what `guess` draws for the first seeds happens to fall in with that.
-    relation: Relation = question(streams, "in", "beside", "beside", "in")
+    relation: Relation = question(streams, "in", "beside")
     instruction = say(put(CUBE, relation, BOWL, among=tuple(goals)))
     return Situation(scene, instruction, (Grasped(block.name), goals.pop(relation)), never=tuple(goals.values()))
 
