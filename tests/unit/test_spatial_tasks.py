@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -15,7 +15,6 @@ from robodx.language.meaning import DIRECTIONS, Clause, If, Meaning, resolve_all
 from robodx.language.reference import Looks, is_related, resolve, the
 from robodx.policies.base import Observation
 from robodx.policies.expert import ExpertPolicy
-from robodx.policies.guess import Guessing
 from robodx.robots.panda import PANDA
 from robodx.running.rollout import rollout
 from robodx.running.trial import Trial
@@ -24,7 +23,7 @@ from robodx.scoring.contact import Released
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.relations import Displaced
 from robodx.sim.objects import bowl, cube, sphere
-from robodx.sim.scene import Scene, Thing
+from robodx.sim.scene import Scene
 from robodx.sim.simulation import Simulation
 from robodx.sim.world import World
 from robodx.tasks.base import TASKS, Situation
@@ -188,39 +187,6 @@ def test_a_moved_cube_stays_within_reach() -> None:
         (moved,) = (part for part in last.parts if isinstance(part, Displaced))
         (x, y), step = moved.start, moved.distance_m
         assert x - step >= -0.25 and x + step <= 0.13 and abs(y) + step <= 0.28
-
-
-class AsPlaced:
-    """What a guess needs to see of a scene that is not simulated."""
-
-    def __init__(self, things: Mapping[str, Thing]) -> None:
-        self.things = things
-
-    def thing(self, name: str) -> Thing:
-        return self.things[name]
-
-    def is_present(self, name: str) -> bool:
-        return True
-
-
-@EVERY
-def test_declared_chance_is_that_of_a_guess_over_many_seeds(task: str) -> None:
-    """Without physics, for the expert does what it means to: 25 episodes say little of a chance of 1 in 24."""
-    count, right = 400, 0
-    for seed in range(count):
-        situation = TASKS[task].situation(seed)
-        guessing = Guessing(np.random.Generator(np.random.PCG64(Trial(task, 1, "guess", seed).policy_seed)))
-        meant_clauses = situation.instruction.meaning.decided(looks(situation.scene))
-        clauses = guessing.clauses(meant_clauses)
-        meant = resolve_all(clauses, looks(situation.scene))
-        guessed = guessing.names(meant, AsPlaced({t.name: t for t in situation.scene}))  # type: ignore[arg-type]
-        right += clauses == meant_clauses and all(
-            guessed[clause.target] == meant[clause.target]
-            and (clause.place is None or {guessed[r] for r in clause.place.of} == {meant[r] for r in clause.place.of})
-            for clause in clauses
-        )
-    chance = TASKS[task].chance
-    assert abs(right / count - chance) < 3.3 * math.sqrt(chance * (1 - chance) / count), f"{right} of {count}"
 
 
 def test_one_in_a_stack_is_under_another_and_neither_behind_nor_in_front_of_it() -> None:

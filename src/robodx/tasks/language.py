@@ -6,6 +6,7 @@ that a paraphrase is as hard to understand. Each cube is meant in turn: who does
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
@@ -279,6 +280,7 @@ CONDITIONALS = (
 )
 
 
+@functools.cache
 def choices(which: int) -> list[Instruction]:
     meant, said = COLOURS[which], []
     for step, (form, number) in enumerate(in_turn(CONDITIONALS, range(len(facts(meant))))):
@@ -364,6 +366,7 @@ NESTED = (
 )
 
 
+@functools.cache
 def nested(which: int) -> list[tuple[str, str, str, Reference]]:
     """All that mean the cube by way of another that is told by a third; neither way may be open to doubt."""
     ways = []
