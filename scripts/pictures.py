@@ -51,9 +51,9 @@ def capability_sheet(page: Path) -> None:
     small = []
     for task in tiered():
         # Drawn larger and averaged: smooth edges.
-        table = picture(task.id, 1024)[500:980, 192:832]
+        table = picture(task.id, 1024)[470:1010, 152:872]
         write_jpeg(folder / f"{picture_name(task)}.jpg", shrunk(table, 2))
-        small.append(shrunk(table[:477, :639], 3))
+        small.append(shrunk(table, 3))
     write_png(IMAGES / "capability.png", tile(small, columns=9))
     rewrite(page, "contact sheet", sheet())
 
