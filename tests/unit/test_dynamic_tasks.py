@@ -75,10 +75,10 @@ def test_swaps_happen_at_step_10_to_20(task: str, effect: type) -> None:
 
 
 @pytest.mark.parametrize("task", ["colour_swap_pick", "shape_swap_pick"])
-def test_a_swap_goes_to_either_side(task: str) -> None:
+def test_a_swap_is_with_any_of_five_others(task: str) -> None:
     effects = [event.effect for seed in SEEDS for event in TASKS[f"dynamic/{task}"].situation(seed).events]
     partners = [effect.second for effect in effects if isinstance(effect, SwapColours | SwapPlaces)]
-    assert {partners.count(name) > len(SEEDS) / 4 for name in set(partners)} == {True} and len(set(partners)) == 2
+    assert len(set(partners)) == 5 and max(partners.count(name) for name in partners) < len(SEEDS) / 3
 
 
 def test_light_turns_green_at_an_unknown_step() -> None:
@@ -87,14 +87,14 @@ def test_light_turns_green_at_an_unknown_step() -> None:
 
 def test_switch_is_lit_for_three_seconds() -> None:
     times = times_s("press_switch_in_time", SwitchLamp)
-    assert spans(times[::2], 1.0, 6.0)
+    assert spans(times[::2], 1.0, 16.0)
     assert [off - on for on, off in zip(times[::2], times[1::2], strict=True)] == pytest.approx([3.0] * len(SEEDS))
 
 
 @pytest.mark.parametrize(
     ("task", "low", "high"),
     [
-        ("place_rolling_sphere", 0.06, 0.10),
+        ("place_rolling_sphere", 0.05, 0.10),
         ("catch_after_light", 0.05, 0.08),
         ("roll_ball_to_goal", 0.05, 0.08),
         ("pick_cube_ball_crossing", 0.5, 0.8),
@@ -145,7 +145,8 @@ def test_ball_knocks_the_cube_aside() -> None:
 )
 def test_switch_must_be_pressed_while_it_is_lit(delay_steps: int, is_success: bool, is_broken: bool) -> None:
     lights_s = times_s("press_switch_in_time", SwitchLamp)[::2]
-    seed = lights_s.index(max(lights_s))
+    # Late enough to be pressed before, early enough to be pressed after.
+    seed = lights_s.index(sorted(lights_s)[len(lights_s) // 2])
     pressing = environment("press_switch_in_time", seed)
     top = pressing.world.frame("switch", "button").position
     button = Pose(top, pressing.world.tool().quaternion)

@@ -35,11 +35,12 @@ def test_the_blind_plan_goes_on_as_if_an_event_had_not_happened() -> None:
     (plan,) = policy.act([environment.observe()])
     assert not isinstance(plan, Exception)
     environment.accept(plan, 0.0)
-    while not environment.needs_chunk:
+    while not environment.is_done:
         environment.step()
-    # It holds what was red in the first frame.
+    # It lifts what was red in the first frame, and that ends the episode.
     assert environment.world.log.count("event") == 1
     assert environment.world.held() == "middle cube" and environment.world.colour("middle cube") != "red"
+    assert environment.score.broken is not None
     (rest,) = policy.act([environment.observe()])
     assert not isinstance(rest, Exception) and (rest == plan[-1:]).all()
 

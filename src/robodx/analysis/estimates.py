@@ -39,4 +39,7 @@ def wilson(successes: int, n: int, confidence: float = CONFIDENCE) -> Estimate:
     rate = successes / n
     centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
-    return Estimate(rate, max(0.0, centre - half), min(1.0, centre + half), n)
+    # At either end the bound is exact, which the sum of two rounded numbers is not.
+    low = 0.0 if successes == 0 else max(0.0, centre - half)
+    high = 1.0 if successes == n else min(1.0, centre + half)
+    return Estimate(rate, low, high, n)

@@ -137,7 +137,8 @@ def _wait_for(scenery: Scenery, signal: str) -> Steps:
 def take(scenery: Scenery, name: str) -> Steps:
     """Pick a thing up, again if it slipped away; what lies on it is put aside first."""
     known = seen(scenery.view)
-    for other, looks in known.items():
+    # What is gone has nothing on it.
+    for other, looks in known.items() if name in known else ():
         if other != name and not scenery.view.thing(other).is_fixed and is_related(looks, "on", known[name]):
             yield from put(scenery, other, aside(scenery, other))
     for _ in range(TRIES):

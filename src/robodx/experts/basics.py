@@ -94,7 +94,7 @@ def push_onto(scenery: Scenery, clause: Clause) -> Steps:
 
     def behind() -> Pose:
         (x, y, z), (gx, gy, _) = view.position(name), view.position(goal)
-        length = math.hypot(gx - x, gy - y)
+        length = math.hypot(gx - x, gy - y) or 1.0
         back = half[0] + 0.035
         yaw = nearest_turn(math.atan2(gy - y, gx - x), math.pi)
         return from_above(x - (gx - x) / length * back, y - (gy - y) / length * back, max(z, 0.02), yaw)

@@ -31,6 +31,10 @@ class Course:
         self._meant: Names | None = None
         self._steps: Steps | None = None
 
+    def plan_anew(self) -> None:
+        """From the next step on; what was decided and meant stays."""
+        self._steps = None
+
     def next(self, meaning: Meaning, view: View) -> Waypoint:
         known = seen(view)
         if meaning != self._meaning:
@@ -47,8 +51,8 @@ class Course:
         try:
             waypoint = next(self._steps, None)
         except CannotBeDone:
-            # Planned anew at the next step: what was seen may have been taken for what it is not.
-            self._steps = None
+            # What was seen may have been taken for what it is not.
+            self.plan_anew()
             return self.hand.stay()
         self.is_done = waypoint is None
         return waypoint or self.hand.stay()

@@ -81,9 +81,12 @@ def _striped(patches: list[Patch], points: Points, box: Box) -> Sighting:
 
 def _peg(patches: list[Patch], points: Points, box: Box) -> Sighting:
     """By the colours along it: one with a dark head at one end, or with bands."""
-    runs = _runs(patches, box)
-    (first, first_cells), (last, last_cells) = runs[0], runs[-1]
     half_length, half_width, _ = box.half
+    runs = _runs(patches, box)
+    if not runs:
+        # Too little of it is seen to tell colours along it.
+        return measured(peg(patches[0].colour, half_width, 2 * half_length), points, box)
+    (first, first_cells), (last, last_cells) = runs[0], runs[-1]
     if len(runs) == 2 and HEAD in (first, last):
         is_turned = first == HEAD and first_cells < last_cells
         box = box._replace(yaw_rad=box.yaw_rad + math.pi) if is_turned else box

@@ -15,7 +15,7 @@ from robodx.scoring.events import Appear, Event, Roll, RunBelt, SwapColours, Swa
 from robodx.scoring.from_meaning import LIFT_M, PRESSED_SHARE
 from robodx.scoring.relations import CentredOn, HandNear, Lifted
 from robodx.sim.geometry import Pose
-from robodx.sim.objects import SWITCH_TRAVEL_M, bin_, cube, cylinder, goal_disc, lamp, ramp, sphere, switch
+from robodx.sim.objects import SWITCH_TRAVEL_M, bin_, cube, goal_disc, lamp, ramp, sphere, switch
 from robodx.sim.scene import Thing, tabletop
 from robodx.streams import Streams
 from robodx.tasks.base import Register, Situation, Tier, task
@@ -66,7 +66,8 @@ def drifts(
 @dynamic("easy", primitive="primitive/press_switch")
 def press_switch_in_time(streams: Streams) -> Situation:
     """Press the switch within three seconds after its lamp lights, and not before."""
-    lights_s = streams.rng("timing").uniform(1.0, 6.0)
+    # Over so long a time that a press at a fixed moment is seldom in time.
+    lights_s = streams.rng("timing").uniform(1.0, 16.0)
     pressed, lit = JointBeyond("switch/button", PRESSED_SHARE * SWITCH_TRAVEL_M), Lit("switch/lamp")
     return Situation(
         scene=tabletop(switch().at(-0.10, 0.0)),
@@ -80,48 +81,47 @@ def press_switch_in_time(streams: Streams) -> Situation:
     )
 
 
-# Left of the middle and right of it, as the robot sees it.
-SIDES_M = (0.14, -0.14)
+# A place in the middle, and around it the places of those that may change with what lies there.
+MIDDLE = (-0.10, 0.0)
+AROUND = ((-0.10, 0.18), (-0.10, -0.18), (-0.20, 0.10), (-0.20, -0.10), (0.04, 0.0))
 
 
-def exchanged(streams: Streams) -> tuple[float, int]:
-    """When the middle one of three things changes with another, and with which: to go one way always does not help."""
+def exchange(
+    streams: Streams, words: str, middle: Thing, others: tuple[Thing, ...], effect: type[SwapColours | SwapPlaces]
+) -> Situation:
+    """Pick up what fits the words, which changes with one of the others while a hand is on its way to it.
+
+    So many others that always to go to the same one does not help.
+    """
     rng = streams.rng("timing")
-    return while_reaching(rng), int(rng.integers(2))
+    swap_s, other = while_reaching(rng), others[rng.integers(len(others))].name
+    target = other if effect is SwapColours else middle.name
+    things = (middle.at(*MIDDLE), *(thing.at(*place) for thing, place in zip(others, AROUND, strict=True)))
+    return Situation(
+        scene=tabletop(*things),
+        instruction=say(pick(words)),
+        stages=picked(target),
+        # At first it may have been the right one.
+        never=tuple(Lifted(thing.name, LIFT_M) for thing in things if thing.name != target),
+        events=(at(swap_s, effect(middle.name, other)),),
+    )
 
 
-@dynamic("easy", primitive="primitive/pick_cube", chance=1 / 3)
+@dynamic("easy", primitive="primitive/pick_cube", chance=1 / 6)
 def colour_swap_pick(streams: Streams) -> Situation:
-    """Pick up the red cube, where it exchanges its colour with one of two others on the way."""
-    swap_s, side = exchanged(streams)
-    middle = cube("red").named("middle cube").at(-0.10, 0.0)
-    sides = [
-        cube(colour).named(name).at(-0.10, y)
-        for colour, name, y in zip(("blue", "green"), ("left cube", "right cube"), SIDES_M, strict=True)
-    ]
-    return Situation(
-        scene=tabletop(middle, *sides),
-        instruction=say(pick("red cube")),
-        stages=picked(sides[side].name),
-        events=(at(swap_s, SwapColours(middle.name, sides[side].name)),),
-    )
+    """Pick up the red cube, where it exchanges its colour with one of the others on the way."""
+    others = tuple(cube("blue").named(f"cube {number}") for number in range(1, 1 + len(AROUND)))
+    return exchange(streams, "red cube", cube("red").named("middle cube"), others, SwapColours)
 
 
-@dynamic("easy", primitive="primitive/pick_cube", chance=1 / 3)
+@dynamic("easy", primitive="primitive/pick_cube", chance=1 / 6)
 def shape_swap_pick(streams: Streams) -> Situation:
-    """Pick up the cube, where it exchanges its place with a sphere or a cylinder of its colour on the way."""
-    swap_s, side = exchanged(streams)
-    block = cube("red").at(-0.10, 0.0)
-    # As high as the cube, so that each rests where the other lay.
-    sides = [
-        thing.at(-0.10, y) for thing, y in zip((sphere("red"), cylinder("red", height_m=0.04)), SIDES_M, strict=True)
-    ]
-    return Situation(
-        scene=tabletop(block, *sides),
-        instruction=say(pick("cube")),
-        stages=picked(block.name),
-        events=(at(swap_s, SwapPlaces(block.name, sides[side].name)),),
-    )
+    """Pick up the cube, where it exchanges its place with one of the spheres of its colour on the way."""
+    others = tuple(sphere("red").named(f"sphere {number}") for number in range(1, 1 + len(AROUND)))
+    return exchange(streams, "cube", cube("red"), others, SwapPlaces)
+
+
+FROM_M = 0.45
 
 
 @dynamic("medium", primitive="primitive/pick_cube")
@@ -129,15 +129,18 @@ def pick_cube_bumped(streams: Streams) -> Situation:
     """Pick up the cube, which a heavy ball knocks aside on the way."""
     rng = streams.rng("timing")
     ball = sphere("blue", 0.03, mass_kg=0.9)
-    velocity, offset_m = (-rng.uniform(0.9, 1.2), 0.0), rng.uniform(-0.008, 0.008)
+    # From across the table, more from the left or more from the right.
+    angle_rad, speed_m_s, offset_m = rng.uniform(-1.0, 1.0), rng.uniform(0.9, 1.2), rng.uniform(-0.008, 0.008)
+    ux, uy = -math.cos(angle_rad), math.sin(angle_rad)
+    start = Pose((-FROM_M * ux - offset_m * uy, -FROM_M * uy + offset_m * ux, ball.half_extents[2]))
     start_s = while_reaching(rng)
     return Situation(
         scene=tabletop(cube("red").at(0.0, 0.0), ball.parked()),
         instruction=say(pick("red cube")),
         stages=picked("red cube"),
         events=(
-            at(start_s, Appear(ball.name, Pose((0.45, offset_m, ball.half_extents[2])))),
-            at(start_s, Roll(ball.name, velocity)),
+            at(start_s, Appear(ball.name, start)),
+            at(start_s, Roll(ball.name, (speed_m_s * ux, speed_m_s * uy))),
         ),
     )
 
@@ -165,7 +168,7 @@ def place_rolling_sphere(streams: Streams) -> Situation:
         scene=tabletop(ball, bin_("blue").at(0.05, 0.0)),
         instruction=say(put("yellow sphere", "in", "blue bin")),
         stages=(Grasped(ball.name), in_cell(ball.name, "blue bin")),
-        events=(drifts(ball, streams.rng("timing"), speed_m_s=(0.06, 0.10), angle_rad=(-0.15, 0.15)),),
+        events=(drifts(ball, streams.rng("timing"), speed_m_s=(0.05, 0.10), angle_rad=(-0.5, 0.5)),),
     )
 
 
