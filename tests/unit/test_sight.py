@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from robodx.experts.grasps import yaw_of
 from robodx.experts.skills import Hand
 from robodx.policies.base import Calibration
 from robodx.policies.vision import CAMERAS, PIXELS
-from robodx.sight.cloud import Eye, look
+from robodx.sight.cloud import Eye, Points, look
 from robodx.sight.hand import without_hand
+from robodx.sight.plain import plain
 from robodx.sight.segment import patches
 from robodx.sight.sighting import Sighting
 from robodx.sight.things import sightings
-from robodx.sight.tracking import GONE_LOOKS, NEW_LOOKS, OTHER_LOOKS, Sight
+from robodx.sight.tracking import GONE_LOOKS, LIT_LOOKS, NEW_LOOKS, OTHER_LOOKS, Sight
 from robodx.sim.build import camera_quaternion
 from robodx.sim.colours import PALETTE
-from robodx.sim.geometry import Pose
+from robodx.sim.geometry import Pose, Vector, about, multiply
 from robodx.sim.objects import (
     banded_peg,
     bin_,
@@ -48,8 +52,26 @@ from robodx.sim.simulation import Simulation
 PLACES = [(x, y) for x in (-0.22, -0.10, 0.02) for y in (0.22, 0.11, 0.0, -0.11, -0.22)]
 
 
+class Shown(NamedTuple):
+    """One look, the arm at home."""
+
+    eyes: dict[str, Eye]
+    images: dict[str, NDArray[np.uint8]]
+    depth: dict[str, NDArray[np.float32]]
+    tool: Pose
+
+    def sightings(self) -> list[Sighting]:
+        return sightings(patches(without_hand(look(self.eyes, self.images, self.depth), self.tool, 1.0)))
+
+    def is_empty(self, place: Vector) -> bool:
+        return any(eye.sees_past(place, self.depth[name]) for name, eye in self.eyes.items())
+
+
 def seen(things: Sequence[Thing], *, lit: str | None = None) -> list[Sighting]:
-    """What is made out at one look, the arm at home."""
+    return show(things, lit=lit).sightings()
+
+
+def show(things: Sequence[Thing], *, lit: str | None = None) -> Shown:
     robot = ROBOTS["panda"]
     home = np.concatenate([np.array(arm.home_rad) for arm in robot.arms])
     scene = tabletop(*things)
@@ -73,8 +95,7 @@ def seen(things: Sequence[Thing], *, lit: str | None = None) -> list[Sighting]:
         for camera in scene.cameras
         if camera.name in CAMERAS
     }
-    points = without_hand(look(eyes, images, depth), simulation.tool_in_world(), 1.0)
-    return sightings(patches(points))
+    return Shown(eyes, images, depth, simulation.tool_in_world())
 
 
 def nearest(found: Sequence[Sighting], thing: Thing) -> Sighting:
@@ -178,6 +199,43 @@ def test_an_empty_table_shows_nothing() -> None:
     assert seen([]) == []
 
 
+def test_points_that_nothing_can_be_fitted_to_are_no_thing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One blob that is noise does not hide the others."""
+
+    def fit(points: Points, colour: str) -> Iterator[Sighting]:
+        if colour == "blue":
+            raise np.linalg.LinAlgError("the fit does not converge")
+        return plain(points, colour)
+
+    monkeypatch.setattr("robodx.sight.things.plain", fit)
+    found = seen([cube("red").at(-0.1, 0.1), cube("blue").at(-0.1, -0.1)])
+    assert [one.thing.colour for one in found] == ["red"]
+
+
+def test_what_could_not_be_measured_is_not_seen_through() -> None:
+    shown = show([])
+    place = (-0.1, 0.0, 0.02)
+    eye, depth = shown.eyes["front"], shown.depth["front"]
+    assert eye.sees_past(place, depth)
+    for unmeasured in (0.0, math.nan, math.inf):
+        assert not eye.sees_past(place, np.full_like(depth, unmeasured))
+
+
+def test_a_place_just_outside_the_picture_is_not_seen() -> None:
+    eye = Eye.of(Calibration(90.0, Pose()), Pose(), 4, 4)
+    far = np.full((4, 4), 9.0, dtype=np.float32)
+    # Half a pixel within the left edge and below the upper one, and as far outside.
+    assert eye.sees_past((-0.75, 0.75, -1.0), far)
+    assert not eye.sees_past((-1.25, 0.0, -1.0), far)
+    assert not eye.sees_past((0.0, 1.25, -1.0), far)
+
+
+def test_depth_of_another_size_than_the_picture_is_refused() -> None:
+    shown = show([])
+    with pytest.raises(ValueError, match=f"not {PIXELS}x{PIXELS}"):
+        shown.eyes["front"].look(shown.images["front"], shown.depth["front"][::2])
+
+
 # From look to look.
 
 FAR = Pose((-0.3, 0.0, 0.5))
@@ -222,6 +280,37 @@ def test_what_is_seen_to_be_gone_is_gone() -> None:
     for look_number in range(GONE_LOOKS):
         sight.look([], 0.2 * (look_number + 1), lambda place: True)
     assert not sight.is_present("object 1")
+
+
+def test_what_vanishes_is_seen_to_be_gone_and_what_stays_is_not() -> None:
+    stays, goes = cube("red").at(-0.1, 0.1), sphere("blue").at(-0.1, -0.1)
+    before, after = show([stays, goes]), show([stays])
+    sight = Sight(hand_at(FAR))
+    for number, shown in enumerate([before, *[after] * GONE_LOOKS]):
+        sight.look(shown.sightings(), 0.2 * number, shown.is_empty)
+    assert {sight.thing(name).kind: sight.is_present(name) for name in sight.things} == {"cube": True, "sphere": False}
+
+
+def test_a_lamp_is_lit_when_it_was_seen_to_be_for_some_looks_on_end() -> None:
+    sight = Sight(hand_at(FAR))
+    bulb = sighting(lamp().at(0.0, 0.1))
+    colours = ["dark grey", "green", "black", "green", "green"]
+    lit = []
+    for number, colour in enumerate(colours):
+        sight.look([replace(bulb, lamp=colour)], 0.2 * number, nothing_is_empty)
+        lit.append(sight.is_lit("object 1/lamp"))
+    assert LIT_LOOKS == 2
+    assert lit == [False, False, False, False, True]
+    sight.look([bulb], 1.0, nothing_is_empty)
+    assert sight.is_lit("object 1/lamp"), "a bulb that is hidden stays as it was"
+
+
+def test_a_cylinder_that_lies_reaches_as_far_as_it_is_long() -> None:
+    sight = Sight(hand_at(FAR))
+    rolled = multiply(about("y", math.pi / 2), about("z", math.pi / 4))
+    lying = cylinder("red", 0.02, 0.1).posed(Pose((0.0, 0.1, 0.02), rolled))
+    sight.look([sighting(lying)], 0.0, nothing_is_empty)
+    assert sight.reach("object 1") == pytest.approx((0.05, 0.02, 0.02))
 
 
 def test_what_appears_is_believed_when_it_is_seen_again() -> None:

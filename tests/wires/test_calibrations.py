@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -20,7 +21,26 @@ def test_cameras_are_read_as_they_were_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("frame", "world"), ("fovy_deg", "wide"), ("position", [1.0, 2.0]), ("quaternion_wxyz", None)]
+    ("key", "value"),
+    [
+        ("frame", "world"),
+        ("fovy_deg", "wide"),
+        ("fovy_deg", "45"),
+        ("fovy_deg", True),
+        ("fovy_deg", 0.0),
+        ("fovy_deg", 180.0),
+        ("fovy_deg", math.nan),
+        ("fovy_deg", 10**400),
+        ("position", [1.0, 2.0]),
+        ("position", [1.0, 2.0, math.inf]),
+        ("position", "123"),
+        ("position", [True, False, True]),
+        ("quaternion_wxyz", None),
+        ("quaternion_wxyz", [0.0, 0.0, 0.0, 0.0]),
+        ("quaternion_wxyz", [2.0, 0.0, 0.0, 0.0]),
+        ("quaternion_wxyz", [1.0, 0.0, 0.0, math.nan]),
+        ("quaternion_wxyz", "1000"),
+    ],
 )
 def test_what_is_no_calibration_is_refused_by_the_name_of_its_camera(key: str, value: Any) -> None:
     told = write_cameras({"front": FRONT, "wrist": WRIST})

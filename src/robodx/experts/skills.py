@@ -271,13 +271,9 @@ def back_away(hand: Hand, thing: PoseNow, distance_m: float) -> Steps:
 
 
 def press(hand: Hand, button: PoseNow, *, depth_m: float) -> Steps:
-    """With closed fingers, straight down on a button by `depth_m`, and up again."""
-    hand.grip = 0.0
+    """With closed fingers, straight down on a button by `depth_m` from where it is now, and up again."""
     top = button()
-    yield from clear(hand, top.position[2] + APPROACH_M)
-    yield from reach(hand, lambda: back_off(top, APPROACH_M))
-    yield from reach(hand, lambda: top.shifted(dz=-depth_m), speed_m_s=CAREFUL_SPEED_M_S)
-    yield from retreat(hand)
+    yield from touch(hand, lambda: top, depth_m=depth_m)
 
 
 def touch(hand: Hand, top: PoseNow, *, depth_m: float) -> Steps:

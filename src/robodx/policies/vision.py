@@ -37,6 +37,9 @@ class VisionPolicy:
             missing = [name for name in CAMERAS if name not in start.cameras]
             if missing:
                 raise UserError(f"vision is not told where its cameras stand: no calibration of {', '.join(missing)}")
+            carried = [name for name in CAMERAS if start.cameras[name].frame != "base"]
+            if carried:
+                raise UserError(f"vision needs cameras that stand still, but the arm carries {', '.join(carried)}")
             self._starts[start.episode_id] = start
             self._episodes.pop(start.episode_id, None)
 
@@ -54,7 +57,7 @@ class VisionPolicy:
 
         episode = self._episodes.get(observation.episode_id)
         if episode is None:
-            start = self._starts[observation.episode_id]
-            episode = SeenEpisode(start.cameras, observation, 1.0 / self.spec.hz)
+            told = self._starts[observation.episode_id].cameras
+            episode = SeenEpisode({name: told[name] for name in CAMERAS}, observation, 1.0 / self.spec.hz)
             self._episodes[observation.episode_id] = episode
         return np.array([to_action(episode.base, waypoint) for waypoint in episode.steps(observation)])

@@ -75,6 +75,8 @@ class Eye:
 
     def look(self, image: NDArray[np.uint8], depth: NDArray[np.float32]) -> Points:
         """What stands out of the table, or is painted on it."""
+        if not image.shape[:2] == depth.shape == (self.height, self.width):
+            raise ValueError(f"a picture of {image.shape} with depth of {depth.shape}, not {self.height}x{self.width}")
         # Where a camera could not measure, there is nothing.
         distances = np.nan_to_num(depth.reshape(-1), nan=0.0, posinf=0.0, neginf=0.0)
         x, y, z = self.useful_rays * distances[self.useful] + self.origin.astype(np.float32)[:, None]
@@ -98,9 +100,11 @@ class Eye:
         x, y, z = self.in_world.inverse().apply(place)
         if z >= 0:
             return False
-        column, row = int(self.width / 2 + x / -z * self.focal), int(self.height / 2 - y / -z * self.focal)
+        column = math.floor(self.width / 2 + x / -z * self.focal)
+        row = math.floor(self.height / 2 - y / -z * self.focal)
         is_in_picture = 0 <= row < self.height and 0 <= column < self.width
-        return is_in_picture and bool(depth[row, column] > -z + PAST_M)
+        # What could not be measured is not seen through.
+        return is_in_picture and -z + PAST_M < float(depth[row, column]) < math.inf
 
     def _points(self, distances: NDArray[np.float32], pixels: NDArray[np.intp]) -> Array:
         points: Array = self.origin + distances[pixels, None] * self.rays[pixels]
@@ -148,7 +152,13 @@ def _light(normals: Array, towards_eye: Array) -> Array:
 def look(
     eyes: Mapping[str, Eye], images: Mapping[str, NDArray[np.uint8]], depth: Mapping[str, NDArray[np.float32]]
 ) -> Points:
+    """What all of them see together; at least one of them looks."""
     return joined([eye.look(images[name], depth[name]) for name, eye in eyes.items()])
+
+
+def showing(eyes: Mapping[str, Eye], images: Mapping[str, NDArray[np.uint8]]) -> dict[str, Eye]:
+    """Those whose frame has come: a picture that is all zero is none."""
+    return {name: eye for name, eye in eyes.items() if images[name].any()}
 
 
 def joined(parts: Sequence[Points]) -> Points:

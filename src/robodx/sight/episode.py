@@ -13,11 +13,11 @@ from robodx.language.meaning import Meaning
 from robodx.language.reading import NotUnderstood, read
 from robodx.policies.base import Calibration, Observation
 from robodx.registry import UnknownName
-from robodx.sight.cloud import Eye, look
+from robodx.sight.cloud import Eye, look, showing
 from robodx.sight.hand import without_hand
 from robodx.sight.segment import patches
 from robodx.sight.things import sightings
-from robodx.sight.tracking import Sight
+from robodx.sight.tracking import NEW_LOOKS, Sight
 from robodx.sim.geometry import Pose, Vector
 
 # Steps between looks: as a rule, while something moves, and while the fingers do.
@@ -36,11 +36,15 @@ class SeenEpisode:
     def __init__(self, cameras: Mapping[str, Calibration], first: Observation, period_s: float) -> None:
         self.base = _pose(first.state["base_pose"])
         tool = self.base @ _pose(first.state["ee_pose"])
-        self._eyes = {name: Eye.of(cameras[name], self.base, *image.shape[:2]) for name, image in first.images.items()}
+        self._eyes = {
+            name: Eye.of(camera, self.base, *_picture(first, name).shape[:2]) for name, camera in cameras.items()
+        }
         self._hand = Hand(tool, _opening(first), period_s, tool)
         self._sight = Sight(self._hand)
         self._course = Course(self._hand)
         self._is_settled = True
+        self._looks = 0
+        self._has_seen = False
         self._text: str | None = None
         self._meaning: Meaning | None = None
 
@@ -51,6 +55,8 @@ class SeenEpisode:
             self._text, self._meaning = observation.instruction, _understood(observation.instruction)
         if self._meaning is None:
             return [self._hand.stay()] * IDLE_STEPS
+        if not self._has_seen:
+            return [self._hand.stay()]
         waypoints = []
         for _ in range(self._until_next_look()):
             grip = self._hand.grip
@@ -67,12 +73,18 @@ class SeenEpisode:
         hand, opening = self._hand, _opening(observation)
         self._is_settled = abs(opening - hand.opening) < FINGERS_STOPPED
         hand.tool, hand.opening = self.base @ _pose(observation.state["ee_pose"]), opening
-        points = without_hand(look(self._eyes, observation.images, observation.depth), hand.tool, opening)
+        eyes = showing(self._eyes, {name: _picture(observation, name) for name in self._eyes})
+        if eyes:
+            points = without_hand(look(eyes, observation.images, observation.depth), hand.tool, opening)
 
-        def is_empty(place: Vector) -> bool:
-            return any(eye.sees_past(place, observation.depth[name]) for name, eye in self._eyes.items())
+            def is_empty(place: Vector) -> bool:
+                return any(eye.sees_past(place, observation.depth[name]) for name, eye in eyes.items())
 
-        self._sight.look(sightings(patches(points)), observation.time_s, is_empty)
+            self._sight.look(sightings(patches(points)), observation.time_s, is_empty)
+            self._looks += 1
+            # What one camera alone would have seen is found later: nothing is decided before that could be.
+            self._has_seen |= bool(self._sight.things) and (len(eyes) == len(self._eyes) or self._looks > NEW_LOOKS)
+        self._sight.now_s = observation.time_s
         self._sight.feel(is_settled=self._is_settled)
 
     def _until_next_look(self) -> int:
@@ -83,10 +95,18 @@ class SeenEpisode:
     def _next(self, meaning: Meaning) -> Waypoint:
         try:
             return self._course.next(meaning, self._sight)
-        except (UnknownName, ValueError):
-            # Taken for what it is not, a thing may be too wide to grasp or lack what a plan needs: look again.
-            self._course = Course(self._hand)
+        except UnknownName:
+            # A thing that is now taken for another lacks what the plan needs of it.
+            self._course.plan_anew()
             return self._hand.stay()
+
+
+def _picture(observation: Observation, camera: str) -> NDArray[np.uint8]:
+    shown = {"picture": observation.images, "depth": observation.depth}
+    missing = [what for what, pictures in shown.items() if camera not in pictures]
+    if missing:
+        raise ValueError(f"no {' and no '.join(missing)} of the camera {camera} is shown")
+    return observation.images[camera]
 
 
 def _opening(observation: Observation) -> float:

@@ -66,27 +66,26 @@ def is_slanted(points: Points) -> NDArray[np.bool_]:
 
 
 def fit_sphere(xyz: Array) -> Sphere:
-    """Least squares on |p|² = 2 p·c + (r² - |c|²)."""
-    origin = xyz.mean(axis=0)
-    p = xyz - origin
-    known = np.column_stack([2 * p, np.ones(len(p))])
-    solution, *_ = np.linalg.lstsq(known, (p**2).sum(axis=1), rcond=None)
-    centre = solution[:3]
-    radius = math.sqrt(max(float(solution[3] + centre @ centre), 0.0))
-    error = float(np.sqrt(np.mean((np.linalg.norm(p - centre, axis=1) - radius) ** 2)))
-    x, y, z = (centre + origin).tolist()
+    centre, radius = _fit_round(xyz)
+    error = float(np.sqrt(np.mean((np.linalg.norm(xyz - centre, axis=1) - radius) ** 2)))
+    x, y, z = centre.tolist()
     return Sphere((x, y, z), radius, error)
 
 
 def fit_circle(xy: Array) -> Circle:
-    origin = xy.mean(axis=0)
-    p = xy - origin
+    centre, radius = _fit_round(xy)
+    x, y = centre.tolist()
+    return Circle(x, y, radius)
+
+
+def _fit_round(points: Array) -> tuple[Array, float]:
+    """Centre and radius, in the plane as in space: least squares on |p|² = 2 p·c + (r² - |c|²)."""
+    origin = points.mean(axis=0)
+    p = points - origin
     known = np.column_stack([2 * p, np.ones(len(p))])
     solution, *_ = np.linalg.lstsq(known, (p**2).sum(axis=1), rcond=None)
-    centre = solution[:2]
-    radius = math.sqrt(max(float(solution[2] + centre @ centre), 0.0))
-    x, y = (centre + origin).tolist()
-    return Circle(x, y, radius)
+    centre = solution[:-1]
+    return centre + origin, math.sqrt(max(float(solution[-1] + centre @ centre), 0.0))
 
 
 def fit_box(points: Points) -> Box:

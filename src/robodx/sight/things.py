@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+import numpy as np
+
 from robodx.sight.compound import compound, with_peg_heads
 from robodx.sight.plain import plain
 from robodx.sight.segment import Patch
@@ -18,7 +20,15 @@ from robodx.sight.sighting import Sighting
 def sightings(patches: Sequence[Patch]) -> list[Sighting]:
     """Everything that is made out; what touches is first taken together, then apart."""
     by_blob = sorted(patches, key=lambda patch: patch.blob)
-    return [one for _, group in groupby(by_blob, key=lambda patch: patch.blob) for one in _of_blob(list(group))]
+    return [one for _, group in groupby(by_blob, key=lambda patch: patch.blob) for one in _if_any(list(group))]
+
+
+def _if_any(patches: list[Patch]) -> list[Sighting]:
+    """Points that nothing can be fitted to, as noise makes them, are no thing."""
+    try:
+        return list(_of_blob(patches))
+    except (LookupError, ValueError, np.linalg.LinAlgError):
+        return []
 
 
 def _of_blob(patches: list[Patch]) -> Iterator[Sighting]:

@@ -35,6 +35,9 @@ GONE_LOOKS = 2
 NEW_LOOKS = 2
 # Looks in which a thing was of another kind before it is taken to have become that.
 OTHER_LOOKS = 2
+# A bulb of these colours is dark, and it is lit when it was seen not to be in so many looks on end.
+DARK = ("dark grey", "black")
+LIT_LOOKS = 2
 # What is first seen this near the hand may be a piece of it.
 NEAR_HAND_M = 0.13
 # Fingers that close on nothing end below this opening.
@@ -62,7 +65,12 @@ class Track:
     empty_looks: int = 0
     other_looks: int = 0
     is_present: bool = True
-    is_lit: bool = False
+    lit_looks: int = 0
+
+    def note_lamp(self, colour: str | None) -> None:
+        """The colour of its bulb in one look, None if that was hidden."""
+        if colour is not None:
+            self.lit_looks = 0 if colour in DARK else self.lit_looks + 1
 
 
 @dataclass
@@ -108,10 +116,7 @@ class Sight:
         return self.pose(name) @ self.thing(name).frame(frame)
 
     def reach(self, name: str) -> Vector:
-        thing = self.thing(name)
-        if thing.kind in (*ROUND, "disc"):
-            return thing.half_extents
-        return box_reach(self.pose(name).quaternion, thing.half_extents)
+        return self.thing(name).reach(self.pose(name).quaternion)
 
     def velocity(self, name: str) -> Vector:
         return self._track(name).velocity
@@ -126,7 +131,7 @@ class Sight:
         return self._held is not None and self._held.name == name
 
     def is_lit(self, lamp: str) -> bool:
-        return self._track(lamp.partition("/")[0]).is_lit
+        return self._track(lamp.partition("/")[0]).lit_looks >= LIT_LOOKS
 
     @property
     def is_moving(self) -> bool:
@@ -189,8 +194,7 @@ class Sight:
             # It is seen elsewhere: it was not held after all.
             self._held = None
         track.empty_looks, track.is_present = 0, True
-        if one.lamp is not None:
-            track.is_lit = one.lamp != "dark grey"
+        track.note_lamp(one.lamp)
         is_whole, is_other = share >= WHOLE_SHARE, one.thing.kind != track.thing.kind
         track.other_looks = track.other_looks + 1 if is_other else 0
         if is_other:
@@ -229,8 +233,8 @@ class Sight:
             if is_first or (looks >= NEW_LOOKS and not self._is_near_hand(one)):
                 self._count += 1
                 name = f"object {self._count}"
-                is_lit = one.lamp not in (None, "dark grey")
-                self._tracks[name] = Track(one.thing.named(name), one.pose, time_s, one.points, is_lit=is_lit)
+                self._tracks[name] = Track(one.thing.named(name), one.pose, time_s, one.points)
+                self._tracks[name].note_lamp(one.lamp)
             else:
                 self._new.append((one, looks))
 

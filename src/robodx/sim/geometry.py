@@ -150,6 +150,12 @@ def box_reach(q: Quaternion, half_extents: Vector) -> Vector:
     )
 
 
+def cylinder_reach(q: Quaternion, radius: float, half_length: float) -> Vector:
+    """Half extents, along the frame's axes, of a cylinder along z that is turned by q."""
+    x, y, z = (radius * math.sqrt(max(0.0, 1 - a * a)) + half_length * abs(a) for a in rotate(q, AXES["z"]))
+    return (x, y, z)
+
+
 def matrix_to_quaternion(matrix: Array) -> Quaternion:
     """Shepperd's method: divides by the largest component, so it is stable for every rotation."""
     (a, b, c), (d, e, f), (g, h, i) = matrix.tolist()

@@ -9,7 +9,7 @@ from typing import Literal
 
 from robodx.registry import UnknownName, unknown
 from robodx.sim.colours import RGB, rgb
-from robodx.sim.geometry import Pose, Vector, about
+from robodx.sim.geometry import Pose, Quaternion, Vector, about, box_reach, cylinder_reach
 
 ORIGIN = Pose()
 
@@ -135,6 +135,16 @@ class Thing:
         if name not in frames:
             raise UnknownName(unknown(f'frame of "{self.name}"', name, frames))
         return frames[name]
+
+    def reach(self, turn: Quaternion) -> Vector:
+        """Half extents of the box around it, along the axes of the frame in which it is turned so."""
+        # What is round reaches no further for having rolled: the turned box around it would.
+        kind = self.shapes[0].kind if len(self.shapes) == 1 else None
+        if kind == "sphere":
+            return self.half_extents
+        if kind == "cylinder":
+            return cylinder_reach(turn, self.half_extents[0], self.half_extents[2])
+        return box_reach(turn, self.half_extents)
 
     @property
     def radius_m(self) -> float:

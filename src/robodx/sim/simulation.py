@@ -112,7 +112,10 @@ class Simulation:
         self.contacts.end_step(self.step_count, self.time_s, command.openings, self.gripper_openings)
 
     def imagined(self) -> Simulation:
-        """Another simulation, of things as they are now but at rest: nothing rolls, runs or happens in it."""
+        """Another simulation, of things as they are now but at rest: nothing rolls, runs or happens in it.
+
+        For the start of an episode: what touches what, and what is held, is known from its first step on.
+        """
         other = Simulation(self.scene, self.robot, self.command.joints.astype(float), substeps=self._substeps)
         for name in self.parked ^ other.parked:
             other._set_parked(name, name in self.parked)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from robodx.registry import UnknownName, unknown
 from robodx.sim.contacts import ARENA, ROBOT
-from robodx.sim.geometry import Pose, Vector, box_reach, rotate
+from robodx.sim.geometry import Pose, Vector
 from robodx.sim.log import Log
 from robodx.sim.scene import Thing
 from robodx.sim.simulation import Simulation
@@ -87,15 +87,7 @@ class World:
         """Half extents of the thing's bounding box along the world's axes, as it lies now."""
         thing = self.thing(name)
         qw, qx, qy, qz = self._quaternions[name].tolist()
-        # What is round reaches no further for having rolled: the turned box around it would.
-        if len(thing.shapes) == 1 and thing.shapes[0].kind == "sphere":
-            return thing.half_extents
-        if len(thing.shapes) == 1 and thing.shapes[0].kind == "cylinder":
-            radius, _, half = thing.half_extents
-            ax, ay, az = rotate((qw, qx, qy, qz), (0.0, 0.0, 1.0))
-            rx, ry, rz = (radius * math.sqrt(max(0.0, 1 - a * a)) + half * abs(a) for a in (ax, ay, az))
-            return (rx, ry, rz)
-        return box_reach((qw, qx, qy, qz), thing.half_extents)
+        return thing.reach((qw, qx, qy, qz))
 
     def speed(self, name: str) -> Speed:
         velocity = self._velocities.get(self.thing(name).name)

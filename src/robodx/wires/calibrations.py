@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from robodx.policies.base import Calibration
 from robodx.sim.geometry import Pose
+
+# As far as rounding to single precision, and a careless hand, may leave a quaternion's length from 1.
+UNIT_TOLERANCE = 1e-3
 
 
 def write_cameras(cameras: Mapping[str, Calibration]) -> dict[str, dict[str, Any]]:
@@ -35,7 +41,23 @@ def _read_camera(name: str, told: object) -> Calibration:
         frame = told["frame"]
         if frame not in ("base", "tool"):
             raise ValueError(f"its frame must be base or tool, not {frame!r}")
-        pose = Pose.of(told["position"], told["quaternion_wxyz"])
-        return Calibration(float(told["fovy_deg"]), pose, frame)
-    except (KeyError, TypeError, ValueError) as error:
+        fovy_deg = _number(told["fovy_deg"])
+        if not 0 < fovy_deg < 180:
+            raise ValueError(f"its field of view must be between 0 and 180 degrees, not {fovy_deg}")
+        quaternion = [_number(value) for value in told["quaternion_wxyz"]]
+        length = math.hypot(*quaternion)
+        if abs(length - 1) > UNIT_TOLERANCE:
+            raise ValueError(f"its quaternion must be of length 1, not {length}")
+        return Calibration(fovy_deg, Pose.of([_number(value) for value in told["position"]], quaternion), frame)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"the calibration of the camera {name} cannot be read: {error}") from error
+
+
+def _number(value: Any) -> float:
+    """Numbers of any library are, but neither texts nor truths."""
+    if isinstance(value, str | bytes | bool | np.bool_):
+        raise TypeError(f"{value!r} is no number")
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{number} is no place or angle")
+    return number
