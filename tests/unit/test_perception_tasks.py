@@ -252,7 +252,7 @@ def test_gliding_things_keep_their_distances_and_stay_in_reach() -> None:
 
 @pytest.mark.parametrize(
     ("within", "count"),
-    [((), 18), (("control",), 3), (("touch_red_sphere",), 6), (("touch_sphere_with_novel",), 1)],
+    [((), 18), (("control",), 6), (("touch_red_sphere",), 6), (("touch_sphere_with_novel",), 2)],
 )
 def test_isolation_suite_is_narrowed_by_factor_and_task(within: tuple[str, ...], count: int) -> None:
     trials: list[Trial] = list(SUITES["isolation"](pl.DataFrame(), Plan("still", 1, within=within)))

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 import robodx.perturbations
+from robodx.errors import UserError
 from robodx.registry import Registry, UnknownName, discover, unknown
+from robodx.running.records import to_table
+from robodx.running.run import Request, plan_round
 from robodx.sim.robot import ROBOTS
-from robodx.tasks.base import TASKS
+from robodx.tasks.base import TASKS, task
 
 
 @pytest.fixture
@@ -82,3 +85,24 @@ def test_discover_loads_entry_points_of_other_packages(tmp_path: Path, monkeypat
         assert "elsewhere_robodx" in sys.modules
     finally:
         sys.modules.pop("elsewhere_robodx", None)
+
+
+@pytest.mark.parametrize(
+    ("selector", "message"),
+    [
+        ("capabilty", r'No suite "capabilty". Did you mean "capability"'),
+        ("capability/lnaguage", r'No task or family "lnaguage". Did you mean "language"'),
+        ("capability/", "has an empty part"),
+        ("mine/x", r'No task or family "mine/x". Families: control, dynamic'),
+        ("isolation/contrl", r'Did you mean "control"'),
+    ],
+)
+def test_a_wrong_selector_names_what_was_meant(selector: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        plan_round(Request((selector,), "still", 1), to_table([]))
+
+
+@pytest.mark.parametrize("wrong", [{"chance": 1.5}, {"chance": 0.0}, {"tier": "esay"}, {"family": "a/b"}])
+def test_a_wrong_declaration_of_a_task_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(UserError):
+        task(**{"family": "mine", "varies": (), "chance": 1.0, **wrong})  # type: ignore[arg-type]

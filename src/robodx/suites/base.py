@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from robodx.errors import UserError
 from robodx.registry import Registry, UnknownName, unknown
 from robodx.running.trial import Applied, Trial
 from robodx.tasks.base import TASKS, Task
@@ -54,7 +56,12 @@ def select(words: Sequence[str], tasks: Iterable[Task] | None = None) -> list[Ta
     if not found:
         valid = {task.id for task in entries} | {task.family for task in entries}
         valid |= {f"{task.family}/{task.tier}" for task in entries if task.tier}
-        raise UnknownName(unknown("task or family", "/".join(words), valid))
+        families = ", ".join(dict.fromkeys(task.family for task in entries))
+        message = unknown("task or family", "/".join(words), valid)
+        # A wall of all tasks helps nobody.
+        raise UnknownName(
+            message if "mean" in message else f'No task or family "{"/".join(words)}". Families: {families}.'
+        )
     return found
 
 
@@ -64,12 +71,17 @@ def _is_under(task: Task, place: int, word: str) -> bool:
 
 def find_suite(selector: str) -> tuple[str, tuple[str, ...]]:
     """A selector's suite and the path within it: the suite's own name first, or a plain path of the suite `tasks`."""
-    head, *rest = selector.strip("/").split("/")
+    head, *rest = selector.split("/")
+    if not all((head, *rest)):
+        raise UserError(
+            f'the selector "{selector}" has an empty part: write suite/family/tier, family/tier or family/task'
+        )
     if head in SUITES:
         return head, tuple(rest)
     try:
         select((head, *rest))
     except UnknownName as error:
-        near = [name for name in SUITES if name.startswith(head[:3])]
-        raise UnknownName(f"{error}" + (f" Suites: {', '.join(near)}." if near else "")) from None
+        # Of a word that is near the name of a suite, that is what was meant.
+        near = difflib.get_close_matches(head, list(SUITES), n=1)
+        raise UnknownName(unknown("suite", head, SUITES) if near else str(error)) from None
     return "tasks", (head, *rest)

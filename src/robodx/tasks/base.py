@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
+from robodx.errors import UserError
 from robodx.language.meaning import Instruction
 from robodx.registry import Registry, UnknownName, unknown
 from robodx.scoring.conditions import Condition
@@ -79,6 +80,12 @@ def task(
     for word in varies:
         if word not in VARIATIONS:
             raise UnknownName(unknown("variation", word, VARIATIONS))
+    if tier is not None and tier not in get_args(Tier):
+        raise UnknownName(unknown("tier", tier, get_args(Tier)))
+    if not 0 < chance <= 1:
+        raise UserError(f"the chance of a task is above 0 and at most 1, not {chance:g}")
+    if "/" in family:
+        raise UserError(f'a family is one word, not "{family}"')
 
     def register(situate: Callable[[Streams], Situation]) -> Task:
         entry = Task(
