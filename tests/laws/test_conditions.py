@@ -11,23 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robodx.scoring.conditions import Condition
+from robodx.scoring.orientation import Aligned, Inserted, Tilted
 from robodx.scoring.relations import (
     Above,
-    Aligned,
     Behind,
     Beside,
     Between,
     CentredOn,
     In,
     InFrontOf,
-    Inserted,
     InsideRegion,
     LeftOf,
     Lifted,
     Near,
     On,
     RightOf,
-    Tilted,
     footprint_gap,
 )
 from robodx.sim.geometry import Pose, about, multiply

@@ -10,9 +10,9 @@ import pytest
 
 from robodx.registry import UnknownName
 from robodx.scoring.conditions import Condition
+from robodx.scoring.orientation import Aligned, Inserted, Tilted
 from robodx.scoring.relations import (
     Above,
-    Aligned,
     Behind,
     Beside,
     Between,
@@ -21,14 +21,12 @@ from robodx.scoring.relations import (
     Flanking,
     In,
     InFrontOf,
-    Inserted,
     InsideRegion,
     LeftOf,
     Lifted,
     Near,
     On,
     RightOf,
-    Tilted,
 )
 from robodx.sim.geometry import Pose, about
 from robodx.sim.objects import bin_, cube, cylinder, goal_disc, hole_block, peg, sphere

@@ -16,7 +16,7 @@ from robodx.running.environment import Environment
 from robodx.running.trial import Trial
 from robodx.scoring.conditions import All, Condition
 from robodx.scoring.contact import Grasped, Released, Static
-from robodx.scoring.relations import Inserted, Standing
+from robodx.scoring.orientation import Inserted, Standing
 from robodx.scoring.stages import Stage
 from robodx.sim import objects
 from robodx.sim.geometry import Pose, about, difference

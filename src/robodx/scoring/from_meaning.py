@@ -8,19 +8,8 @@ from robodx.language.meaning import Meaning
 from robodx.language.reference import Looks, Reference, looks_of, resolve
 from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import Grasped, JointBeyond, settled
-from robodx.scoring.relations import (
-    FLANKS,
-    Beside,
-    Between,
-    CentredOn,
-    Flank,
-    Flanking,
-    In,
-    Inserted,
-    Lifted,
-    On,
-    Standing,
-)
+from robodx.scoring.orientation import Inserted, Standing
+from robodx.scoring.relations import FLANKS, Beside, Between, CentredOn, Flank, Flanking, In, Lifted, On
 from robodx.sim.geometry import Pose, box_reach
 from robodx.sim.scene import Scene, Thing
 

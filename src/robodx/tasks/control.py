@@ -6,7 +6,8 @@ from robodx.language.meaning import Words, insert, push, put
 from robodx.language.phrasing import say
 from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import Grasped, settled
-from robodx.scoring.relations import Beside, CentredOn, In, Inserted, On
+from robodx.scoring.orientation import Inserted
+from robodx.scoring.relations import Beside, CentredOn, In, On
 from robodx.sim.objects import bin_, charger, cube, goal_disc, hole_block, peg, receptacle, sphere
 from robodx.sim.scene import Thing, tabletop
 from robodx.streams import Streams

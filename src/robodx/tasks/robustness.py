@@ -14,7 +14,7 @@ from robodx.language.reference import Reference, the
 from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import Grasped, settled
 from robodx.scoring.from_meaning import stages_for
-from robodx.scoring.relations import Inserted
+from robodx.scoring.orientation import Inserted
 from robodx.sim.objects import cross, cube, half_moon, hexagonal_block, kit_tray, octagonal_peg, sphere
 from robodx.sim.scene import LIGHTS, Arena, Light, Thing, tabletop
 from robodx.streams import Streams, Variation
