@@ -10,7 +10,7 @@ from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import Grasped, JointBeyond, settled
 from robodx.scoring.orientation import Inserted, Standing
 from robodx.scoring.relations import FLANKS, Beside, Between, CentredOn, Flank, Flanking, In, Lifted, On
-from robodx.sim.geometry import Pose, box_reach
+from robodx.sim.geometry import Pose
 from robodx.sim.scene import Scene, Thing
 
 LIFT_M = 0.04
@@ -68,7 +68,7 @@ def looks(scene: Scene) -> dict[str, Looks]:
 
 def _looks(thing: Thing) -> Looks:
     pose = thing.placement if isinstance(thing.placement, Pose) else Pose()
-    return looks_of(thing, pose.position, box_reach(pose.quaternion, thing.half_extents), thing.colour)
+    return looks_of(thing, pose.position, thing.reach(pose.quaternion), thing.colour)
 
 
 def _pick(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
