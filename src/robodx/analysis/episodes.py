@@ -10,7 +10,9 @@ import polars as pl
 
 from robodx.errors import UserError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+# Of older versions, what they did not record is null.
+READABLE_VERSIONS = (1, 2)
 
 # One row an episode. Written with every part: a part whose column is all null would otherwise break a scan over parts.
 SCHEMA: dict[str, pl.DataType] = {
@@ -50,21 +52,41 @@ SCHEMA: dict[str, pl.DataType] = {
     ),
     "first_touched": pl.String(),
     "failure_kind": pl.String(),
+    "failure_type": pl.String(),
+    "failure_evidence": pl.Struct(
+        {"step": pl.Int32(), "object": pl.String(), "condition": pl.String(), "says": pl.String()}
+    ),
+    "quality_flags": pl.List(pl.String()),
+    "chance": pl.Float64(),
     "error": pl.String(),
     "trajectory_hash": pl.String(),
     "attempt": pl.Int32(),
     "wall_s": pl.Float64(),
     "duration_s": pl.Float64(),
     "path_length_m": pl.Float64(),
+    "length_ratio": pl.Float64(),
     "mean_squared_jerk": pl.Float64(),
+    "sparc": pl.Float64(),
     "stability": pl.Float64(),
+    "slips": pl.Int32(),
     "drops": pl.Int32(),
     "collisions": pl.Int32(),
     "peak_collision_n": pl.Float64(),
     "limit_steps": pl.Int32(),
+    "joint_limit_s": pl.Float64(),
+    "queries": pl.Int32(),
+    "perturbed_queries": pl.Int32(),
+    "perturbed_steps": pl.Int32(),
+    "actions_per_s": pl.Float64(),
     "inference_ms_p50": pl.Float64(),
     "inference_ms_p95": pl.Float64(),
+    "inference_ms_p99": pl.Float64(),
 }
+
+SINCE_VERSION_2 = {
+    "failure_type", "failure_evidence", "quality_flags", "chance", "length_ratio", "sparc", "slips", "joint_limit_s",
+    "queries", "perturbed_queries", "perturbed_steps", "actions_per_s", "inference_ms_p99",
+}  # fmt: skip
 
 # What makes two episodes of different runs the same trial, whoever acted.
 KEY = ("task", "task_version", "robot", "seed", "repeat", "perturbations", "clock")
@@ -85,8 +107,9 @@ def read_about(run: Path | str) -> dict[str, Any]:
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise UnreadableRun(f"{path} is damaged: {error}") from error
     version = about.get("schema_version")
-    if version != SCHEMA_VERSION:
-        raise UnreadableRun(f"{path} has schema version {version}; this robodx reads {SCHEMA_VERSION}")
+    if version not in READABLE_VERSIONS:
+        readable = " and ".join(map(str, READABLE_VERSIONS))
+        raise UnreadableRun(f"{path} has schema version {version}; this robodx reads {readable}")
     return about
 
 
@@ -100,6 +123,10 @@ def load(run: Path | str) -> pl.DataFrame:
 
 def _read_part(path: Path) -> pl.DataFrame:
     try:
-        return pl.read_parquet(path).select(*SCHEMA)
+        part = pl.read_parquet(path)
+        unsaid = {name: pl.lit(None, kind).alias(name) for name, kind in SCHEMA.items() if name not in part.columns}
+        if not unsaid.keys() <= SINCE_VERSION_2:
+            raise UnreadableRun(f"{path} lacks the columns {', '.join(unsaid.keys() - SINCE_VERSION_2)}")
+        return part.with_columns(**unsaid).select(*SCHEMA)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise UnreadableRun(f"{path} is damaged: {error}. Move it away to read the rest.") from error

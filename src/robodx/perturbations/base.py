@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robodx.errors import UserError
 from robodx.language.meaning import Instruction
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from robodx.sim.simulation import Command
 
 Kind = Literal["scene", "language", "sensor", "execution"]
+# A perturbation with just these levels is a stressor, and part of the suite `stress`.
+STRESS_LEVELS = ("v1", "v2", "v3")
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,17 @@ class Draws:
 
 
 class Perturbation:
-    """One running perturbation of one episode; it may keep state. A seam left alone passes things through."""
+    """One running perturbation of one episode; it may keep state. A seam left alone passes things through.
 
-    def __init__(self, severity: float, draws: Draws) -> None:
+    What passes a seam as the same object counts as untouched: that is how it is known which queries and commands of an
+    episode were perturbed.
+    """
+
+    def __init__(self, severity: float, draws: Draws, period_s: float) -> None:
         self.severity = severity
         self.draws = draws
+        # The length of a control step: severities are in seconds, whatever a policy's rate.
+        self.period_s = period_s
 
     def scene(self, scene: Scene) -> Scene:
         return scene
@@ -54,8 +63,36 @@ class Perturbation:
         """What is executed instead of `command`; `held` is what was executed last, at first the initial pose."""
         return command
 
+    def pause_s(self, step: int) -> float:
+        """How much longer than usual the reply to this step's query takes; meanwhile the last command holds."""
+        return 0.0
+
     def events(self) -> tuple[Event, ...]:
         return ()
+
+
+class SensorStress(Perturbation):
+    """What happens to pictures, one at a time. Depth and segmentation are left alone unless they are dealt with too."""
+
+    def image(self, image: NDArray[np.uint8], camera: str, step: int) -> NDArray[np.uint8]:
+        return image
+
+    def depth(self, depth: NDArray[np.float32], camera: str, step: int) -> NDArray[np.float32]:
+        return depth
+
+    def segmentation(self, ids: NDArray[np.int32], camera: str, step: int) -> NDArray[np.int32]:
+        return ids
+
+    def observation(self, observation: Observation) -> Observation:
+        step = observation.step
+        return replace(
+            observation,
+            images={camera: self.image(image, camera, step) for camera, image in observation.images.items()},
+            depth={camera: self.depth(depth, camera, step) for camera, depth in observation.depth.items()},
+            segmentation={
+                camera: self.segmentation(ids, camera, step) for camera, ids in observation.segmentation.items()
+            },
+        )
 
 
 @dataclass(frozen=True)
@@ -65,8 +102,20 @@ class PerturbationEntry:
     name: str
     kind: Kind
     levels: Mapping[str, float]
-    start: Callable[[float, Draws], Perturbation]
+    cls: type[Perturbation]
     summary: str
+    # Whether more of it is worse: else there is no trend and no cliff to look for.
+    is_ordered: bool = True
+    most: float = math.inf
+
+    @property
+    def is_stressor(self) -> bool:
+        return tuple(self.levels) == STRESS_LEVELS
+
+    def start(self, severity: float, draws: Draws, period_s: float) -> Perturbation:
+        """For one episode, whose control steps are so long."""
+        self._check(severity)
+        return self.cls(severity, draws, period_s)
 
     def severity(self, level: str) -> float:
         """A level's name, or a number."""
@@ -76,20 +125,26 @@ class PerturbationEntry:
             severity = float(level)
         except ValueError:
             raise UnknownName(unknown(f"level of {self.name}", level, self.levels)) from None
-        if not 0 <= severity < math.inf:
-            raise UserError(f"a severity of {self.name} must be a finite number of 0 or more, not {level}")
+        self._check(severity)
         return severity
+
+    def _check(self, severity: float) -> None:
+        if not (0 <= severity < math.inf and severity <= self.most):
+            valid = "a finite number of 0 or more" if self.most == math.inf else f"0 to {self.most:g}"
+            raise UserError(f"a severity of {self.name} must be {valid}, not {severity:g}")
 
 
 PERTURBATIONS: Registry[PerturbationEntry] = Registry("perturbation", "perturbations")
 
 
 def perturbation(
-    name: str, *, kind: Kind, levels: Mapping[str, float]
+    name: str, *, kind: Kind, levels: Mapping[str, float], is_ordered: bool = True, most: float = math.inf
 ) -> Callable[[type[Perturbation]], type[Perturbation]]:
+    """Register the decorated class; `most` is the largest severity that has a meaning, as 1 for a probability."""
+
     def register(cls: type[Perturbation]) -> type[Perturbation]:
         summary = (cls.__doc__ or "").strip().splitlines()[0]
-        PERTURBATIONS.add(name, PerturbationEntry(name, kind, levels, cls, summary))
+        PERTURBATIONS.add(name, PerturbationEntry(name, kind, levels, cls, summary, is_ordered, most))
         return cls
 
     return register

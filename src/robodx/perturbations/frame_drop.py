@@ -10,7 +10,7 @@ from robodx.perturbations.base import Perturbation, perturbation
 from robodx.policies.base import Observation
 
 
-@perturbation("frame_drop", kind="sensor", levels={"v1": 0.1, "v2": 0.2, "v3": 0.3})
+@perturbation("frame_drop", kind="sensor", levels={"v1": 0.1, "v2": 0.2, "v3": 0.3}, most=1.0)
 class FrameDrop(Perturbation):
     """Each camera frame is all zero with this probability."""
 

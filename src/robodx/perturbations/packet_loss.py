@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from robodx.sim.simulation import Command
 
 
-@perturbation("packet_loss", kind="execution", levels={"v1": 0.1, "v2": 0.2, "v3": 0.3})
+@perturbation("packet_loss", kind="execution", levels={"v1": 0.1, "v2": 0.2, "v3": 0.3}, most=1.0)
 class PacketLoss(Perturbation):
     """With this probability the previously executed joint command is held for a step."""
 

@@ -39,9 +39,12 @@ class Clock:
     def is_reproducible(self) -> bool:
         return self.latency_s is not None
 
-    def delay_steps(self, inference_s: float, hz: float) -> int:
-        """Control steps that pass between an observation and the first action that answers it."""
-        if not self.is_realtime:
-            return 0
-        seconds = inference_s if self.latency_s is None else self.latency_s
+    def delay_steps(self, inference_s: float, hz: float, pause_s: float = 0.0) -> int:
+        """Control steps that pass between an observation and the first action that answers it.
+
+        A pause counts on any clock: for it no world waits.
+        """
+        seconds = pause_s
+        if self.is_realtime:
+            seconds += inference_s if self.latency_s is None else self.latency_s
         return math.ceil(seconds * hz - SLACK)

@@ -53,20 +53,25 @@ class Environment:
             raise Unfit(f"{trial.task} is at version {self.task.version}, but the trial is of {trial.task_version}")
         streams = Streams.of(trial.seed, self.task.varies)
         situation = self.task.situation(trial.seed)
-        self._perturbations = _start_perturbations(trial)
+        self._perturbations = _start_perturbations(trial, 1.0 / spec.hz)
         scene = (
             place(situation.scene, streams.rng("layout", "placement"))
             if needs_layout(situation.scene)
             else situation.scene
         )
         nominal = {camera.name: camera for camera in scene.cameras}
+        planned = scene
         for perturbation in self._perturbations:
             scene = perturbation.scene(scene)
+        # A scene or an instruction that was changed is noticed, or might be, at every query.
+        self._is_altered = scene is not planned
         check_fit(spec, self.robot, scene)
         start = _start_joints(self.robot, streams if "robot" in self.task.varies else None)
         self.max_steps = round(self.task.time_limit_s * spec.hz)
         self._substeps = _substeps(spec.hz, self.max_steps)
         self.simulation = Simulation(scene, self.robot, start, substeps=max(self._substeps))
+        # What the policy last asked for: a perturbation may have executed something else.
+        self._issued = self.simulation.command
         self.world = World(self.simulation)
         self.score = Score(tuple(Stage.of(stage) for stage in situation.stages), situation.never)
         self.events = (*situation.events, *(event for p in self._perturbations for event in p.events()))
@@ -80,6 +85,7 @@ class Environment:
         # A chunk on its way, and the step at which it arrives.
         self._awaited: tuple[NDArray[np.float32], int] | None = None
         self._has_replied = False
+        self._is_exposed = False
         self._is_over = False
         self._limits: tuple[str, ...] = ()
         self.limit_steps = 0
@@ -133,8 +139,12 @@ class Environment:
         )
         if self.spec.cameras:
             observation = self._with_pictures(observation)
+        if not self._perturbations:
+            return observation
+        clean = observation
         for perturbation in self._perturbations:
             observation = perturbation.observation(observation)
+        self._is_exposed = self._is_altered or _differs(clean, observation)
         return observation
 
     def _calibration(self, name: str, standing: Mapping[str, Camera]) -> Calibration:
@@ -179,7 +189,8 @@ class Environment:
         An exception in place of a chunk is raised, unless it says that the policy's numbers were wrong.
         """
         step = self.simulation.step_count
-        self.queries.append(Query(step, inference_s))
+        pause_s = sum(perturbation.pause_s(step) for perturbation in self._perturbations)
+        self.queries.append(Query(step, inference_s, self._is_exposed or pause_s > 0))
         try:
             if isinstance(chunk, Exception):
                 raise chunk
@@ -190,7 +201,7 @@ class Environment:
             self.invalid_action = f"at step {step} the policy sent {error}"
             return
         self._has_replied = True
-        delay = self._clock.delay_steps(inference_s, self.spec.hz)
+        delay = self._clock.delay_steps(inference_s, self.spec.hz, pause_s)
         if delay:
             self._awaited = (actions[: self.spec.replan], step + delay)
         else:
@@ -207,11 +218,12 @@ class Environment:
         if self._pending:
             action = self._pending.popleft()
             achieved = simulation.joint_positions() if self._controller.starts_from_achieved else None
-            resolved = self._controller.resolve(action, simulation.command, substeps * PHYSICS_STEP_S, achieved)
+            resolved = self._controller.resolve(action, self._issued, substeps * PHYSICS_STEP_S, achieved)
             self._note_limits(resolved.limits)
-            command = resolved.command
+            self._issued = resolved.command
         else:
-            action, command = self._no_action, simulation.command
+            action = self._no_action
+        command = self._issued
         for perturbation in self._perturbations:
             command = perturbation.action(command, simulation.command, step)
         simulation.step(command, substeps)
@@ -219,7 +231,7 @@ class Environment:
         is_last = simulation.step_count >= self.max_steps
         self.score.update(self.world, is_last=is_last)
         self._is_over = is_last or self.score.is_over
-        self._recorder.note_step(action, as_joint_action(command, self.robot))
+        self._recorder.note_step(action, as_joint_action(command, self.robot), command is not self._issued)
         self._note_state()
 
     @property
@@ -235,8 +247,10 @@ class Environment:
             self._renderer = None
 
     def _instruct(self, instruction: Instruction) -> None:
+        said = instruction
         for perturbation in self._perturbations:
             instruction = perturbation.instruction(instruction)
+        self._is_altered = self._is_altered or instruction is not said
         self._instruction = instruction
         step = self.simulation.step_count
         self.told.append(Told(step, instruction.text))
@@ -281,9 +295,17 @@ def _tools_in_base(simulation: Simulation, world_in_base: Pose, arms: int) -> li
     return [value for tool in tools for value in (*tool.position, *tool.quaternion)]
 
 
-def _start_perturbations(trial: Trial) -> list[Perturbation]:
+def _differs(clean: Observation, observed: Observation) -> bool:
+    """Whether anything that a policy is shown was put in another's place."""
+    parts = ("images", "depth", "segmentation", "state")
+    return observed.instruction != clean.instruction or any(
+        shown is not getattr(clean, part).get(name) for part in parts for name, shown in getattr(observed, part).items()
+    )
+
+
+def _start_perturbations(trial: Trial, period_s: float) -> list[Perturbation]:
     return [
-        PERTURBATIONS[name].start(severity, Draws(trial.streams, name))
+        PERTURBATIONS[name].start(severity, Draws(trial.streams, name), period_s)
         for name, severity in trial.perturbations
         if severity != 0
     ]

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,16 @@ class Told:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """By what a failure was told: the step, the thing and the condition it hangs on, in a sentence."""
+
+    step: int
+    object: str
+    condition: str
+    says: str
+
+
+@dataclass(frozen=True)
 class Episode:
     """One row of a run. Numbers that were not measured are None, never zero."""
 
@@ -63,6 +73,12 @@ class Episode:
     success: bool = False
     error: str | None = None
     failure_kind: str | None = None
+    failure_type: str | None = None
+    failure_evidence: Evidence | None = None
+    # Faults of how it was done, whether or not it was done in the end.
+    quality_flags: tuple[str, ...] = ()
+    # What perfect skill without understanding scores in this task.
+    chance: float | None = None
     progress: float | None = None
     stages: int | None = None
     stages_reached: int | None = None
@@ -74,14 +90,26 @@ class Episode:
     trajectory_hash: str | None = None
     duration_s: float | None = None
     path_length_m: float | None = None
+    # Of the path, to the expert's in the same situation; None where the expert did not succeed.
+    length_ratio: float | None = None
     mean_squared_jerk: float | None = None
+    sparc: float | None = None
     stability: float | None = None
+    slips: int | None = None
     drops: int | None = None
     collisions: int | None = None
     peak_collision_n: float | None = None
     limit_steps: int | None = None
+    joint_limit_s: float | None = None
+    # How often the policy was asked, and how often what it saw, or when it was heard, was perturbed.
+    queries: int | None = None
+    perturbed_queries: int | None = None
+    # Steps in which something else was executed than the policy asked for.
+    perturbed_steps: int | None = None
+    actions_per_s: float | None = None
     inference_ms_p50: float | None = None
     inference_ms_p95: float | None = None
+    inference_ms_p99: float | None = None
 
 
 class Query(NamedTuple):
@@ -89,6 +117,7 @@ class Query(NamedTuple):
 
     step: int
     inference_s: float
+    is_perturbed: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,6 +132,8 @@ class Trajectory:
     commands: NDArray[np.float32]  # (n, joint action): what was executed, as `joint` actions
     query_steps: NDArray[np.int32]  # (queries,): when the policy was asked
     inference_s: Array  # (queries,): how long each answer took
+    is_query_perturbed: NDArray[np.bool_]  # (queries,): whether what it was shown, or when it was heard, was perturbed
+    is_command_perturbed: NDArray[np.bool_]  # (n,): whether something else was executed than what it asked for
 
     def digest(self) -> str:
         """The same for two episodes only if they moved alike, bit for bit."""
@@ -119,7 +150,11 @@ class Trajectory:
     @classmethod
     def load(cls, path: Path) -> Trajectory:
         with np.load(path, allow_pickle=False) as arrays:
-            return cls(**{name: arrays[name] for name in cls.__dataclass_fields__})
+            known: dict[str, Any] = {name: arrays[name] for name in cls.__dataclass_fields__ if name in arrays}
+            # Older ones do not say what was perturbed.
+            known.setdefault("is_query_perturbed", np.zeros(len(known["query_steps"]), dtype=np.bool_))
+            known.setdefault("is_command_perturbed", np.zeros(len(known["commands"]), dtype=np.bool_))
+            return cls(**known)
 
 
 @dataclass
@@ -141,6 +176,7 @@ class Recorder:
         self._stage = np.zeros(rows, dtype=np.int32)
         self._actions = np.zeros((self.max_steps, self.action_width), dtype=np.float32)
         self._commands = np.zeros((self.max_steps, self.command_width), dtype=np.float32)
+        self._is_perturbed = np.zeros(self.max_steps, dtype=np.bool_)
 
     def note_state(self, time_s: float, qpos: Array, stage: int) -> Array:
         """Returns where the tools (arms, 7) of this state are to be written."""
@@ -150,9 +186,10 @@ class Recorder:
         row: Array = self._tool[self.n]
         return row
 
-    def note_step(self, action: NDArray[np.float32], command: NDArray[np.float32]) -> None:
+    def note_step(self, action: NDArray[np.float32], command: NDArray[np.float32], is_perturbed: bool) -> None:
         self._actions[self.n] = action
         self._commands[self.n] = command
+        self._is_perturbed[self.n] = is_perturbed
         self.n += 1
 
     def trajectory(self, queries: Sequence[Query]) -> Trajectory:
@@ -166,4 +203,6 @@ class Recorder:
             self._commands[:n].copy(),
             np.array([query.step for query in queries], dtype=np.int32),
             np.array([query.inference_s for query in queries], dtype=np.float64),
+            np.array([query.is_perturbed for query in queries], dtype=np.bool_),
+            self._is_perturbed[:n].copy(),
         )

@@ -108,6 +108,8 @@ def to_table(episodes: Sequence[Episode]) -> pl.DataFrame:
             **{field.name: getattr(episode, field.name) for field in fields(episode)},
             "tags": list(episode.tags),
             "stage_steps": list(episode.stage_steps),
+            "quality_flags": list(episode.quality_flags),
+            "failure_evidence": None if episode.failure_evidence is None else asdict(episode.failure_evidence),
             "perturbations": [{"name": name, "severity": severity} for name, severity in episode.perturbations],
             "instructions": [{**asdict(told), "text": _writable(told.text)} for told in episode.instructions],
             "error": None if episode.error is None else _writable(episode.error),
