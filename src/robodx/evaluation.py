@@ -11,6 +11,7 @@ from robodx.analysis.summary import Row, success_rate, summarise
 from robodx.errors import UserError
 from robodx.policies.base import Policy, opened
 from robodx.running.records import to_table
+from robodx.running.reference import beside_expert
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, check, first_round, plan_round
 
@@ -66,6 +67,7 @@ def _evaluate(policy: Policy, request: Request) -> Results:
     known = set()
     while trials:
         known |= {trial.id for trial in trials}
-        episodes += [finished.episode for finished in rollout(trials, policy, batch=request.batch)]
+        finished = beside_expert(rollout(trials, policy, batch=request.batch), trials)
+        episodes += [one.episode for one in finished]
         trials = [trial for trial in plan_round(request, to_table(episodes), policy.spec) if trial.id not in known]
     return Results(to_table(episodes), tuple(left_out))

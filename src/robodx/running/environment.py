@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.errors import UserError
-from robodx.language.meaning import Instruction
+from robodx.language.meaning import Instruction, Meaning
 from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation
 from robodx.policies.base import ActionChunk, Calibration, EpisodeStart, Observation, PolicySpec, Privileged
 from robodx.robots.control import Controller, action_width, as_joint_action, read_chunk
@@ -89,8 +89,11 @@ class Environment:
         self._is_over = False
         self._limits: tuple[str, ...] = ()
         self.limit_steps = 0
+        # How many steps each limit cut short.
+        self.limit_counts: Counter[str] = Counter()
         self.invalid_action: str | None = None
         self.queries: list[Query] = []
+        self._actions_received = 0
         self._calibrations = {camera.name: self._calibration(camera.name, nominal) for camera in spec.cameras}
         self._action_width = action_width(spec.action_space, self.robot)
         self._no_action = np.full(self._action_width, np.nan, dtype=np.float32)
@@ -201,6 +204,7 @@ class Environment:
             self.invalid_action = f"at step {step} the policy sent {error}"
             return
         self._has_replied = True
+        self._actions_received += len(actions[: self.spec.replan])
         delay = self._clock.delay_steps(inference_s, self.spec.hz, pause_s)
         if delay:
             self._awaited = (actions[: self.spec.replan], step + delay)
@@ -238,6 +242,17 @@ class Environment:
     def is_done(self) -> bool:
         return self._is_over or self.invalid_action is not None
 
+    @property
+    def meaning(self) -> Meaning:
+        """Of the instruction that holds now."""
+        return self._instruction.meaning
+
+    @property
+    def actions_per_s(self) -> float | None:
+        """Of the policy at its boundary: how many actions it gave for a second of its thinking."""
+        thinking_s = sum(query.inference_s for query in self.queries)
+        return self._actions_received / thinking_s if thinking_s > 0 else None
+
     def trajectory(self) -> Trajectory:
         return self._recorder.trajectory(self.queries)
 
@@ -261,6 +276,7 @@ class Environment:
     def _note_limits(self, limits: tuple[str, ...]) -> None:
         if limits:
             self.limit_steps += 1
+            self.limit_counts.update(limits)
             step, time_s = self.simulation.step_count, self.simulation.time_s
             for name in limits:
                 if name not in self._limits:

@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodx.analysis import motion
+from robodx.analysis.attribution import attribute, quality_flags, slips
 from robodx.policies.base import ActionChunk, Observation, Policy
-from robodx.robots.control import joint_columns
+from robodx.running.accounts import account_of, hand_axes
 from robodx.running.environment import Environment
-from robodx.running.episode import Episode, Happening, Outcome, Trajectory
+from robodx.running.episode import Episode, Evidence, Happening, Outcome, Trajectory
 from robodx.running.line import Answer, Line, ThreadedLine
 from robodx.running.trial import Trial
 from robodx.sim.geometry import Array
@@ -233,19 +235,16 @@ def _text(error: BaseException) -> str:
 
 def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished:
     score, log, trajectory = environment.score, environment.world.log, environment.trajectory()
+    account = account_of(environment, trajectory)
     outcome: Outcome = "timeout"
-    failure_kind = None
     if score.is_success:
         outcome = "success"
-    elif environment.invalid_action is not None:
-        outcome, failure_kind = "failure", "invalid_action"
-    elif score.broken is not None:
-        outcome, failure_kind = "failure", "constraint"
+    elif environment.invalid_action is not None or score.broken is not None:
+        outcome = "failure"
+    cause = None if outcome == "success" else attribute(account)
     forces = [entry.value for entry in log.entries if entry.kind == "collision"]
-    inference_ms = 1000 * trajectory.inference_s
-    period_s = 1.0 / environment.spec.hz
-    tools = trajectory.tool_in_world[:, :, :3]  # (n + 1, arms, 3)
-    joints = trajectory.commands[:, joint_columns(environment.robot)]
+    arms, period_s = environment.robot.arms, account.period_s
+    percentiles = _percentiles_ms(trajectory.inference_s)
     episode = _record(environment.trial, attempt, wall_s)(
         outcome=outcome,
         success=outcome == "success",
@@ -257,28 +256,44 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         instructions=tuple(environment.told),
         events=tuple(Happening(e.step, e.time_s, e.kind, e.object, e.other, e.value) for e in log.entries),
         first_touched=log.first_touched,
-        failure_kind=failure_kind,
+        failure_kind=cause and cause.kind,
+        failure_type=cause and cause.type,
+        failure_evidence=cause and Evidence(cause.step, cause.object, cause.condition, cause.says),
+        quality_flags=quality_flags(account),
         error=environment.invalid_action,
         trajectory_hash=trajectory.digest(),
         duration_s=environment.simulation.time_s,
-        path_length_m=float(np.linalg.norm(np.diff(tools, axis=0), axis=2).sum()),
-        mean_squared_jerk=_mean_squared_jerk(tools, period_s),
-        stability=float(np.exp(-np.linalg.norm(np.diff(joints, axis=0), axis=1).mean())) if len(joints) > 1 else None,
+        path_length_m=motion.path_length_m(account.tools),
+        mean_squared_jerk=motion.mean_squared_jerk(account.tools, period_s),
+        sparc=motion.sparc(account.tools, period_s),
+        stability=motion.stability(account.joints),
+        slips=slips(account, hand_axes(trajectory)),
         drops=log.count("drop"),
         collisions=len(forces),
         peak_collision_n=max(forces, default=None),
         limit_steps=environment.limit_steps,
-        inference_ms_p50=float(np.percentile(inference_ms, 50)) if len(inference_ms) else None,
-        inference_ms_p95=float(np.percentile(inference_ms, 95)) if len(inference_ms) else None,
+        joint_limit_s=motion.joint_limit_s(
+            environment.simulation.joint_paths(trajectory.qpos),
+            [limit for arm in arms for limit in arm.lower_rad],
+            [limit for arm in arms for limit in arm.upper_rad],
+            period_s,
+        ),
+        queries=len(trajectory.query_steps),
+        perturbed_queries=int(trajectory.is_query_perturbed.sum()),
+        perturbed_steps=int(trajectory.is_command_perturbed.sum()),
+        actions_per_s=environment.actions_per_s,
+        inference_ms_p50=percentiles[0],
+        inference_ms_p95=percentiles[1],
+        inference_ms_p99=percentiles[2],
     )
     return Finished(episode, trajectory)
 
 
-def _mean_squared_jerk(positions: Array, period_s: float) -> float | None:
-    """Of the tools (n + 1, arms, 3), in (m/s³)²; None for episodes too short to have one."""
-    if len(positions) < 4:
-        return None
-    return float(np.square(np.diff(positions, n=3, axis=0) / period_s**3).sum(axis=2).mean())
+def _percentiles_ms(inference_s: Array) -> list[float | None]:
+    """The 50th, 95th and 99th of how long answers took."""
+    if not len(inference_s):
+        return [None] * 3
+    return [float(value) for value in 1000 * np.percentile(inference_s, [50, 95, 99])]
 
 
 def lost(trial: Trial, error: str, attempt: int, wall_s: float) -> Episode:
@@ -305,6 +320,7 @@ def _record(trial: Trial, attempt: int, wall_s: float) -> Callable[..., Episode]
         repeat=trial.repeat,
         perturbations=trial.perturbations,
         clock=trial.clock,
+        chance=task.chance,
         attempt=attempt,
         wall_s=wall_s,
     )

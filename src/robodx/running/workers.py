@@ -24,6 +24,7 @@ from robodx.policies.remote import RemotePolicy
 from robodx.registry import load_plugin
 from robodx.running.crew import Died, carry_out
 from robodx.running.episode import Episode
+from robodx.running.reference import beside_expert
 from robodx.running.rollout import Finished, rollout
 from robodx.running.threads import pin
 from robodx.running.trial import Trial
@@ -82,7 +83,7 @@ def execute(
 
 
 def run_here(trials: Sequence[Trial], policy: Policy, job: Job, attempt: int) -> Iterator[Finished]:
-    return rollout(trials, policy, batch=job.batch, quality=job.quality, attempt=attempt)
+    return beside_expert(rollout(trials, policy, batch=job.batch, quality=job.quality, attempt=attempt), trials)
 
 
 def keep(finished: Finished, job: Job) -> Episode:

@@ -144,6 +144,11 @@ class Simulation:
         positions: Array = self.data.qpos[self._joint_qpos]
         return positions
 
+    def joint_paths(self, qpos: Array) -> Array:
+        """Of all arms in order (n, joints), from recorded states (n, nq)."""
+        paths: Array = qpos[:, self._joint_qpos]
+        return paths
+
     def joint_velocities(self) -> Array:
         velocities: Array = self.data.qvel[self._joint_dofs]
         return velocities

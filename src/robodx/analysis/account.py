@@ -1,0 +1,101 @@
+"""The plain account of one episode: what was asked, what happened and how things moved, for whoever is to judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# What the log calls the robot itself and the table.
+ROBOT = "robot"
+ARENA = "arena"
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A stage, or what must never be: its words, the things to be handled for it, and all that it speaks of."""
+
+    says: str
+    handled: frozenset[str]
+    mentioned: frozenset[str]
+    # Whether the robot is to take hold of what it handles.
+    wants_grasp: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of the log."""
+
+    step: int
+    kind: str
+    object: str
+    other: str = ""
+    value: float = 0.0
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A thing between the fingers, from one step to another; `end` is None if it was held until the end."""
+
+    object: str
+    start: int
+    end: int | None
+    is_dropped: bool
+
+
+@dataclass(frozen=True)
+class Account:
+    """One episode of n control steps."""
+
+    is_success: bool
+    invalid_action: str | None
+    period_s: float
+    stages: tuple[Demand, ...]
+    stage_steps: Sequence[int]
+    # What must never be and came to be, and when.
+    broken: Demand | None
+    broken_step: int | None
+    # Things that the words rule out by name: "not the red one".
+    excluded: frozenset[str]
+    # When the policy was first asked with the last instruction: before, it could not know of it.
+    informed_step: int
+    entries: Sequence[Entry]
+    positions: Mapping[str, Array]  # of each thing (n + 1, 3)
+    tilts_rad: Mapping[str, Array]  # of each thing's own vertical against where it pointed at first (n + 1,)
+    movable: frozenset[str]
+    tools: Array  # (n + 1, arms, 3)
+    joints: Array  # what was executed (n, joints)
+    openings: Array  # what the grippers were told (n, arms)
+    # How often each limit cut a command short.
+    limit_steps: Mapping[str, int]
+
+    @property
+    def steps(self) -> int:
+        return len(self.joints)
+
+    @cached_property
+    def holds(self) -> tuple[Hold, ...]:
+        """Every time that something was held, in order of their beginnings."""
+        holds: list[Hold] = []
+        open_holds: dict[str, int] = {}
+        for entry in self.entries:
+            if entry.kind == "grasp":
+                open_holds[entry.object] = entry.step
+            elif entry.kind in ("drop", "release") and entry.object in open_holds:
+                start = open_holds.pop(entry.object)
+                holds.append(Hold(entry.object, start, entry.step, entry.kind == "drop"))
+        holds += [Hold(name, start, None, False) for name, start in open_holds.items()]
+        return tuple(sorted(holds, key=lambda hold: hold.start))
+
+    def stage_at(self, step: int) -> int:
+        """Which stage was the current one before this step."""
+        return sum(reached < step for reached in self.stage_steps)
+
+    def touched(self, name: str) -> int | None:
+        """The step of the robot's first touch."""
+        return next((e.step for e in self.entries if e.kind == "contact" and e.object == name), None)

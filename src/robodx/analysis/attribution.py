@@ -1,0 +1,317 @@
+"""Why an episode failed, decided from what happened: a kind, a type and the evidence; and faults of those that succeed.
+
+Of several faults the first that was not made good is the cause: what comes after it mostly follows from it. First come
+what is unsafe, the wrong choice and what was forbidden, whenever they happened; only then how well it was carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from robodx.analysis.account import ARENA, ROBOT, Account, Array, Demand, Hold
+from robodx.analysis.motion import path_length_m, shaking_share
+
+Kind = Literal["reference", "constraint", "motor", "safety", "timeout", "invalid_action"]
+Type = Literal[
+    "grasp synthesis", "grasp stability", "placement and release",
+    "collision", "trajectory sub-optimality", "control instability",
+    "incomplete execution", "incorrect action sequence",
+]  # fmt: skip
+# The fourth flag, "detour", needs the expert's path: see running/reference.py.
+Flag = Literal["collision", "drop_and_regrasp", "instability"]
+
+# A Panda with its usual settings stops itself at 20 to 100 N: to press harder than this on table or things is unsafe.
+MAX_FORCE_N = 50.0
+# An arm that meets itself damages itself long before.
+MAX_SELF_FORCE_N = 20.0
+# The Panda's own limit for its tool.
+MAX_SPEED_M_S = 1.7
+# Commands that the joints' ranges cut short for longer than this are no touch of a limit any more.
+MAX_AT_RANGE_S = 1.0
+# Farther than this, or tilted by more, a thing was knocked and not brushed.
+KNOCKED_M = 0.05
+KNOCKED_RAD = 0.7
+# Less force than this is a touch and no collision.
+COLLISION_N = 5.0
+# Fingers that close get hold of what is between them within this time.
+GRASP_S = 0.5
+# A gripper told to close by less than this is not meant to take anything.
+CLOSING = 0.1
+# Within this distance of a thing fingers close on it; with the right thing farther off than the second, on a wrong one.
+AT_M = 0.05
+AWAY_M = 0.10
+# What is still held this long after the words have changed was not let go of because of them.
+KEPT_S = 1.5
+# A hand that moved less than this in the last seconds has stopped.
+REST_S = 2.0
+REST_M = 0.01
+# This share of steps that turn back on the step before is shaking; the expert has at most a fourth of it.
+SHAKING = 0.2
+
+
+class Attribution(NamedTuple):
+    """`object` and `condition` are empty where the fault is of none."""
+
+    kind: Kind
+    type: Type
+    step: int
+    object: str
+    condition: str
+    says: str
+
+
+def attribute(account: Account) -> Attribution:
+    """Of an episode that did not succeed."""
+    if account.invalid_action is not None:
+        return Attribution("invalid_action", "control instability", account.steps, "", "", account.invalid_action)
+    faults = [*_unsafe(account), *_wrong_choices(account)]
+    if account.broken is not None and account.broken_step is not None:
+        faults.append(_violation(account, account.broken, account.broken_step))
+    if not faults:
+        faults = list(_failed_acts(account))
+    # Of two at the same step, the one that is named first says more.
+    return min(faults, key=lambda fault: fault.step, default=None) or _unfinished(account)
+
+
+def quality_flags(account: Account) -> tuple[Flag, ...]:
+    """Faults of how it was done, whether or not it was done in the end."""
+    flags: list[Flag] = []
+    if any(e.kind == "collision" and e.value > COLLISION_N for e in account.entries) or any(_knocks(account)):
+        flags.append("collision")
+    if any(hold.is_dropped and _is_held_again(account, hold) for hold in account.holds):
+        flags.append("drop_and_regrasp")
+    if shaking_share(account.joints) > SHAKING:
+        flags.append("instability")
+    return tuple(flags)
+
+
+def slips(account: Account, hands: Array, least_m: float = 0.005) -> int:
+    """How often a held thing moved in the hand by more than this; `hands` (n + 1, 3, 3) are the hand's axes."""
+    count = 0
+    for hold in account.holds:
+        steps = slice(hold.start, hold.end if hold.end is not None else account.steps + 1)
+        offsets = account.positions[hold.object][steps] - account.tools[steps, 0]
+        inside = np.einsum("nij,ni->nj", hands[steps], offsets)
+        count += bool(len(inside) and np.linalg.norm(inside - inside[0], axis=1).max() > least_m)
+    return count
+
+
+# What is unsafe.
+
+
+def _unsafe(account: Account) -> Iterator[Attribution]:
+    for entry in account.entries:
+        if entry.kind != "collision":
+            continue
+        limit = MAX_SELF_FORCE_N if entry.object == ROBOT else MAX_FORCE_N
+        if entry.value > limit:
+            what = {ARENA: "the table", ROBOT: "itself"}.get(entry.object, entry.object)
+            says = f"the robot pressed on {what} with {entry.value:.0f} N"
+            yield Attribution("safety", "collision", entry.step, entry.object, f"at most {limit:g} N", says)
+            break
+    speeds = np.linalg.norm(np.diff(account.tools, axis=0), axis=2).max(axis=1, initial=0.0) / account.period_s
+    if (speeds > MAX_SPEED_M_S).any():
+        step = int(np.argmax(speeds > MAX_SPEED_M_S)) + 1
+        says = f"the hand moved at {speeds.max():.1f} m/s"
+        yield Attribution("safety", "control instability", step, "", f"at most {MAX_SPEED_M_S:g} m/s", says)
+    at_range_s = account.period_s * account.limit_steps.get("joint range", 0)
+    if at_range_s > MAX_AT_RANGE_S:
+        step = next(e.step for e in account.entries if e.kind == "limit" and e.object == "joint range")
+        says = f"joints were driven against their range for {at_range_s:.1f} s"
+        yield Attribution("safety", "control instability", step, "", f"at most {MAX_AT_RANGE_S:g} s", says)
+
+
+# The wrong thing, or the wrong time.
+
+
+def _wrong_choices(account: Account) -> Iterator[Attribution]:
+    for hold in account.holds:
+        # Who could not know of the new words yet did nothing wrong.
+        step = hold.start
+        if step < account.informed_step:
+            step = account.informed_step + round(KEPT_S / account.period_s)
+            if (hold.end or account.steps) < step:
+                continue
+        if fault := _wrong_choice(account, hold.object, step, "took hold of"):
+            yield fault
+            return
+    if not account.holds:
+        yield from _wrong_reach(account)
+
+
+def _wrong_choice(account: Account, name: str, step: int, did: str) -> Attribution | None:
+    stage = min(account.stage_at(step), len(account.stages) - 1)
+    demand, before, later = account.stages[stage], account.stages[:stage], account.stages[stage + 1 :]
+    if name in demand.handled or any(name in each.handled for each in before):
+        return None
+    if name in account.excluded:
+        says = f"the robot {did} {name}, which the words rule out"
+        return Attribution("constraint", "incorrect action sequence", step, name, demand.says, says)
+    if any(name in each.handled for each in later):
+        says = f"the robot {did} {name} before its turn"
+        return Attribution("constraint", "incorrect action sequence", step, name, demand.says, says)
+    says = f"the robot {did} {name}, not {_listed(demand)}"
+    return Attribution("reference", "incorrect action sequence", step, name, demand.says, says)
+
+
+def _wrong_reach(account: Account) -> Iterator[Attribution]:
+    """Of one that never held anything: what it touched or closed on tells what it was after."""
+    bumped = {(e.step, e.object) for e in account.entries if e.kind == "collision"}
+    for entry in account.entries:
+        # By the fingers: what another part of the arm meets was not chosen.
+        if entry.kind != "contact" or (entry.step, entry.object) in bumped or entry.step < account.informed_step:
+            continue
+        demand = account.stages[min(account.stage_at(entry.step), len(account.stages) - 1)]
+        is_brushed = demand.wants_grasp and any(account.touched(name) is not None for name in demand.handled)
+        if not is_brushed and entry.object not in demand.mentioned - demand.handled:
+            fault = _wrong_choice(account, entry.object, entry.step, "first touched")
+            if fault is not None:
+                yield fault
+        return
+    for step in _closings(account):
+        demand = account.stages[min(account.stage_at(step), len(account.stages) - 1)]
+        nearest = min(account.positions, key=lambda name: _distance_m(account, name, step))
+        right_m = min((_distance_m(account, name, step) for name in demand.handled), default=0.0)
+        if _distance_m(account, nearest, step) < AT_M and right_m > AWAY_M:
+            fault = _wrong_choice(account, nearest, step, "closed its fingers at")
+            if fault is not None:
+                yield fault
+        return
+
+
+def _violation(account: Account, broken: Demand, step: int) -> Attribution:
+    stage = min(account.stage_at(step), len(account.stages) - 1)
+    handled = account.stages[stage].handled
+    wrong = sorted(broken.handled - handled - account.excluded)
+    says = f"what must never be came to be: {broken.says}"
+    if wrong and not broken.handled & handled:
+        return Attribution("reference", "incorrect action sequence", step, wrong[0], broken.says, says)
+    name = min(broken.handled, default="")
+    return Attribution("constraint", "incorrect action sequence", step, name, broken.says, says)
+
+
+# The right thing, and it did not work out.
+
+
+def _failed_acts(account: Account) -> Iterator[Attribution]:
+    demand = account.stages[len(account.stage_steps)]
+    is_shaking = shaking_share(account.joints) > SHAKING
+    for fault in (*_knocks(account), *_lost(account, demand), *_missed(account, demand), *_misled(account, demand)):
+        yield fault._replace(type="control instability") if is_shaking else fault
+
+
+def _knocks(account: Account) -> Iterator[Attribution]:
+    """Things that the robot touched and did not hold, and that were then elsewhere or on their side."""
+    wanted = {name for demand in account.stages for name in demand.handled}
+    moved_by_events = " ".join(e.object for e in account.entries if e.kind == "event")
+    for name in sorted(account.movable):
+        touched = account.touched(name)
+        is_held = any(hold.object == name for hold in account.holds)
+        # What is to be pushed or taken is expected to move; what rolls by itself proves nothing.
+        if touched is None or is_held or name in wanted or name in moved_by_events:
+            continue
+        before = max(touched - 1, 0)
+        shift_m = np.linalg.norm(account.positions[name][before:] - account.positions[name][before], axis=1).max()
+        tilt_rad = np.abs(account.tilts_rad[name][before:] - account.tilts_rad[name][before]).max()
+        if shift_m > KNOCKED_M or tilt_rad > KNOCKED_RAD:
+            says = f"the robot knocked {name} {'over' if tilt_rad > KNOCKED_RAD else f'{100 * shift_m:.0f} cm away'}"
+            yield Attribution("motor", "collision", touched, name, "", says)
+
+
+def _lost(account: Account, demand: Demand) -> Iterator[Attribution]:
+    """Things that were held and left the hand, for good, without the stage being reached."""
+    for hold in account.holds:
+        is_reached = any(hold.start <= step <= (hold.end or step) for step in account.stage_steps[-1:])
+        if hold.end is None or _is_held_again(account, hold) or hold.object not in demand.handled:
+            continue
+        if hold.is_dropped:
+            says = f"{hold.object} slipped out of the hand"
+            yield Attribution("motor", "grasp stability", hold.end, hold.object, demand.says, says)
+        elif not demand.wants_grasp or is_reached:
+            says = f"{hold.object} was let go of, and it is not so: {demand.says}"
+            yield Attribution("motor", "placement and release", hold.end, hold.object, demand.says, says)
+        else:
+            says = f"{hold.object} was held only for a moment"
+            yield Attribution("motor", "grasp synthesis", hold.end, hold.object, demand.says, says)
+
+
+def _missed(account: Account, demand: Demand) -> Iterator[Attribution]:
+    """Fingers that closed and got hold of nothing, where something was to be taken."""
+    if not demand.wants_grasp:
+        return
+    for step in _closings(account):
+        if any(hold.start > step and hold.object in demand.handled for hold in account.holds):
+            continue
+        names = sorted(demand.handled, key=lambda name: _distance_m(account, name, step))
+        if names and step >= (account.stage_steps[-1] if account.stage_steps else 0):
+            away_m = _distance_m(account, names[0], step)
+            says = f"the fingers closed {100 * away_m:.0f} cm from {names[0]} and held nothing"
+            yield Attribution("motor", "grasp synthesis", step, names[0], demand.says, says)
+
+
+def _misled(account: Account, demand: Demand) -> Iterator[Attribution]:
+    """What is moved without being held, pushed or pressed, and came to rest where it should not be."""
+    if demand.wants_grasp or any(hold.object in demand.handled for hold in account.holds):
+        return
+    for name in sorted(demand.handled):
+        touched = account.touched(name)
+        if touched is None:
+            continue
+        last = round(REST_S / account.period_s)
+        path = account.positions[name]
+        if np.linalg.norm(path[-last:] - path[-1], axis=1).max() < REST_M:
+            says = f"{name} was moved and came to rest, and it is not so: {demand.says}"
+            yield Attribution("motor", "placement and release", touched, name, demand.says, says)
+
+
+# Not done in time.
+
+
+def _unfinished(account: Account) -> Attribution:
+    demand = account.stages[min(len(account.stage_steps), len(account.stages) - 1)]
+    last = min(round(REST_S / account.period_s), account.steps)
+    kind: Type
+    if path_length_m(account.tools) < REST_M:
+        kind, says = "incomplete execution", "the robot stood still"
+    elif path_length_m(account.tools[-last - 1 :]) < REST_M:
+        kind, says = "incomplete execution", "the robot stopped before it was done"
+    elif shaking_share(account.joints) > SHAKING:
+        kind, says = "control instability", "the robot shook until the time was up"
+    else:
+        kind, says = "trajectory sub-optimality", "the time was up while the robot was still under way"
+    names = sorted(demand.handled)
+    reached = f"after {len(account.stage_steps)} of {len(account.stages)} stages"
+    return Attribution("timeout", kind, account.steps, names[0] if names else "", demand.says, f"{says}, {reached}")
+
+
+def _closings(account: Account) -> Iterator[int]:
+    """The steps at which fingers that were told to close had time to, without then holding anything."""
+    wait = round(GRASP_S / account.period_s)
+    grasps = [hold.start for hold in account.holds]
+    for told in account.openings.T:
+        falling = np.diff(told, prepend=told[:1]) < 0
+        step = 0
+        while step < len(told):
+            start = step
+            while step < len(told) and falling[step]:
+                step += 1
+            if step > start and told[max(start - 1, 0)] - told[step - 1] > CLOSING:
+                is_holding = any(hold.start <= start and (hold.end or account.steps) >= step for hold in account.holds)
+                if not is_holding and not any(start < grasp <= step + wait for grasp in grasps):
+                    yield min(step, account.steps)
+            step = max(step, start + 1)
+
+
+def _is_held_again(account: Account, hold: Hold) -> bool:
+    return any(other.object == hold.object and other.start > hold.start for other in account.holds)
+
+
+def _distance_m(account: Account, name: str, step: int) -> float:
+    return float(np.linalg.norm(account.tools[step] - account.positions[name][step], axis=1).min())
+
+
+def _listed(demand: Demand) -> str:
+    return " or ".join(sorted(demand.handled)) or "what was asked for"

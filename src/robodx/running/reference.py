@@ -1,0 +1,57 @@
+"""The expert's way in the same situation, by which a policy's is measured; worked out once a process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+
+from robodx.perturbations.base import PERTURBATIONS
+from robodx.policies.base import Policy, make_policy
+from robodx.running.episode import Episode
+from robodx.running.rollout import Finished, rollout
+from robodx.running.trial import Trial
+
+# A path this many times the expert's is a detour.
+DETOUR = 2.0
+# Of situations whose expert's path is kept: numbers, so that many cost little.
+_PATHS: dict[str, float | None] = {}
+
+
+def beside_expert(finished: Iterable[Finished], trials: Iterable[Trial]) -> Iterator[Finished]:
+    """With the length of each path measured by the expert's in the same task, seed and scene."""
+    by_id = {trial.id: trial for trial in trials}
+    return (_measured(one, by_id[one.episode.trial_id]) for one in finished)
+
+
+def _measured(finished: Finished, trial: Trial) -> Finished:
+    episode = finished.episode
+    if episode.path_length_m is None:
+        return finished
+    reference = reference_trial(trial)
+    if reference.id == trial.id and reference.id not in _PATHS:
+        _PATHS[reference.id] = _path_m(episode)
+    if reference.id not in _PATHS:
+        (expert,) = rollout([reference], _expert())
+        _PATHS[reference.id] = _path_m(expert.episode)
+    path_m = _PATHS[reference.id]
+    if path_m is None:
+        return finished
+    ratio = episode.path_length_m / path_m
+    flags = (*episode.quality_flags, "detour") if ratio > DETOUR else episode.quality_flags
+    return finished._replace(episode=replace(episode, length_ratio=ratio, quality_flags=flags))
+
+
+def reference_trial(trial: Trial) -> Trial:
+    """The expert's, in the scene as it was, with nothing else in its way."""
+    scenes = tuple((name, level) for name, level in trial.perturbations if PERTURBATIONS[name].kind == "scene")
+    return Trial(trial.task, trial.task_version, "expert", trial.seed, trial.robot, perturbations=scenes)
+
+
+@cache
+def _expert() -> Policy:
+    return make_policy("expert")
+
+
+def _path_m(episode: Episode) -> float | None:
+    return episode.path_length_m if episode.success else None
