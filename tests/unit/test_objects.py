@@ -42,6 +42,7 @@ BUILT: dict[str, Thing] = {
     "switch": objects.switch(),
     "lamp": objects.lamp(),
     "ramp": objects.ramp(),
+    "conveyor": objects.conveyor(),
 }
 FREE = [name for name, thing in BUILT.items() if not thing.is_fixed]
 FIXED = [name for name, thing in BUILT.items() if thing.is_fixed]

@@ -1,4 +1,4 @@
-"""Plans for the plain motor acts: pick, put, push, insert, press."""
+"""Plans for the plain motor acts: pick, release, put, push, insert, press."""
 
 from __future__ import annotations
 
@@ -23,6 +23,16 @@ PUSH_NEAR_M = 0.02
 @plan("pick")
 def pick(scenery: Scenery, clause: Clause) -> Steps:
     yield from take(scenery, scenery.target(clause))
+
+
+@plan("release")
+def release(scenery: Scenery, clause: Clause) -> Steps:
+    """Open the fingers where they are, which is what is said; what else they may hold is not let go of."""
+    view, name = scenery.view, scenery.target(clause)
+    if any(view.is_grasped(other) for other in view.things if other != name):
+        return
+    yield from skills.release(scenery.hand)
+    yield from skills.retreat(scenery.hand)
 
 
 @plan("put", "on")

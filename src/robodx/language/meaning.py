@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from robodx.language.reference import Reference, Seen, Unresolved, candidates, resolve, the
 from robodx.registry import UnknownName, unknown
 
-Action = Literal["pick", "put", "push", "insert", "press", "touch", "move", "roll", "stand", "leave"]
+Action = Literal["pick", "put", "push", "insert", "press", "touch", "move", "roll", "stand", "leave", "release"]
 Direction = Literal["left", "right", "forward", "back"]
 Relation = Literal[
     "on", "in", "onto", "into", "beside", "between", "left of", "right of", "in front of", "behind",
@@ -186,6 +186,10 @@ def press(target: Words) -> Clause:
 def stand(target: Words) -> Clause:
     """Upright on its end."""
     return Clause("stand", _read(target))
+
+
+def release(target: Words) -> Clause:
+    return Clause("release", _read(target))
 
 
 def once_lit(lamp: Words, clause: Clause) -> Clause:

@@ -119,6 +119,10 @@ PHRASINGS: dict[tuple[Action, Relation | None], Phrasings] = {
         ("stand {target} upright", "set {target} on its end", "raise {target} until it stands"),
         ("turn {target} upright", "place {target} vertically on the table", "bring {target} into a standing position"),
     ),
+    ("release", None): Phrasings(
+        ("release {target}", "let go of {target}", "loosen your grip on {target}"),
+        ("drop {target}", "open your hand to free {target}", "stop holding {target}"),
+    ),
     ("leave", None): Phrasings(
         # Each of them asks for the thing when it is negated.
         ("leave {target} where it is", "let {target} stay where it is", "refrain from picking up {target}"),

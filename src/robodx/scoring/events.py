@@ -66,6 +66,10 @@ class Move:
         body = simulation.data.body(self.thing)
         simulation.set_pose(self.thing, Pose.of(body.xpos, body.xquat).shifted(*self.by))
 
+    def __str__(self) -> str:
+        x, y, z = self.by
+        return f"{self.thing} moves by ({x:.3f}, {y:.3f}, {z:.3f}) m"
+
 
 @dataclass(frozen=True)
 class Push:
@@ -202,3 +206,6 @@ class NewInstruction:
 
     def apply(self, simulation: Simulation, instruct: Instruct) -> None:
         instruct(self.instruction)
+
+    def __str__(self) -> str:
+        return f'the instruction becomes "{self.instruction.text}"'

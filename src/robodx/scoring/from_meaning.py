@@ -123,6 +123,10 @@ def _stand(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
     return (Grasped(target), settled(target) & Standing(target))
 
 
+def _release(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
+    return (Grasped(target), settled(target))
+
+
 _STAGES: dict[tuple[str, str | None], StagesOf] = {
     ("pick", None): _pick,
     ("put", "on"): _put_on,
@@ -134,4 +138,5 @@ _STAGES: dict[tuple[str, str | None], StagesOf] = {
     ("insert", "into"): _insert,
     ("press", None): _press,
     ("stand", None): _stand,
+    ("release", None): _release,
 }

@@ -143,6 +143,21 @@ class HandNear(Geometric):
 
 
 @dataclass(frozen=True)
+class HandAt(Geometric):
+    """A hand's tool within a distance of a place."""
+
+    place: Vector
+    distance_m: float
+
+    def excess(self, world: World) -> float:
+        return math.dist(world.tool().position, self.place) - self.distance_m
+
+    def __str__(self) -> str:
+        x, y, z = self.place
+        return f"hand within {100 * self.distance_m:.1f} cm of ({x:.3f}, {y:.3f}, {z:.3f}) m"
+
+
+@dataclass(frozen=True)
 class Beside(Geometric):
     """Side by side at the same height: faces within a gap of each other, and aligned along the other's side."""
 

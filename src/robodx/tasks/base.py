@@ -18,6 +18,8 @@ from robodx.streams import VARIATIONS, Streams, Variation
 Tier = Literal["easy", "medium", "hard"]
 # The tag of tasks that are kept from training: there are no demonstrations of them.
 EVALUATION_ONLY = "evaluation_only"
+# The tag of tasks that only the words tell what to do in, though all seeds have the same.
+NEEDS_LANGUAGE = "needs_language"
 
 
 @dataclass(frozen=True)

@@ -203,3 +203,18 @@ def ramp(
     shapes = tuple(replace(shape, pose=centre @ shape.pose) for shape in (wedge, belt, *walls))
     top = centre @ crown @ Pose((0.0, 0.0, surface))
     return Thing("ramp", "ramp", colour, shapes, half, UNPLACED, is_fixed=True, frames=(("top", top),))
+
+
+def conveyor(colour: str = "grey", *, length_m: float = 0.8, half_width_m: float = 0.05) -> Thing:
+    """A flat belt along x between two rails. The frame `belt` lies in the middle of its upper face."""
+    half_length, half_rail, half_height = length_m / 2, 0.005, 0.006
+    belt_half = (half_length, half_width_m, half_height)
+    belt = Shape("box", belt_half, colour="dark grey", surface_velocity=(1.0, 0.0, 0.0))
+    rails = tuple(
+        Shape("box", (half_length, half_rail, half_height), Pose((0.0, side * (half_width_m + half_rail), 0.0)))
+        for side in (-1, 1)
+    )
+    return Thing(
+        "conveyor", "conveyor", colour, (belt, *rails), (half_length, half_width_m + 2 * half_rail, half_height),
+        UNPLACED, is_fixed=True, frames=(("belt", Pose((0.0, 0.0, half_height))),),
+    )  # fmt: skip

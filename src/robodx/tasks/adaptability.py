@@ -1,0 +1,83 @@
+"""Adaptability: what was begun is no longer what is to be done, for the thing has moved or the words have changed."""
+
+from __future__ import annotations
+
+import math
+
+from robodx.language.meaning import pick, release
+from robodx.language.phrasing import say
+from robodx.scoring.conditions import After
+from robodx.scoring.contact import Grasped, settled
+from robodx.scoring.events import Event, Move, NewInstruction, at
+from robodx.scoring.from_meaning import stages_for
+from robodx.scoring.relations import HandAt
+from robodx.sim.objects import cube
+from robodx.sim.scene import Region, tabletop
+from robodx.streams import Streams, Variation
+from robodx.tasks.base import NEEDS_LANGUAGE, Register, Situation, Tier, task
+
+# At step 20 and at step 10: a hand that set out at once is on its way.
+MOVES_S = 1.0
+CHANGES_S = 0.5
+# Fingers reach 65 mm from the tool, and a cube 35 mm from its centre: nearer to it, the cube would move into them.
+HAND_M = 0.1
+ANYWHERE = Region(x=(-0.2, 0.05), y=(-0.2, 0.2), yaw_rad=(-0.7, 0.7), gap_m=0.06)
+
+
+def adaptability(
+    tier: Tier, *, varies: tuple[Variation, ...], chance: float = 1.0, tags: tuple[str, ...] = ()
+) -> Register:
+    return task(
+        family="adaptability",
+        tier=tier,
+        varies=varies,
+        tags=("stress", *tags),
+        chance=chance,
+        primitive="primitive/pick_cube",
+    )
+
+
+@adaptability("easy", varies=("robot", "timing"))
+def pick_moved_cube(streams: Streams) -> Situation:
+    """Pick up the cube, which moves aside after a second unless it is grasped by then."""
+    rng = streams.rng("timing")
+    distance_m, angle_rad = rng.uniform(0.04, 0.08), rng.uniform(-math.pi, math.pi)
+    # So far from the hand that it is not around the cube by then.
+    block = cube("red").at(0.02, 0.0)
+    by = (distance_m * math.cos(angle_rad), distance_m * math.sin(angle_rad), 0.0)
+    is_too_late = Grasped(block.name) | HandAt(block.pose.shifted(*by).position, HAND_M)
+    scene, instruction = tabletop(block), say(pick("red cube"))
+    return Situation(
+        scene,
+        instruction,
+        stages_for(instruction.meaning, scene),
+        events=(Event(After(MOVES_S), Move(block.name, by), unless=is_too_late),),
+    )
+
+
+@adaptability("medium", varies=("robot", "layout"), chance=1 / 2, tags=(NEEDS_LANGUAGE,))
+def pick_other_cube(streams: Streams) -> Situation:
+    """Pick up the blue cube, or rather, as is said after half a second, the green one."""
+    scene = tabletop(cube("blue").within(ANYWHERE), cube("green").within(ANYWHERE))
+    update = say(pick("green cube"))
+    # Who has lifted the blue one may still put it down: what counts is the green one.
+    return Situation(
+        scene,
+        say(pick("blue cube")),
+        stages_for(update.meaning, scene),
+        events=(at(CHANGES_S, NewInstruction(update)),),
+    )
+
+
+@adaptability("hard", varies=("robot", "layout"), tags=(NEEDS_LANGUAGE,))
+def lift_then_release(streams: Streams) -> Situation:
+    """Pick up the cube, and let go of it again when told so, which is as soon as it is up."""
+    block = cube("red").within(ANYWHERE)
+    scene, instruction = tabletop(block), say(pick("red cube"))
+    grasped, lifted = stages_for(instruction.meaning, scene)
+    return Situation(
+        scene,
+        instruction,
+        (grasped, lifted, settled(block.name)),
+        events=(Event(lifted, NewInstruction(say(release("red cube")))),),
+    )
