@@ -43,3 +43,24 @@ def wilson(successes: int, n: int, confidence: float = CONFIDENCE) -> Estimate:
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == n else min(1.0, centre + half)
     return Estimate(rate, low, high, n)
+
+
+def newcombe(successes_a: int, n_a: int, successes_b: int, n_b: int, confidence: float = CONFIDENCE) -> Estimate:
+    """How much higher the rate of b is than that of a, two arms of their own: Newcombe's hybrid score interval."""
+    a, b = wilson(successes_a, n_a, confidence), wilson(successes_b, n_b, confidence)
+    if a.value is None or a.low is None or a.high is None or b.value is None or b.low is None or b.high is None:
+        return Estimate(None, None, None, n_a + n_b)
+    difference = b.value - a.value
+    below = math.hypot(b.value - b.low, a.high - a.value)
+    above = math.hypot(b.high - b.value, a.value - a.low)
+    return Estimate(difference, max(-1.0, difference - below), min(1.0, difference + above), n_a + n_b)
+
+
+def above_chance(rate: Estimate, chance: float) -> Estimate:
+    """The rate on a scale where guessing is zero and always right is one; nothing is above a chance of one."""
+    if not 0 <= chance <= 1:
+        raise ValueError(f"a chance level of {chance} is not within 0 … 1")
+    if rate.value is None or rate.low is None or rate.high is None or chance == 1:
+        return Estimate(None, None, None, rate.n)
+    value, low, high = ((x - chance) / (1 - chance) for x in (rate.value, rate.low, rate.high))
+    return Estimate(value, low, high, rate.n)
