@@ -96,6 +96,10 @@ class Account:
         """Which stage was the current one before this step."""
         return sum(reached < step for reached in self.stage_steps)
 
+    def last_stage_step(self, before: int | None = None) -> int:
+        """When the last stage was reached, or the last before a step; 0 if none was."""
+        return max((step for step in self.stage_steps if before is None or step < before), default=0)
+
     def touched(self, name: str) -> int | None:
         """The step of the robot's first touch."""
         return next((e.step for e in self.entries if e.kind == "contact" and e.object == name), None)

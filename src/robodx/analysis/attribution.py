@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from robodx.analysis.account import ARENA, ROBOT, Account, Array, Demand, Hold
-from robodx.analysis.motion import path_length_m, shaking_share
+from robodx.analysis.motion import is_shaking, path_length_m
 
 Kind = Literal["reference", "constraint", "motor", "safety", "timeout", "invalid_action"]
 Type = Literal[
@@ -29,8 +29,8 @@ MAX_FORCE_N = 50.0
 MAX_SELF_FORCE_N = 20.0
 # The Panda's own limit for its tool.
 MAX_SPEED_M_S = 1.7
-# Commands that the joints' ranges cut short for longer than this are no touch of a limit any more.
-MAX_AT_RANGE_S = 1.0
+# Commands beyond what the joints can reach, for longer than this, are no touch of a limit any more.
+MAX_BEYOND_S = 1.0
 # Farther than this, or tilted by more, a thing was knocked and not brushed.
 KNOCKED_M = 0.05
 KNOCKED_RAD = 0.7
@@ -48,8 +48,9 @@ KEPT_S = 1.5
 # A hand that moved less than this in the last seconds has stopped.
 REST_S = 2.0
 REST_M = 0.01
-# This share of steps that turn back on the step before is shaking; the expert has at most a fourth of it.
-SHAKING = 0.2
+# What is let go of has come to rest after this time, and lies at what it is put to if no farther from its middle.
+SETTLED_S = 0.75
+THERE_M = 0.04
 
 
 class Attribution(NamedTuple):
@@ -83,7 +84,7 @@ def quality_flags(account: Account) -> tuple[Flag, ...]:
         flags.append("collision")
     if any(hold.is_dropped and _is_held_again(account, hold) for hold in account.holds):
         flags.append("drop_and_regrasp")
-    if shaking_share(account.joints) > SHAKING:
+    if is_shaking(account.joints, account.period_s):
         flags.append("instability")
     return tuple(flags)
 
@@ -117,11 +118,12 @@ def _unsafe(account: Account) -> Iterator[Attribution]:
         step = int(np.argmax(speeds > MAX_SPEED_M_S)) + 1
         says = f"the hand moved at {speeds.max():.1f} m/s"
         yield Attribution("safety", "control instability", step, "", f"at most {MAX_SPEED_M_S:g} m/s", says)
-    at_range_s = account.period_s * account.limit_steps.get("joint range", 0)
-    if at_range_s > MAX_AT_RANGE_S:
-        step = next(e.step for e in account.entries if e.kind == "limit" and e.object == "joint range")
-        says = f"joints were driven against their range for {at_range_s:.1f} s"
-        yield Attribution("safety", "control instability", step, "", f"at most {MAX_AT_RANGE_S:g} s", says)
+    for bound in ("joint range", "reach"):
+        beyond_s = account.period_s * account.limit_steps.get(bound, 0)
+        if beyond_s > MAX_BEYOND_S:
+            step = next(e.step for e in account.entries if e.kind == "limit" and e.object == bound)
+            says = f"the arm was told to go beyond its {bound} for {beyond_s:.1f} s"
+            yield Attribution("safety", "control instability", step, "", f"at most {MAX_BEYOND_S:g} s", says)
 
 
 # The wrong thing, or the wrong time.
@@ -135,7 +137,8 @@ def _wrong_choices(account: Account) -> Iterator[Attribution]:
             step = account.informed_step + round(KEPT_S / account.period_s)
             if (hold.end or account.steps) < step:
                 continue
-        if fault := _wrong_choice(account, hold.object, step, "took hold of"):
+        fault = _wrong_choice(account, hold.object, step, "took hold of") or _wrong_place(account, hold)
+        if fault is not None:
             yield fault
             return
     if not account.holds:
@@ -147,14 +150,44 @@ def _wrong_choice(account: Account, name: str, step: int, did: str) -> Attributi
     demand, before, later = account.stages[stage], account.stages[:stage], account.stages[stage + 1 :]
     if name in demand.handled or any(name in each.handled for each in before):
         return None
+    was_tried = any(hold.object in demand.handled and hold.start < step for hold in account.holds)
+    fault = Attribution("constraint", "incorrect action sequence", step, name, demand.says, "")
     if name in account.excluded:
-        says = f"the robot {did} {name}, which the words rule out"
-        return Attribution("constraint", "incorrect action sequence", step, name, demand.says, says)
+        return fault._replace(says=f"the robot {did} {name}, which the words rule out")
     if any(name in each.handled for each in later):
-        says = f"the robot {did} {name} before its turn"
-        return Attribution("constraint", "incorrect action sequence", step, name, demand.says, says)
-    says = f"the robot {did} {name}, not {_listed(demand)}"
-    return Attribution("reference", "incorrect action sequence", step, name, demand.says, says)
+        # Who goes on after an act that failed did not mistake the order.
+        return None if was_tried else fault._replace(says=f"the robot {did} {name} before its turn")
+    if was_tried:
+        return fault._replace(says=f"the robot {did} {name} besides {_listed(demand)}")
+    return fault._replace(kind="reference", says=f"the robot {did} {name}, not {_listed(demand)}")
+
+
+def _wrong_place(account: Account, hold: Hold) -> Attribution | None:
+    """What was let go of, and came to rest at another thing than it was to be brought to."""
+    if hold.end is None or hold.is_dropped:
+        return None
+    step = min(hold.end + round(SETTLED_S / account.period_s), account.steps)
+    stage = account.stage_at(step)
+    if (
+        stage == len(account.stages)
+        or hold.object not in account.stages[stage].handled
+        or hold.end <= account.last_stage_step(step)
+    ):
+        return None
+    demand, later = account.stages[stage], account.stages[stage + 1 :]
+    # Two things can be as near as that only one on, in or under the other.
+    there = [
+        name
+        for name in account.positions
+        if name != hold.object and _apart_m(account, hold.object, name, step) < THERE_M
+    ]
+    wrong = [name for name in there if name not in demand.mentioned]
+    if not wrong or len(wrong) < len(there):
+        return None
+    is_later = any(wrong[0] in each.mentioned for each in later)
+    says = f"{hold.object} was put to {wrong[0]}, {'before its turn' if is_later else f'not as asked: {demand.says}'}"
+    kind: Kind = "constraint" if is_later else "reference"
+    return Attribution(kind, "incorrect action sequence", hold.end, wrong[0], demand.says, says)
 
 
 def _wrong_reach(account: Account) -> Iterator[Attribution]:
@@ -198,58 +231,92 @@ def _violation(account: Account, broken: Demand, step: int) -> Attribution:
 
 def _failed_acts(account: Account) -> Iterator[Attribution]:
     demand = account.stages[len(account.stage_steps)]
-    is_shaking = shaking_share(account.joints) > SHAKING
-    for fault in (*_knocks(account), *_lost(account, demand), *_missed(account, demand), *_misled(account, demand)):
-        yield fault._replace(type="control instability") if is_shaking else fault
+    is_unsteady = is_shaking(account.joints, account.period_s)
+    knocks = list(_knocks(account))
+    # What lay well until it was knocked was not put wrongly.
+    lost = [
+        fault
+        for fault in _lost(account, demand)
+        if not any(knock.object == fault.object and knock.step > fault.step for knock in knocks)
+    ]
+    for fault in (*knocks, *lost, *_missed(account, demand), *_misled(account, demand)):
+        yield fault._replace(type="control instability") if is_unsteady else fault
 
 
 def _knocks(account: Account) -> Iterator[Attribution]:
-    """Things that the robot touched and did not hold, and that were then elsewhere or on their side."""
-    wanted = {name for demand in account.stages for name in demand.handled}
+    """Things that were elsewhere, or on their side, after the robot met them without holding them."""
     moved_by_events = " ".join(e.object for e in account.entries if e.kind == "event")
+    wait = round(SETTLED_S / account.period_s)
+    aimed_at = {name for demand in account.stages for name in demand.handled}
     for name in sorted(account.movable):
-        touched = account.touched(name)
-        is_held = any(hold.object == name for hold in account.holds)
-        # What is to be pushed or taken is expected to move; what rolls by itself proves nothing.
-        if touched is None or is_held or name in wanted or name in moved_by_events:
+        # What rolls by itself proves nothing.
+        if name in moved_by_events:
             continue
-        before = max(touched - 1, 0)
-        shift_m = np.linalg.norm(account.positions[name][before:] - account.positions[name][before], axis=1).max()
-        tilt_rad = np.abs(account.tilts_rad[name][before:] - account.tilts_rad[name][before]).max()
-        if shift_m > KNOCKED_M or tilt_rad > KNOCKED_RAD:
-            says = f"the robot knocked {name} {'over' if tilt_rad > KNOCKED_RAD else f'{100 * shift_m:.0f} cm away'}"
-            yield Attribution("motor", "collision", touched, name, "", says)
+        holds = [hold for hold in account.holds if hold.object == name]
+        # Until it is taken, what is to be taken or pushed is expected to be moved.
+        starts = [hold.end + wait for hold in holds if hold.end is not None]
+        if not holds and name not in aimed_at:
+            starts = [0]
+        for start in starts:
+            end = min((hold.start for hold in holds if hold.start >= start), default=account.steps)
+            fault = _knock(account, name, start, end)
+            if fault is not None:
+                yield fault
+                break
+
+
+def _knock(account: Account, name: str, start: int, end: int) -> Attribution | None:
+    places = account.positions[name]
+    # What is still on the move was not knocked off its place.
+    resting = (
+        step
+        for step in range(start, end)
+        if np.linalg.norm(places[step : step + 5] - places[step], axis=1).max() < REST_M / 5
+    )
+    start = next(resting, end)
+    shifts_m = np.linalg.norm(places[start : end + 1] - places[start], axis=1)
+    turns_rad = np.abs(account.tilts_rad[name][start : end + 1] - account.tilts_rad[name][start])
+    if shifts_m.max() < KNOCKED_M and turns_rad.max() < KNOCKED_RAD:
+        return None
+    step = start + int(np.argmax((shifts_m > REST_M) | (turns_rad > KNOCKED_RAD / 5)))
+    is_met = any(e.kind == "contact" and e.object == name and start <= e.step <= step for e in account.entries)
+    held = [hold.object for hold in account.holds if hold.start <= step <= (hold.end or account.steps)]
+    if not is_met and not any(_apart_m(account, name, other, step) < AWAY_M for other in held):
+        return None
+    how = "over" if turns_rad.max() >= KNOCKED_RAD else f"{100 * shifts_m.max():.0f} cm away"
+    return Attribution("motor", "collision", step, name, "", f"the robot knocked {name} {how}")
 
 
 def _lost(account: Account, demand: Demand) -> Iterator[Attribution]:
     """Things that were held and left the hand, for good, without the stage being reached."""
     for hold in account.holds:
-        is_reached = any(hold.start <= step <= (hold.end or step) for step in account.stage_steps[-1:])
-        if hold.end is None or _is_held_again(account, hold) or hold.object not in demand.handled:
+        if hold.end is None or hold.object not in demand.handled or hold.end <= account.last_stage_step():
+            continue
+        if _is_held_again(account, hold):
             continue
         if hold.is_dropped:
             says = f"{hold.object} slipped out of the hand"
             yield Attribution("motor", "grasp stability", hold.end, hold.object, demand.says, says)
-        elif not demand.wants_grasp or is_reached:
+        else:
             says = f"{hold.object} was let go of, and it is not so: {demand.says}"
             yield Attribution("motor", "placement and release", hold.end, hold.object, demand.says, says)
-        else:
-            says = f"{hold.object} was held only for a moment"
-            yield Attribution("motor", "grasp synthesis", hold.end, hold.object, demand.says, says)
 
 
 def _missed(account: Account, demand: Demand) -> Iterator[Attribution]:
-    """Fingers that closed and got hold of nothing, where something was to be taken."""
-    if not demand.wants_grasp:
+    """What was to be taken, and was only touched, or fingers closed on nothing."""
+    since = account.last_stage_step()
+    if not demand.wants_grasp or any(hold.object in demand.handled and hold.start >= since for hold in account.holds):
         return
     for step in _closings(account):
-        if any(hold.start > step and hold.object in demand.handled for hold in account.holds):
-            continue
         names = sorted(demand.handled, key=lambda name: _distance_m(account, name, step))
-        if names and step >= (account.stage_steps[-1] if account.stage_steps else 0):
+        if names and step >= since:
             away_m = _distance_m(account, names[0], step)
             says = f"the fingers closed {100 * away_m:.0f} cm from {names[0]} and held nothing"
             yield Attribution("motor", "grasp synthesis", step, names[0], demand.says, says)
+    for entry in account.entries:
+        if entry.kind == "contact" and entry.object in demand.handled and entry.step >= since:
+            says = f"{entry.object} was touched and never held"
+            yield Attribution("motor", "grasp synthesis", entry.step, entry.object, demand.says, says)
 
 
 def _misled(account: Account, demand: Demand) -> Iterator[Attribution]:
@@ -278,7 +345,7 @@ def _unfinished(account: Account) -> Attribution:
         kind, says = "incomplete execution", "the robot stood still"
     elif path_length_m(account.tools[-last - 1 :]) < REST_M:
         kind, says = "incomplete execution", "the robot stopped before it was done"
-    elif shaking_share(account.joints) > SHAKING:
+    elif is_shaking(account.joints, account.period_s):
         kind, says = "control instability", "the robot shook until the time was up"
     else:
         kind, says = "trajectory sub-optimality", "the time was up while the robot was still under way"
@@ -307,6 +374,11 @@ def _closings(account: Account) -> Iterator[int]:
 
 def _is_held_again(account: Account, hold: Hold) -> bool:
     return any(other.object == hold.object and other.start > hold.start for other in account.holds)
+
+
+def _apart_m(account: Account, name: str, other: str, step: int) -> float:
+    """As seen from above."""
+    return float(np.linalg.norm((account.positions[name][step] - account.positions[other][step])[:2]))
 
 
 def _distance_m(account: Account, name: str, step: int) -> float:

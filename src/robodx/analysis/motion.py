@@ -15,6 +15,9 @@ SPARC_AMPLITUDE = 0.05
 SPARC_PADDING = 4
 # A reversal counts from this change of the joint targets on: smaller ones are rounding, or a hand that holds still.
 SHAKE_RAD = 0.005
+# Twice a second for so long; the expert, where it follows what moves, does so five times at most.
+SHAKES = 8
+SHAKING_S = 4.0
 # This near the end of its range, as a share of it, a joint is at its limit.
 AT_LIMIT_SHARE = 0.005
 
@@ -61,14 +64,22 @@ def stability(joints: Array) -> float | None:
     return float(np.exp(-np.linalg.norm(np.diff(joints, axis=0), axis=1).mean()))
 
 
-def shaking_share(joints: Array) -> float:
-    """The share of steps in which the joint targets (n, joints) turn back on the step before."""
-    steps = np.diff(joints, axis=0)
-    if len(steps) < 2:
-        return 0.0
-    sizes = np.linalg.norm(steps, axis=1)
-    backwards = (steps[1:] * steps[:-1]).sum(axis=1) < -0.5 * sizes[1:] * sizes[:-1]
-    return float((backwards & (np.minimum(sizes[1:], sizes[:-1]) > SHAKE_RAD)).mean())
+def reversals(joints: Array) -> NDArray[np.intp]:
+    """The steps in which the joint targets (n, joints) turn back on the way they came."""
+    ways = np.diff(joints, axis=0)
+    lengths = np.linalg.norm(ways, axis=1)
+    (moving,) = np.nonzero(lengths > SHAKE_RAD)
+    ways, lengths = ways[moving], lengths[moving]
+    is_back = (ways[1:] * ways[:-1]).sum(axis=1) < -0.5 * lengths[1:] * lengths[:-1]
+    return moving[1:][is_back] + 1
+
+
+def is_shaking(joints: Array, period_s: float) -> bool:
+    """Whether they turned back as often as `SHAKES` times within `SHAKING_S`: a grasp turns back once."""
+    steps = reversals(joints)
+    if len(steps) < SHAKES:
+        return False
+    return bool((steps[SHAKES - 1 :] - steps[: len(steps) - SHAKES + 1]).min() * period_s < SHAKING_S)
 
 
 def joint_limit_s(joints: Array, lower: Sequence[float], upper: Sequence[float], period_s: float) -> float:
