@@ -1,0 +1,44 @@
+"""What stress costs a policy, as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from robodx.analysis.stress import Degradation, StressTable, StressTrend
+from robodx.comparison_text import points
+from robodx.console import table_lines
+
+
+def lines(table: StressTable) -> Iterator[str]:
+    """A row for each stressor over all its carriers; which carrier suffers is in the JSON."""
+    for policy in dict.fromkeys(row.policy for row in table.rows):
+        trends = {trend.stressor: trend for trend in table.trends if trend.policy == policy}
+        rows: dict[str, list[Degradation]] = {}
+        for row in table.rows:
+            if row.policy == policy and row.task is None:
+                rows.setdefault(row.stressor, []).append(row)
+        yield f"What stress costs {policy}, in points of success on the same situations:"
+        yield from table_lines([_of_stressor(name, levels, trends.get(name)) for name, levels in rows.items()])
+        yield ""
+    for policy, task in table.not_testable:
+        yield f"{task} is not testable here: without stress {policy} solves less than a fifth of it."
+    if table.rows:
+        yield (
+            "clean: success without stress; p: of a trend over the levels, adjusted (Holm) over the stressors; "
+            "visible: the smallest fall that would have been seen four times in five."
+        )
+
+
+def _of_stressor(name: str, levels: list[Degradation], trend: StressTrend | None) -> dict[str, Any]:
+    p = trend.p_holm if trend is not None else None
+    visible = [row.visible_drop for row in levels if row.visible_drop is not None]
+    return {
+        "stressor": name,
+        "kind": levels[0].kind or None,
+        "clean": str(levels[0].clean),
+        "n": levels[0].clean.n,
+        **{row.level: points(row.difference) for row in levels},
+        "p": None if p is None else f"{p:.3f}",
+        "visible": f"{100 * max(visible):.0f}" if visible else None,
+    }

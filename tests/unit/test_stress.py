@@ -1,0 +1,182 @@
+"""The suite stress: which arms it asks for and when, and what its table says of made-up and of real runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from robodx.analysis.episodes import SCHEMA
+from robodx.analysis.stress import StressTable, stress_table
+from robodx.perturbations.base import PERTURBATIONS
+from robodx.registry import UnknownName
+from robodx.running.episode import Episode
+from robodx.running.records import to_table
+from robodx.running.trial import Trial
+from robodx.stress_text import lines
+from robodx.suites.base import SUITES, Plan
+from robodx.suites.stress import CARRIERS, STABILITY, carriers, stress
+
+NOTHING_DONE = pl.DataFrame(schema=SCHEMA)
+SEEDS = 20
+
+
+def plan(*within: str, seeds: int = 3, repeats: int = 1) -> Plan:
+    return Plan("somebody", seeds, within=within, repeats=repeats)
+
+
+def episode(trial: Trial, success: bool) -> Episode:
+    """What is enough of an episode for these tables; each moved in its own way."""
+    return Episode(
+        trial.id, trial.pair_id, trial.suite, trial.task, trial.task_version, "a family", None, (), trial.robot,
+        trial.policy, trial.seed, trial.repeat, trial.perturbations, trial.clock, 1, 0.0,
+        outcome="success" if success else "timeout", success=success, trajectory_hash=trial.id, queries=10,
+        perturbed_queries=5, steps=10, perturbed_steps=0, inference_ms_p95=33.0,
+    )  # fmt: skip
+
+
+def about(repeats: int = 1) -> dict[str, Any]:
+    cards = {
+        entry.name: {"kind": entry.kind, "levels": dict(entry.levels), "is_ordered": entry.is_ordered}
+        for entry in PERTURBATIONS.entries()
+    }
+    return {"request": {"repeats": repeats, "perturbations": []}, "perturbations": cards}
+
+
+def test_the_first_round_is_clean_and_once_more_clean() -> None:
+    trials = list(stress(NOTHING_DONE, plan("noise")))
+    assert {(trial.task, trial.repeat, trial.perturbations) for trial in trials} == {
+        (task, repeat, ()) for task in CARRIERS for repeat in (0, 1)
+    }
+    # With repeats of one's own, the identity arm has others.
+    assert {trial.repeat for trial in stress(NOTHING_DONE, plan("noise", repeats=2))} == {0, 1, 2, 3}
+
+
+def test_the_second_round_stresses_what_was_solved_without() -> None:
+    clean = list(stress(NOTHING_DONE, plan("noise")))
+    done = to_table([episode(trial, trial.task != CARRIERS[0]) for trial in clean])
+    further = [trial for trial in stress(done, plan("noise")) if trial not in clean]
+    assert {trial.task for trial in further} == set(CARRIERS[1:])
+    levels = set(PERTURBATIONS["noise"].levels.values())
+    assert {trial.perturbations for trial in further} == {(("noise", level),) for level in levels}
+    assert {trial.repeat for trial in further} == {0}
+    assert {trial.pair_id for trial in further} <= {trial.pair_id for trial in clean}
+
+
+def test_a_selector_narrows_by_kind_stressor_and_level() -> None:
+    def stressed(*within: str) -> set[tuple[str, float]]:
+        done = to_table([episode(trial, True) for trial in stress(NOTHING_DONE, plan(*within, seeds=1))])
+        return {applied for trial in stress(done, plan(*within, seeds=1)) for applied in trial.perturbations}
+
+    assert stressed("noise", "v2") == {("noise", 25.0)}
+    entries = [entry for entry in PERTURBATIONS.entries() if entry.is_stressor]
+    assert {name for name, _ in stressed("sensor")} == {entry.name for entry in entries if entry.kind == "sensor"}
+    assert len(stressed()) == 3 * len(entries)
+    for wrong in (("nois",), ("noise", "v4"), ("noise", "v1", "v2")):
+        with pytest.raises(UnknownName):
+            stress(NOTHING_DONE, plan(*wrong))
+
+
+def test_every_tabled_stressor_is_there_with_its_levels() -> None:
+    tabled = {
+        "noise": (10, 25, 75), "colour_shift": (30, 60, 120), "resolution": (2, 4, 8), "frame_drop": (0.1, 0.2, 0.3),
+        "light_flicker": (20, 50, 80), "rolling_shutter": (0.1, 0.2, 0.5), "actuator_latency": (0.25, 0.75, 1.25),
+        "packet_loss": (0.1, 0.2, 0.3),
+    }  # fmt: skip
+    assert {name: tuple(PERTURBATIONS[name].levels.values()) for name in tabled} == tabled
+    assert "dynamic/place_rolling_sphere" in carriers("actuator_latency")
+
+
+def test_pursuit_runs_first_with_a_world_that_waits_then_with_the_latency_it_showed() -> None:
+    waiting = list(stress(NOTHING_DONE, plan("inference_frequency")))
+    assert {trial.clock for trial in waiting} == {"lockstep"} and len({trial.task for trial in waiting}) == 3
+    done = to_table([episode(trial, True) for trial in waiting])
+    further = [trial for trial in stress(done, plan("inference_frequency")) if trial not in waiting]
+    # 33 ms, rounded up.
+    assert {trial.clock for trial in further} == {"realtime:0.04"}
+    given = replace(plan("inference_frequency"), clock="realtime:0.2")
+    assert {trial.clock for trial in stress(NOTHING_DONE, given)} == {"lockstep", "realtime:0.2"}
+
+
+def test_stability_and_adaptability_are_asked_for_level_by_level() -> None:
+    assert {trial.task for trial in stress(NOTHING_DONE, plan("stability"))} == set(STABILITY)
+    assert {trial.task for trial in stress(NOTHING_DONE, plan("stability", "v3"))} == {STABILITY[2]}
+    tiers = [t.task for t in stress(NOTHING_DONE, plan("adaptability", seeds=1))]
+    assert len(tiers) == 3 and all(task.startswith("adaptability/") for task in tiers)
+    assert "stress" in SUITES
+
+
+def table_of(solves: dict[float, float], *, seed: int = 0, seeds: int = SEEDS) -> StressTable:
+    """Of a policy that solves each situation with a chance of its own times what is left at a severity."""
+    rng = np.random.default_rng(seed)
+    asked = plan("noise", seeds=seeds)
+    talent = {(task, s): rng.beta(8, 2) for task in CARRIERS for s in range(seeds)}
+    clean = list(stress(NOTHING_DONE, asked))
+    done = to_table([episode(trial, True) for trial in clean])
+    trials = list(stress(done, asked))
+    episodes = [
+        episode(
+            trial,
+            rng.random()
+            < talent[trial.task, trial.seed] * solves[trial.perturbations[0][1] if trial.perturbations else 0.0],
+        )
+        for trial in trials
+    ]
+    return stress_table(to_table(episodes), about(), np.random.default_rng(1))
+
+
+def test_what_breaks_a_policy_is_seen_level_by_level() -> None:
+    table = table_of({0.0: 1.0, 10.0: 1.0, 25.0: 0.5, 75.0: 0.0})
+    rows = [row for row in table.rows if row.task is None]
+    assert [row.level for row in rows] == ["v1", "v2", "v3"]
+    assert [row.clean.n for row in rows] == [SEEDS * len(CARRIERS)] * 3
+    last = rows[-1]
+    assert last.stressed.value == 0.0 and last.retained.value == 0.0
+    assert last.difference.high is not None and last.difference.high < 0 and last.p is not None and last.p < 1e-6
+    # Of what it solved once it does not solve all again: that much is no harm of the stressor.
+    assert last.repeated.value is not None and last.repeated.value < 1
+    assert last.excess_loss.value == pytest.approx(last.repeated.value)
+    (trend,) = table.trends
+    assert trend.slope is not None and trend.slope < 0 and trend.p_holm is not None and trend.p_holm < 0.001
+    assert last.exposure == 0.5
+    assert {row.task for row in table.rows} == {None, *CARRIERS}
+
+
+def test_a_stochastic_policy_that_is_not_affected_shows_no_effect() -> None:
+    """Of many such runs, about one in twenty claims one at the level of one in twenty."""
+    same = {0.0: 1.0, 10.0: 1.0, 25.0: 1.0, 75.0: 1.0}
+    found = [table_of(same, seed=seed, seeds=8) for seed in range(24)]
+    of_trend = sum((table.trends[0].p or 1.0) < 0.05 for table in found)
+    rows = [row for table in found for row in table.rows if row.task is None and row.level == "v3"]
+    of_pairs = sum((row.p or 1.0) < 0.05 for row in rows)
+    excesses = [row.excess_loss.value for row in rows]
+    # 24 draws at 5%: more than 5 would be a chance of one in a thousand.
+    assert of_trend <= 5 and of_pairs <= 5
+    assert abs(float(np.mean([value for value in excesses if value is not None]))) < 0.04
+
+
+def test_a_carrier_that_is_not_solved_without_stress_is_not_testable() -> None:
+    asked = plan("noise", seeds=10)
+    clean = list(stress(NOTHING_DONE, asked))
+    done = to_table([episode(trial, trial.task != CARRIERS[0]) for trial in clean])
+    trials = list(stress(done, asked))
+    episodes = [episode(trial, trial.task != CARRIERS[0] and not trial.perturbations) for trial in trials]
+    table = stress_table(to_table(episodes), about(), np.random.default_rng(0))
+    assert table.not_testable == (("somebody", CARRIERS[0]),)
+    text = "\n".join(lines(table))
+    assert f"{CARRIERS[0]} is not testable here" in text and "noise" in text and "−100" in text
+
+
+def test_errors_are_no_outcome() -> None:
+    asked = plan("noise", seeds=5)
+    done = to_table([episode(trial, True) for trial in stress(NOTHING_DONE, asked)])
+    episodes = [episode(trial, True) for trial in stress(done, asked)]
+    lost = [
+        replace(one, outcome="error", success=False) if one.seed == 0 and one.perturbations else one for one in episodes
+    ]
+    table = stress_table(to_table(lost), about(), np.random.default_rng(0))
+    assert {row.clean.n for row in table.rows if row.task is None} == {4 * len(CARRIERS)}
+    assert all(row.difference.value == 0.0 for row in table.rows)
