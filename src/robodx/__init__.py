@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from robodx.analysis.episodes import load as load
     from robodx.analysis.estimates import Estimate as Estimate
+    from robodx.analysis.metrics.base import metric as metric
+    from robodx.environments.wrapping import wrap as wrap
     from robodx.evaluation import Results as Results
     from robodx.evaluation import evaluate as evaluate
     from robodx.perturbations.base import Perturbation as Perturbation
@@ -42,11 +44,13 @@ _HOMES = {
     "evaluate": "evaluation",
     "load": "analysis.episodes",
     "make_policy": "policies.base",
+    "metric": "analysis.metrics.base",
     "perturbation": "perturbations.base",
     "policy": "policies.base",
     "rollout": "running.rollout",
     "suite": "suites.base",
     "task": "tasks.base",
+    "wrap": "environments.wrapping",
 }
 
 __all__ = [*_HOMES, "__version__"]

@@ -99,8 +99,8 @@ def test_wires_know_no_simulator() -> None:
 def test_the_public_names_are_these() -> None:
     assert sorted(robodx.__all__) == [
         "CameraRequest", "Environment", "Estimate", "Observation", "Perturbation", "Policy", "PolicySpec", "Results",
-        "Situation", "Trial", "__version__", "evaluate", "load", "make_policy", "perturbation", "policy", "rollout",
-        "suite", "task",
+        "Situation", "Trial", "__version__", "evaluate", "load", "make_policy", "metric", "perturbation", "policy",
+        "rollout", "suite", "task", "wrap",
     ]  # fmt: skip
     for name in robodx.__all__:
         assert getattr(robodx, name) is not None

@@ -44,11 +44,19 @@ class Perturbation:
     episode were perturbed.
     """
 
-    def __init__(self, severity: float, draws: Draws, period_s: float) -> None:
+    # Whether all that it does, it does to pictures or to commands as a whole: then any environment with them will do.
+    is_wrappable = False
+
+    def __init__(self, severity: float, draws: Draws, period_s: float, robot: str = "panda") -> None:
         self.severity = severity
         self.draws = draws
         # The length of a control step: severities are in seconds, whatever a policy's rate.
         self.period_s = period_s
+        self.robot = robot
+        self.begin()
+
+    def begin(self) -> None:
+        """Set up what is kept through the episode."""
 
     def scene(self, scene: Scene) -> Scene:
         return scene
@@ -73,6 +81,8 @@ class Perturbation:
 
 class SensorStress(Perturbation):
     """What happens to pictures, one at a time. Depth and segmentation are left alone unless they are dealt with too."""
+
+    is_wrappable = True
 
     def image(self, image: NDArray[np.uint8], camera: str, step: int) -> NDArray[np.uint8]:
         return image
@@ -112,10 +122,10 @@ class PerturbationEntry:
     def is_stressor(self) -> bool:
         return tuple(self.levels) == STRESS_LEVELS
 
-    def start(self, severity: float, draws: Draws, period_s: float) -> Perturbation:
-        """For one episode, whose control steps are so long."""
+    def start(self, severity: float, draws: Draws, period_s: float, robot: str = "panda") -> Perturbation:
+        """For one episode of this robot, whose control steps are so long."""
         self._check(severity)
-        return self.cls(severity, draws, period_s)
+        return self.cls(severity, draws, period_s, robot)
 
     def severity(self, level: str) -> float:
         """A level's name, or a number."""

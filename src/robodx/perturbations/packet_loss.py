@@ -14,5 +14,17 @@ if TYPE_CHECKING:
 class PacketLoss(Perturbation):
     """With this probability the previously executed joint command is held for a step."""
 
+    is_wrappable = True
+
+    def begin(self) -> None:
+        # Its own, and not what was executed: that may be what another perturbation made of it.
+        self._arrived: Command | None = None
+
+    def is_lost(self, step: int) -> bool:
+        return bool(self.draws.rng(step).random() < self.severity)
+
     def action(self, command: Command, held: Command, step: int) -> Command:
-        return held if self.draws.rng(step).random() < self.severity else command
+        if self.is_lost(step):
+            return held if self._arrived is None else self._arrived
+        self._arrived = command
+        return command

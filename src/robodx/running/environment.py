@@ -321,7 +321,7 @@ def _differs(clean: Observation, observed: Observation) -> bool:
 
 def _start_perturbations(trial: Trial, period_s: float) -> list[Perturbation]:
     return [
-        PERTURBATIONS[name].start(severity, Draws(trial.streams, name), period_s)
+        PERTURBATIONS[name].start(severity, Draws(trial.streams, name), period_s, trial.robot)
         for name, severity in trial.perturbations
         if severity != 0
     ]

@@ -1,0 +1,67 @@
+"""Joint encoders that read off."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.perturbations.base import Perturbation, perturbation
+from robodx.policies.base import Observation
+from robodx.robots.kinematics import Kinematics
+from robodx.sim.geometry import Array, Pose
+from robodx.sim.robot import ROBOTS
+
+if TYPE_CHECKING:
+    from robodx.sim.simulation import Command
+
+# How long the servos take to pull the arm from where it is to where the encoders would have it.
+SETTLE_S = 0.5
+
+
+# Up to 0.6, 1.1 and 2.3 degrees a joint: a zero taught by eye, a belt that jumped, a hobby servo's horn.
+@perturbation("encoder_bias", kind="execution", levels={"v1": 0.01, "v2": 0.02, "v3": 0.04}, most=0.5)
+class EncoderBias(Perturbation):
+    """Each joint encoder is off by a constant of at most so many radians, drawn per trial.
+
+    The servos trust the encoders, so the arm stands at the command and the bias; the state says what the encoders say,
+    the tool's pose in it follows from that by forward kinematics.
+    """
+
+    def begin(self) -> None:
+        arms = ROBOTS[self.robot].arms
+        self._kinematics = [Kinematics(self.robot, index) for index in range(len(arms))]
+        # Where the arms were told to be, for a policy that is shown its tools but not its joints.
+        self._told = np.concatenate([arm.home_rad for arm in arms])
+        self.bias_rad: Array = self.severity * self.draws.rng().uniform(-1.0, 1.0, self._told.shape)
+
+    def action(self, command: Command, held: Command, step: int) -> Command:
+        share = min(1.0, (step + 1) * self.period_s / SETTLE_S)
+        joints = (command.joints + share * self.bias_rad).astype(np.float32)
+        self._told = joints.astype(np.float64)
+        return replace(command, joints=joints)
+
+    def observation(self, observation: Observation) -> Observation:
+        state = dict(observation.state)
+        joints = np.asarray(state.get("joint_positions", self._told), dtype=np.float64)
+        if "joint_positions" in state:
+            state["joint_positions"] = (joints - self.bias_rad).astype(np.float32)
+        if "ee_pose" in state:
+            state["ee_pose"] = self._read(state["ee_pose"], joints)
+        return replace(observation, state=state)
+
+    def _read(self, tools: NDArray[np.float32], joints: Array) -> NDArray[np.float32]:
+        """The tools' poses (7 an arm) as the encoders have them, from where they are."""
+        read: list[float] = []
+        at = 0
+        for index, kinematics in enumerate(self._kinematics):
+            end = at + len(kinematics.arm.joints)
+            actual, bias = joints[at:end], self.bias_rad[at:end]
+            error = kinematics.tool_in_base(actual).inverse() @ kinematics.tool_in_base(actual - bias)
+            tool = tools[7 * index : 7 * index + 7].tolist()
+            believed = Pose.of(tool[:3], tool[3:]) @ error
+            read += [*believed.position, *believed.quaternion]
+            at = end
+        return np.array(read, dtype=np.float32)

@@ -1,0 +1,18 @@
+"""A policy that now and then takes a moment longer."""
+
+from __future__ import annotations
+
+from robodx.perturbations.base import Perturbation, perturbation
+from robodx.perturbations.spells import Spells
+
+
+# A shared GPU, a network that sends again, a server that moves the model to another machine.
+@perturbation("inference_pauses", kind="execution", levels={"v1": 0.25, "v2": 0.5, "v3": 1.0}, most=20.0)
+class InferencePauses(Perturbation):
+    """For so many seconds, again and again, no reply arrives; what was asked meanwhile is answered at the end."""
+
+    def begin(self) -> None:
+        self._spells = Spells(self.severity, self.draws)
+
+    def pause_s(self, step: int) -> float:
+        return self._spells.left_s(step * self.period_s)
