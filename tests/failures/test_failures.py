@@ -1,24 +1,59 @@
-"""Failures whose cause is known, since they were scripted, are told by it; and faults of successes are seen."""
+"""Failures whose cause is known, since they were scripted, are told by it; and faults of successes are seen.
+
+Attribution was written with `FAILURES` in sight. `HELD_OUT` came later, by someone who had not seen how it decides:
+that set says how often it is right, and is not to be tuned to.
+"""
 
 from __future__ import annotations
 
 import pytest
 
+from robodx.running.episode import Episode
 from robodx.running.reference import beside_expert
 from robodx.running.trial import Trial
 from robodx.tasks.base import TASKS
+from tests.failures import held_out
 from tests.failures.expected import Failure, Success, missing, perform
+from tests.failures.held_out import HELD_OUT
 from tests.failures.scripts import FAILURES, SUCCESSES
+
+# Both are shaken less often than what counts as shaking, and told by what came of it.
+MISTOLD = {"snakes along with the cube", "twists to and fro"}
+
+
+class Mistold(AssertionError):
+    """Another cause was named."""
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: failure.name)
 def test_a_scripted_failure_is_told_by_its_cause(failure: Failure) -> None:
-    episode = perform(failure).episode
+    _check(failure, perform(failure).episode)
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        pytest.param(one, marks=pytest.mark.xfail(strict=True, raises=Mistold) if one.name in MISTOLD else ())
+        for one in HELD_OUT
+    ],
+    ids=lambda failure: failure.name,
+)
+def test_a_failure_scripted_by_someone_else_is_told_by_its_cause(failure: Failure) -> None:
+    _check(failure, held_out.perform(failure).episode)
+
+
+def test_nineteen_in_twenty_failures_of_someone_else_are_told_right() -> None:
+    assert len(HELD_OUT) >= 40 and {one.name for one in HELD_OUT} >= MISTOLD
+    assert len(MISTOLD) <= 0.05 * len(HELD_OUT)
+
+
+def _check(failure: Failure, episode: Episode) -> None:
     assert not missing(failure, episode), "the script does not do what it says"
     evidence = episode.failure_evidence
     assert evidence is not None and evidence.says and 0 <= evidence.step <= episode.steps
-    assert episode.failure_kind in failure.kinds, evidence
-    assert not failure.types or episode.failure_type in failure.types, evidence
+    told = (episode.failure_kind, episode.failure_type)
+    if told[0] not in failure.kinds or (failure.types and told[1] not in failure.types):
+        raise Mistold(f"told as {told}, for {evidence.says}")
 
 
 @pytest.mark.parametrize("success", SUCCESSES, ids=lambda success: success.name)

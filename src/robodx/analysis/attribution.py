@@ -297,7 +297,7 @@ def _lost(account: Account, demand: Demand) -> Iterator[Attribution]:
         if hold.is_dropped:
             says = f"{hold.object} slipped out of the hand"
             yield Attribution("motor", "grasp stability", hold.end, hold.object, demand.says, says)
-        else:
+        elif hold.end + round(SETTLED_S / account.period_s) <= account.steps:
             says = f"{hold.object} was let go of, and it is not so: {demand.says}"
             yield Attribution("motor", "placement and release", hold.end, hold.object, demand.says, says)
 
