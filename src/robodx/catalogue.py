@@ -6,7 +6,7 @@ from typing import Any
 
 from robodx.registry import UnknownName, unknown
 
-KINDS = ("tasks", "policies", "presets", "robots", "perturbations", "suites", "cameras")
+KINDS = ("tasks", "policies", "presets", "robots", "perturbations", "suites", "metrics", "cameras")
 
 
 def rows(kind: str) -> list[dict[str, Any]]:
@@ -60,6 +60,13 @@ def rows(kind: str) -> list[dict[str, Any]]:
             }
             for p in PERTURBATIONS.entries()
         ]  # fmt: skip
+    if kind == "metrics":
+        from robodx.analysis.metrics.base import METRICS
+
+        return [
+            {"metric": m.name, "unit": m.unit or None, "better": m.better, "summary": m.summary}
+            for m in METRICS.entries()
+        ]
     if kind == "cameras":
         from robodx.sim.robot import ROBOTS
         from robodx.sim.scene import CAMERAS

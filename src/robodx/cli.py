@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from robodx import catalogue
-from robodx.console import counting_bar, print_json, print_summary, print_table, progress_bar
+from robodx.console import (
+    cliff_note,
+    counting_bar,
+    print_cliff,
+    print_comparison,
+    print_json,
+    print_summary,
+    print_table,
+    progress_bar,
+)
 from robodx.errors import Stop, UserError
 from robodx.running.threads import pin
 from robodx.wires.base import WireError
@@ -40,6 +49,9 @@ Plugins = Annotated[
 Preset = Annotated[
     str | None,
     typer.Option("--preset", metavar="NAME|FILE.toml", help="A server's conventions; see: robodx list presets."),
+]
+Margin = Annotated[
+    float, typer.Option(help="A difference of success rates within ± this is none that matters: 0.1 is ten points.")
 ]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
@@ -114,7 +126,14 @@ def run(
         str | None, typer.Option(help="What to call the policy in the record; then its address may change.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The run folder; the same command resumes it.")] = None,
-    seeds: Annotated[int, typer.Option(help="Situations a task: seeds 0 … N-1.", min=1, max=100_000)] = 25,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            help="Situations a task: seeds 0 … N-1. Unless given 25, or with --until-decided those of RUN.",
+            min=1,
+            max=100_000,
+        ),
+    ] = None,
     repeats: Annotated[int, typer.Option(help="Repeats a situation, with other randomness of the policy.", min=1)] = 1,
     perturb: Annotated[
         list[str], typer.Option(metavar="NAME=LEVEL", help="Apply a perturbation; may be given several times.")
@@ -154,6 +173,24 @@ def run(
     shard: Annotated[
         str | None, typer.Option(metavar="K/N", help="Only the K-th of N parts, for N machines; see: robodx merge.")
     ] = None,
+    until_width: Annotated[
+        float | None,
+        typer.Option(
+            metavar="WIDTH",
+            help="Go on with further seeds until each task's success rate is known to this width, as 0.1; "
+            "--seeds is then the most that a task may get.",
+        ),
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Compare with this run at the end; see: robodx compare.")
+    ] = None,
+    until_decided: Annotated[
+        bool,
+        typer.Option(
+            "--until-decided", help="With --against: run RUN's trials by chance, and only until the verdict is clear."
+        ),
+    ] = False,
+    margin: Margin = 0.1,
     video: Annotated[int, typer.Option(help="Film up to N successes and N failures a task.", min=0)] = 0,
     quality: Annotated[str, typer.Option(help="Rendering quality of the policy's cameras.")] = "fast",
     robot: Annotated[str, typer.Option(help="The embodiment.")] = "panda",
@@ -166,10 +203,14 @@ def run(
     finished.
     """
     _load(plugin)
+    from robodx.analysis.compare import compare as compare_runs
     from robodx.running.run import Request, film
     from robodx.running.run import run as execute_run
+    from robodx.running.stopping import seeds_of
     from robodx.sim import gl
 
+    if seeds is None:
+        seeds = seeds_of(against) if until_decided and against is not None else 25
     request = Request(
         selectors=tuple(selectors),
         policy=policy,
@@ -184,6 +225,10 @@ def run(
         batch=batch,
         plugins=tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in plugin),
         shard=shard,
+        until_width=until_width,
+        against=None if against is None else str(against),
+        until_decided=until_decided,
+        margin=margin,
     )
     if name is not None and not (name.strip() and name.isprintable()):
         raise UserError(f"a policy's name is shown and stored: it must be printable and not empty, not {name!r}")
@@ -217,8 +262,61 @@ def run(
         kept = f"What was finished is in {folder}; the same command goes on from there."
         print(f"\nStopped. {kept if folder.exists() else 'Nothing had begun.'}", file=sys.stderr)
         raise typer.Exit(130) from None
-    if not print_summary(folder, as_json=as_json):
+    comparison = None if against is None else compare_runs(against, folder, margin=margin)
+    if not print_summary(folder, as_json=as_json, comparison=comparison):
         raise typer.Exit(1)
+
+
+@app.command()
+def cliff(
+    task: Annotated[str, typer.Argument(help="A task's id, as in primitive/pick_cube.")],
+    policy: Annotated[str, typer.Option(help="Who acts; see: robodx list policies.")],
+    stressor: Annotated[str, typer.Option(help="What is made worse; see: robodx list perturbations.")],
+    episodes: Annotated[int, typer.Option(help="At most so many; fewer if it is known sooner.", min=8, max=1000)] = 60,
+    most: Annotated[
+        str | None, typer.Option("--max", metavar="LEVEL", help="The largest severity to look at; else its last level.")
+    ] = None,
+    preset: Preset = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder; the same command resumes it.")] = None,
+    clock: Annotated[str, typer.Option(help="As for robodx run.")] = "lockstep",
+    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+    quality: Annotated[str, typer.Option(help="Rendering quality of the policy's cameras.")] = "fast",
+    robot: Annotated[str, typer.Option(help="The embodiment.")] = "panda",
+    as_json: Json = False,
+    plugin: Plugins = [],  # noqa: B006
+) -> None:
+    """Find the severity at which a policy's success falls to half of what it is without stress.
+
+    It asks where it learns most, one situation an episode. Ctrl-C keeps what is finished; the same command goes on.
+    """
+    _load(plugin)
+    from robodx.running.run import Request
+    from robodx.running.run import run as execute_run
+    from robodx.suites.base import Plan, find_suite
+    from robodx.suites.cliff import Search
+
+    selector = f"cliff/{stressor}{'' if most is None else f'={most}'}/{task}"
+    request = Request(
+        selectors=(selector,),
+        policy=policy,
+        preset=preset,
+        seeds=episodes,
+        robot=robot,
+        clock=clock,
+        quality=quality,
+        plugins=tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in plugin),
+    )
+    search = Search.of(Plan(request.label, episodes, robot, clock=clock, within=find_suite(selector)[1]))
+    folder = out or Path("runs") / _default_name([selector], request.label)
+    _stop_on_signals()
+    try:
+        with progress_bar(lambda: cliff_note(folder, search), most=episodes) as progress, redirect_stdout(sys.stderr):
+            execute_run(request, folder, workers=workers, progress=progress)
+    except KeyboardInterrupt:
+        kept = f"What was finished is in {folder}; the same command goes on from there."
+        print(f"\nStopped. {kept if folder.exists() else 'Nothing had begun.'}", file=sys.stderr)
+        raise typer.Exit(130) from None
+    print_cliff(folder, search, as_json=as_json)
 
 
 @app.command()
@@ -312,9 +410,39 @@ def check(
 
 
 @app.command()
-def summary(run: Run, as_json: Json = False) -> None:
-    """Print success rates by task, with Wilson intervals and errors counted apart."""
-    print_summary(run, as_json=as_json)
+def summary(
+    run: Run,
+    by: Annotated[
+        str | None, typer.Option(metavar="task|family|tier|perturbation", help="This one table instead of the usual.")
+    ] = None,
+    metric: Annotated[
+        list[str], typer.Option(help="Show this metric instead; may be given several times. See: robodx list metrics.")
+    ] = [],  # noqa: B006
+    motion: Annotated[bool, typer.Option("--motion", help="Also how it moves and how fast it answers.")] = False,
+    as_json: Json = False,
+    plugin: Plugins = [],  # noqa: B006
+) -> None:
+    """Print success with intervals by task, family, tier and perturbation, and how it fails. Errors count apart."""
+    _load(plugin)
+    print_summary(run, as_json=as_json, by=by, metrics=metric, motion=motion)
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="A", help="The run to be measured against.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="The run to be judged.")],
+    margin: Margin = 0.1,
+    fail_on_regression: Annotated[
+        bool, typer.Option("--fail-on-regression", help="Exit with 1 if B regressed over all.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Say whether policy B improved on policy A, regressed, held, or whether that is undecided, by task and over all.
+
+    Trials that both runs have are compared in pairs. Held means that the difference was shown to be within the margin.
+    """
+    if not print_comparison(first, second, margin=margin, as_json=as_json) and fail_on_regression:
+        raise typer.Exit(1)
 
 
 @app.command()

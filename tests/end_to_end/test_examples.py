@@ -27,13 +27,19 @@ def run(command: str, cwd: Path) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_the_command_in_an_examples_first_line_works(example: Path, tmp_path: Path) -> None:
-    match = re.search(r'"""[^:]*: (robodx .*)"""', example.read_text())
+    match = re.search(r'"""[^:]*: ((robodx|python) .*)"""', example.read_text())
     assert match is not None
+    if match[2] == "python":
+        words = [sys.executable, *shlex.split(match[1])[1:]]
+        assert subprocess.run(words, cwd=ROOT, text=True, capture_output=True, check=True, timeout=240).stdout
+        return
     run(f"{match[1]} --seeds 2 --out run", tmp_path)
     table = load(tmp_path / "run")
     assert "error" not in table["outcome"].to_list()
     if example.stem == "my_task":
         assert table["success"].all(), "the expert solves a task it has never seen"
+    if example.stem == "my_metric":
+        run("robodx summary run --metric quick_success --plugin examples/my_metric.py", tmp_path)
 
 
 def test_the_readmes_commands_work_as_they_stand(tmp_path: Path) -> None:

@@ -21,8 +21,10 @@ class Estimate:
     n: int
 
     def __str__(self) -> str:
-        if self.value is None or self.low is None or self.high is None:
+        if self.value is None:
             return f"— (n = {self.n})"
+        if self.low is None or self.high is None:
+            return f"{100 * self.value:.0f}%"
         return f"{100 * self.value:.0f}% [{100 * self.low:.0f}, {100 * self.high:.0f}]"
 
 

@@ -1,12 +1,32 @@
-"""What a run shows at a glance: success rates by task with intervals, errors counted apart."""
+"""What a run shows at a glance: success by task, family, tier and arm with intervals, how it fails and how it moves."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import polars as pl
 
-from robodx.analysis.estimates import MAX_ERROR_SHARE, Estimate, wilson
+from robodx.analysis.arms import CLEAN, with_arms, with_cards
+from robodx.analysis.estimates import Estimate, above_chance, wilson
+from robodx.analysis.medians import median
+from robodx.analysis.metrics import success as of_success
+from robodx.analysis.metrics.base import METRICS, Metric, estimate
+from robodx.analysis.metrics.failures import UNKNOWN, Column, FailureShare, failure_shares
+from robodx.analysis.metrics.observations import observations
+from robodx.analysis.sequential import Stopped, stopped_how
+from robodx.registry import UnknownName, unknown
+
+By = Literal["task", "family", "tier", "perturbation"]
+BYS: tuple[By, ...] = ("task", "family", "tier", "perturbation")
+TIERS = ("easy", "medium", "hard")
+# How it moves and answers, in the table's own columns: their medians say what is usual, for a few may be far off.
+MOTION = (
+    "length_ratio", "sparc", "stability", "duration_s", "mean_squared_jerk",
+    "actions_per_s", "inference_ms_p50", "inference_ms_p95",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -23,45 +43,144 @@ class Row:
     failures: int
     timeouts: int
     errors: int
+    family: str | None = None
+    # None where the task leaves no choice, or the record does not say.
+    above_chance: Estimate | None = None
 
 
-def summarise(episodes: pl.DataFrame) -> list[Row]:
-    groups = episodes.with_columns(
-        arm=pl.col("perturbations").list.eval(
-            pl.format("{}={}", pl.element().struct.field("name"), pl.element().struct.field("severity"))
-        ).list.join(", ")
-    ).group_by("policy", "task", "tier", "arm", maintain_order=True)  # fmt: skip
-    return [_row(str(policy), str(task), tier, str(arm), group) for (policy, task, tier, arm), group in groups]
+@dataclass(frozen=True)
+class Subtotal:
+    """One policy in one arm over the tasks of a group: means over tasks, each of which has the same say."""
+
+    policy: str
+    group: str
+    perturbations: str
+    tasks: int
+    success: Estimate
+    above_chance: Estimate | None
+    progress: Estimate
+    errors: int
 
 
-def _row(policy: str, task: str, tier: object, arm: str, group: pl.DataFrame) -> Row:
-    outcomes = group["outcome"]
-    errors = int((outcomes == "error").sum())
-    valid = group.filter(pl.col("outcome") != "error")
-    return Row(
-        policy,
-        task,
-        None if tier is None else str(tier),
-        arm,
-        success_rate(group),
-        _number(valid["progress"].mean()),
-        _number(valid["steps"].median()),
-        int((outcomes == "failure").sum()),
-        int((outcomes == "timeout").sum()),
-        errors,
-    )
+@dataclass(frozen=True)
+class Measured:
+    """Metrics or medians of one group, by name."""
+
+    policy: str
+    group: str
+    perturbations: str
+    values: dict[str, Estimate]
 
 
-def success_rate(episodes: pl.DataFrame) -> Estimate:
-    """Success / (success + failure + timeout).
+@dataclass(frozen=True)
+class Failures:
+    """How one policy fails. `types_of` splits the kinds."""
+
+    policy: str
+    kinds: list[FailureShare]
+    types: list[FailureShare]
+    types_of: dict[str, list[FailureShare]]
+    # Faults of episodes that succeeded nevertheless, and how many of those there are.
+    flags_on_successes: dict[str, Estimate]
+    successes: int
+
+
+class _Group(NamedTuple):
+    policy: str
+    group: str
+    arm: str
+    episodes: pl.DataFrame
+
+
+class Summary:
+    """All that can be told of a table of episodes; `about` is the run's own description, where there is one."""
+
+    def __init__(self, episodes: pl.DataFrame, about: Mapping[str, Any] | None = None) -> None:
+        about = about or {}
+        # Older runs do not say.
+        self.episodes = with_arms(with_cards(episodes, about.get("tasks", {})), about.get("perturbations", {}))
+        # Where outcomes decided how long the run went on, intervals of a fixed n would be wrong and are not shown.
+        self.stopped = stopped_how(about.get("request", {}))
+        self.until_width: float | None = about.get("request", {}).get("until_width")
+        self.success = success_rate(episodes, self.stopped)
+
+    def rows(self) -> list[Row]:
+        return [_row(one, self.stopped) for one in _groups(self.episodes, "task")]
+
+    def subtotals(self, by: By) -> list[Subtotal]:
+        return [_subtotal(one, self.stopped) for one in _groups(self.episodes, by)]
+
+    def metrics(self, names: Sequence[str], by: By) -> list[Measured]:
+        """Registered metrics of each group."""
+        chosen = [METRICS[name] for name in names]
+        return [
+            Measured(
+                one.policy,
+                one.group,
+                one.arm,
+                {metric.name: _estimate(metric, one.episodes, self.stopped) for metric in chosen},
+            )
+            for one in _groups(self.episodes, by)
+        ]
+
+    def motion(self, by: By) -> list[Measured]:
+        """Medians over the episodes of each group, those alike once; the path over the expert's of successes alone."""
+        table = self.episodes.with_columns(pl.when("success").then("length_ratio").alias("length_ratio"))
+        return [
+            Measured(one.policy, one.group, one.arm, _medians(observations(one.episodes), self.stopped))
+            for one in _groups(table, by)
+        ]
+
+    def too_wide(self) -> list[Row]:
+        """The rows whose intervals did not get as narrow as was asked for, because the seeds were used up."""
+        return [row for row in self.rows() if self.until_width is not None and _width(row.success) > self.until_width]
+
+    @property
+    def has_one_arm(self) -> bool:
+        """Whether a mean over everything means something."""
+        return self.episodes.select("policy", "arm").n_unique() <= 1
+
+    def has_several(self, by: By) -> bool:
+        column = "arm" if by == "perturbation" else by
+        return self.episodes[column].drop_nulls().n_unique() > 1
+
+    def everything(self, by: By | None, metrics: Sequence[str] = ()) -> dict[str, Any]:
+        """For a program; metrics and medians by task, unless it wants another grouping."""
+        return {
+            "all": asdict(self.success),
+            "rows": _plain(self.rows()),
+            **{f"by_{group}": _plain(self.subtotals(group)) for group in BYS if group != "task"},
+            "failures": _plain(self.failures()),
+            "medians": _plain(self.motion(by or "task")),
+            "metrics": _plain(self.metrics(metrics, by or "task")),
+        }
+
+    def failures(self) -> list[Failures]:
+        return [
+            _failures(str(policy), episodes, self.stopped)
+            for (policy,), episodes in self.episodes.group_by("policy", maintain_order=True)
+        ]
+
+
+def grouping(word: str | None) -> By | None:
+    """The word as one of those that a summary can group by."""
+    found = next((by for by in BYS if by == word), None)
+    if word is not None and found is None:
+        raise UnknownName(unknown("grouping", word, BYS))
+    return found
+
+
+def summarise(episodes: pl.DataFrame, about: Mapping[str, Any] | None = None) -> list[Row]:
+    """A row for each policy, task and arm."""
+    return Summary(episodes, about).rows()
+
+
+def success_rate(episodes: pl.DataFrame, stopped: Stopped = "planned") -> Estimate:
+    """Success / (success + failure + timeout), of several tasks their mean.
 
     Trials that were told the same and moved alike, bit for bit, are one observation.
     """
-    valid = episodes.filter(pl.col("outcome") != "error")
-    distinct = valid.unique(["policy", "task", "perturbations", "instructions", "trajectory_hash"])
-    if len(episodes) and (len(episodes) - len(valid)) / len(episodes) > MAX_ERROR_SHARE:
-        return Estimate(None, None, None, len(distinct))
-    return wilson(int(distinct["success"].sum()), len(distinct))
+    return _estimate(of_success.success_rate, episodes, stopped)
 
 
 def error_bounds(episodes: pl.DataFrame) -> tuple[float, float] | None:
@@ -70,6 +189,103 @@ def error_bounds(episodes: pl.DataFrame) -> tuple[float, float] | None:
         return None
     won, lost = int(episodes["success"].sum()), int((episodes["outcome"] == "error").sum())
     return won / len(episodes), (won + lost) / len(episodes)
+
+
+def _estimate(metric: Metric, episodes: pl.DataFrame, stopped: Stopped) -> Estimate:
+    # The same episodes must always give the same summary.
+    return estimate(metric, episodes, np.random.default_rng(0), stopped=stopped)
+
+
+def _groups(episodes: pl.DataFrame, by: By) -> list[_Group]:
+    """Tasks and families in the order of the table, tiers from easy to hard, and within these the clean arm first."""
+    if by == "tier":
+        episodes = episodes.filter(pl.col("tier").is_not_null()).sort(
+            pl.col("tier").replace_strict({tier: rank for rank, tier in enumerate(TIERS)}, default=len(TIERS)),
+            maintain_order=True,
+        )
+    label = pl.when(pl.col("arm") == "").then(pl.lit(CLEAN)).otherwise("arm") if by == "perturbation" else pl.col(by)
+    labelled = episodes.with_columns(group=label)
+    places = labelled.group_by("policy", "group", maintain_order=True).agg().with_row_index("place")
+    ordered = labelled.join(places, on=["policy", "group"], maintain_order="left", nulls_equal=True)
+    ordered = ordered.sort("arm_rank" if by == "perturbation" else "place", "arm_rank", maintain_order=True)
+    return [
+        _Group(str(policy), str(group), str(arm), part)
+        for (policy, group, arm), part in ordered.group_by("policy", "group", "arm", maintain_order=True)
+    ]
+
+
+def _row(one: _Group, stopped: Stopped) -> Row:
+    outcomes, success = one.episodes["outcome"], success_rate(one.episodes, stopped)
+    chance = one.episodes["chance"][0]
+    valid = one.episodes.filter(pl.col("outcome") != "error")
+    return Row(
+        policy=one.policy,
+        task=one.group,
+        tier=one.episodes["tier"][0],
+        perturbations=one.arm,
+        success=success,
+        progress=_number(valid["progress"].mean()),
+        median_steps=_number(valid["steps"].median()),
+        failures=int((outcomes == "failure").sum()),
+        timeouts=int((outcomes == "timeout").sum()),
+        errors=int((outcomes == "error").sum()),
+        family=one.episodes["family"][0],
+        above_chance=_known(above_chance(success, chance)) if chance is not None else None,
+    )
+
+
+def _subtotal(one: _Group, stopped: Stopped) -> Subtotal:
+    return Subtotal(
+        policy=one.policy,
+        group=one.group,
+        perturbations=one.arm,
+        tasks=one.episodes["task"].n_unique(),
+        success=success_rate(one.episodes, stopped),
+        above_chance=_known(_estimate(of_success.chance_corrected_success, one.episodes, stopped)),
+        progress=_estimate(METRICS["progress"], one.episodes, stopped),
+        errors=int((one.episodes["outcome"] == "error").sum()),
+    )
+
+
+def _medians(episodes: pl.DataFrame, stopped: Stopped) -> dict[str, Estimate]:
+    return {name: _shown(median(episodes[name]), stopped) for name in MOTION}
+
+
+def _plain(found: Sequence[Row | Subtotal | Measured | Failures]) -> list[dict[str, Any]]:
+    return [asdict(one) for one in found]
+
+
+def _width(found: Estimate) -> float:
+    return 1.0 if found.low is None or found.high is None else found.high - found.low
+
+
+def _shown(found: Estimate, stopped: Stopped) -> Estimate:
+    return found if stopped == "planned" else replace(found, low=None, high=None)
+
+
+def _known(found: Estimate) -> Estimate | None:
+    return found if found.value is not None else None
+
+
+def _failures(policy: str, episodes: pl.DataFrame, stopped: Stopped) -> Failures:
+    def shares(table: pl.DataFrame, column: Column = "failure_kind") -> list[FailureShare]:
+        return [replace(one, share=_shown(one.share, stopped)) for one in failure_shares(table, column)]
+
+    seen = observations(episodes)
+    failed, solved = seen.filter(~pl.col("success")), seen.filter("success")
+    kinds = shares(episodes)
+    of_kind = {one.label: failed.filter(pl.col("failure_kind").fill_null(UNKNOWN) == one.label) for one in kinds}
+    flags = solved["quality_flags"].explode().drop_nulls().value_counts(sort=True)
+    return Failures(
+        policy=policy,
+        kinds=kinds,
+        types=shares(episodes, "failure_type"),
+        types_of={kind: shares(group, "failure_type") for kind, group in of_kind.items()},
+        flags_on_successes={
+            str(flag): _shown(wilson(int(count), len(solved)), stopped) for flag, count in flags.iter_rows()
+        },
+        successes=len(solved),
+    )
 
 
 def _number(value: object) -> float | None:

@@ -14,11 +14,13 @@ import numpy as np
 import polars as pl
 
 from robodx.analysis.episodes import SCHEMA, UnreadableRun, load, read_about
+from robodx.analysis.verdicts import MARGIN
 from robodx.errors import Stop, UserError
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.policies.base import PolicySpec, opened
 from robodx.policies.remote import Declared, RemotePolicy, declared
 from robodx.registry import UnknownName, fingerprint, unknown
+from robodx.running import stopping
 from robodx.running.clock import Clock
 from robodx.running.crew import MAX_ATTEMPTS
 from robodx.running.environment import check_fit
@@ -33,7 +35,7 @@ from robodx.sim.build import IMPEDANCE_RATIO, PHYSICS_STEP_S
 from robodx.sim.render import QUALITIES
 from robodx.sim.robot import ROBOTS
 from robodx.suites.base import SUITES, Plan, find_suite
-from robodx.tasks.base import TASKS
+from robodx.tasks.base import NEEDS_LANGUAGE, TASKS
 
 if TYPE_CHECKING:
     from robodx.running.cluster import Cluster
@@ -64,8 +66,15 @@ class Request:
     name: str | None = None
     # "K/N": only the K-th of N parts, each about as large, for N machines to share a run.
     shard: str | None = None
+    # Go on with further seeds until every task's success rate is known to this width; `seeds` is then the most.
+    until_width: float | None = None
+    # A run to be compared with; and whether to stop when that is decided, `held` meaning within this margin.
+    against: str | None = None
+    until_decided: bool = False
+    margin: float = MARGIN
 
     def __post_init__(self) -> None:
+        stopping.check(self)
         if self.shard is not None:
             part, _, parts = self.shard.partition("/")
             if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
@@ -75,6 +84,11 @@ class Request:
     def label(self) -> str:
         """The policy's name in trials and records."""
         return self.name or (f"{self.policy}#{Path(self.preset).stem}" if self.preset else self.policy)
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether what is seen decides how many trials there are."""
+        return self.until_width is not None or self.until_decided
 
     def part_of(self, trials: list[Trial]) -> list[Trial]:
         """This shard's trials: every N-th in the order of their ids, so that the parts never overlap."""
@@ -129,7 +143,8 @@ def first_round(request: Request, spec: PolicySpec) -> tuple[list[Trial], list[s
 
 def is_applicable(task: str, spec: PolicySpec) -> bool:
     """Where the instruction says which of several things to do, one who cannot read it is not tested."""
-    return spec.uses_language or "instruction" not in TASKS[task].varies
+    entry = TASKS[task]
+    return spec.uses_language or not ("instruction" in entry.varies or NEEDS_LANGUAGE in entry.tags)
 
 
 def run(
@@ -151,6 +166,7 @@ def run(
     if in_own_process and cluster is not None:
         raise UserError("a policy in a process of this machine cannot be asked from a cluster: use policy actors there")
     notify = progress or _ignore
+    rule = stopping.rule(request)
     job = Job(request.policy, out / "trajectories", request.quality, request.batch, request.plugins, request.preset)
     with ExitStack() as stack:
         # Where the policy lives in actors of its own, it is not built here too.
@@ -167,7 +183,10 @@ def run(
         trials, beside = first_round(request, told.spec)
         check(request, told.spec, trials, workers)
         facts = {**_facts(told, trials), "not_applicable": beside}
-        folder = stack.enter_context(RunFolder.open(out, _asked(request, facts, trials), facts))
+        asked = _asked(request, facts, trials)
+        if rule is not None:
+            trials = rule(trials, pl.DataFrame(schema=SCHEMA))
+        folder = stack.enter_context(RunFolder.open(out, asked, facts))
         done = folder.episodes()
         tried = dict(done.select("trial_id", "attempt").iter_rows())
         # Trials that erred in an earlier call are tried again.
@@ -195,7 +214,9 @@ def run(
             folder.flush()
             # A suite sees whole rounds only, so that a killed run goes on as it would have.
             rounds = folder.episodes().filter(pl.col("trial_id").is_in(known))
-            trials = [trial for trial in plan_round(request, rounds, told.spec) if trial.id not in known]
+            wanted = plan_round(request, rounds, told.spec)
+            allowed = wanted if rule is None else rule(wanted, rounds)
+            trials = [trial for trial in allowed if trial.id not in known]
             if trials and request.shard is not None:
                 folder.compact()
                 raise UserError(
@@ -249,6 +270,10 @@ def _asked(request: Request, facts: Mapping[str, Any], trials: list[Trial]) -> d
         "policy_spec": facts["policy_spec"],
         "tasks": {task: card["version"] for task, card in facts["tasks"].items()},
         "trials": digest(trial.id for trial in trials),
+        # A comparison that only follows decides no episode.
+        "against": request.against if request.until_decided else None,
+        "margin": request.margin if request.until_decided else None,
+        "against_episodes": stopping.reference_digest(request),
     }
 
 
@@ -305,6 +330,11 @@ def _facts(policy: Declared, trials: list[Trial]) -> dict[str, Any]:
         "versions": versions(gl_renderer=gl.renderer_name() if spec.cameras else None),
         "machine": machine(),
         "tasks": {task: _card(task) for task in sorted({trial.task for trial in trials})},
+        # All of them: a suite may apply others in a later round.
+        "perturbations": {
+            entry.name: {"kind": entry.kind, "levels": dict(entry.levels), "is_ordered": entry.is_ordered}
+            for entry in PERTURBATIONS.entries()
+        },
     }
 
 

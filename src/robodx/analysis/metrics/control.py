@@ -1,0 +1,73 @@
+"""Success with the motor part divided out, by the success on the primitive that a task builds on."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+
+from robodx.analysis.estimates import NOTHING, Estimate
+from robodx.analysis.metrics.base import mean_estimate, metric
+from robodx.analysis.metrics.observations import STRATUM, by_situation
+from robodx.analysis.metrics.transfer import ratio
+
+ARM = tuple(name for name in STRATUM if name not in ("task", "task_version"))
+RATES = (0.0, 1.0)
+
+
+def mean_of_ratios(episodes: pl.DataFrame, rng: np.random.Generator, confidence: float) -> Estimate:
+    """Tasks that share a primitive make one ratio to it; the ratios are put together as independent ones (Zou 2007).
+
+    Resampling would not do: where a primitive always succeeded it would be taken for certain.
+    """
+    parts: list[tuple[int, Estimate]] = []
+    for (*_, primitive), tasks in _declared(episodes).group_by(*ARM, "primitive", maintain_order=True):
+        of_primitive = episodes.filter(pl.col("task") == primitive).join(tasks, on=ARM, how="semi", nulls_equal=True)
+        above, below = (
+            mean_estimate(by_situation(table, table["success"]), rng, bounds=RATES, confidence=confidence)
+            for table in (tasks, of_primitive)
+        )
+        found = ratio(above, below)
+        if found.value is not None:
+            parts.append((tasks["task"].n_unique(), found))
+    if not parts:
+        return NOTHING
+    total = sum(weight for weight, _ in parts)
+    value = sum(weight * (one.value or 0.0) for weight, one in parts) / total
+    low = value - math.hypot(*(weight * ((one.value or 0.0) - (one.low or 0.0)) for weight, one in parts)) / total
+    highs = [weight * (one.high - (one.value or 0.0)) for weight, one in parts if one.high is not None]
+    high = value + math.hypot(*highs) / total if len(highs) == len(parts) else None
+    return Estimate(value, max(0.0, low), high, sum(one.n for _, one in parts))
+
+
+@metric(unit="ratio", better="higher", interval=mean_of_ratios)
+def control_normalised_success(episodes: pl.DataFrame) -> float | None:
+    """A task's success divided by its primitive's, over the tasks that have one.
+
+    Not capped: by luck a task may do better than its primitive, and cutting that off would bias the mean. A task whose
+    primitive was not run in the same arm, or never succeeded there, has no say. Needs the column `primitive`.
+    """
+    mean = control_normalised_by_task(episodes)["ratio"].mean()
+    return float(mean) if isinstance(mean, float) else None
+
+
+def control_normalised_by_task(episodes: pl.DataFrame) -> pl.DataFrame:
+    """A row a task that declares a primitive, with `rate`, `primitive_rate` and `ratio`, null where it has none."""
+    of_primitives = _rates(episodes, "task").select(*ARM, primitive="task", primitive_rate="rate")
+    return (
+        _rates(_declared(episodes), "task", "primitive")
+        .join(of_primitives, on=[*ARM, "primitive"], how="left", nulls_equal=True, maintain_order="left")
+        .with_columns(ratio=pl.when(pl.col("primitive_rate") > 0).then(pl.col("rate") / pl.col("primitive_rate")))
+    )
+
+
+def _declared(episodes: pl.DataFrame) -> pl.DataFrame:
+    if "primitive" not in episodes.columns:
+        return episodes.clear().with_columns(primitive=pl.lit(None, pl.String))
+    return episodes.filter(pl.col("primitive").is_not_null())
+
+
+def _rates(episodes: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    seeds = episodes.group_by(*ARM, *keys, "seed", maintain_order=True).agg(rate=pl.col("success").mean())
+    return seeds.group_by(*ARM, *keys, maintain_order=True).agg(pl.col("rate").mean())

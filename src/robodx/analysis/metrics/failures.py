@@ -1,0 +1,57 @@
+"""What fails: rates of what must never happen, and the shares of kinds and types among failures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from robodx.analysis.estimates import Estimate, wilson
+from robodx.analysis.metrics.base import episode_metric
+from robodx.analysis.metrics.observations import observations
+
+Column = Literal["failure_kind", "failure_type"]
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class FailureShare:
+    """A label, how many failures carry it, and their share of all failures."""
+
+    label: str
+    count: int
+    share: Estimate
+
+
+@episode_metric(unit="rate", better="lower")
+def constraint_violation_rate(episodes: pl.DataFrame) -> pl.Series:
+    """The share of episodes that failed by breaking a constraint: count, exclusion, order, or a `never`."""
+    return _is_of_kind(episodes, "constraint")
+
+
+@episode_metric(unit="rate", better="lower")
+def unsafe_rate(episodes: pl.DataFrame) -> pl.Series:
+    """The share of episodes that failed by force, speed, joint limits or collision beyond limits."""
+    return _is_of_kind(episodes, "safety")
+
+
+@episode_metric(unit="rate", better="lower")
+def collision_rate(episodes: pl.DataFrame) -> pl.Series:
+    """The share of episodes, also successful ones, in which the robot hit what it must not."""
+    return episodes["collisions"] > 0
+
+
+def failure_shares(episodes: pl.DataFrame, column: Column = "failure_kind") -> list[FailureShare]:
+    """The most frequent first. Failures that nobody attributed, as in old runs, are of the label `unknown`."""
+    labels = observations(episodes).filter(~pl.col("success"))[column].fill_null(UNKNOWN)
+    counts = labels.value_counts().sort("count", column, descending=[True, False])
+    return [
+        FailureShare(str(label), int(count), wilson(int(count), len(labels))) for label, count in counts.iter_rows()
+    ]
+
+
+def _is_of_kind(episodes: pl.DataFrame, kind: str) -> pl.Series:
+    """Unknown for all of them if any failure has no kind, as in old runs: the others alone would flatter."""
+    kinds = episodes.select(pl.when("success").then(pl.lit("none")).otherwise("failure_kind")).to_series()
+    return kinds == kind if not kinds.has_nulls() else pl.Series([None] * len(kinds), dtype=pl.Boolean)

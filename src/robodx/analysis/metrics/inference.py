@@ -1,0 +1,31 @@
+"""How fast the policy answers, measured at its boundary."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from robodx.analysis.metrics.base import episode_metric
+
+
+@episode_metric(unit="1/s", better="higher")
+def inference_rate(episodes: pl.DataFrame) -> pl.Series:
+    """Actions a second that the policy can provide, mean over episodes."""
+    return episodes["actions_per_s"]
+
+
+@episode_metric(unit="ms", better="lower")
+def latency_p50(episodes: pl.DataFrame) -> pl.Series:
+    """The median time to an answer within an episode, mean over episodes."""
+    return episodes["inference_ms_p50"]
+
+
+@episode_metric(unit="ms", better="lower")
+def latency_p95(episodes: pl.DataFrame) -> pl.Series:
+    """The time within which 95% of an episode's answers come, mean over episodes."""
+    return episodes["inference_ms_p95"]
+
+
+@episode_metric(unit="ms", better="lower")
+def latency_p99(episodes: pl.DataFrame) -> pl.Series:
+    """The time within which 99% of an episode's answers come, mean over episodes."""
+    return episodes["inference_ms_p99"]

@@ -1,0 +1,45 @@
+"""What counts as an observation: no errors, no duplicates, and situations rather than episodes."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from robodx.analysis.estimates import MAX_ERROR_SHARE
+
+# Episodes of one policy that were told the same and moved alike, bit for bit, are one observation.
+ALIKE = ("policy", "task", "perturbations", "instructions", "trajectory_hash")
+# Within a stratum only the seed and the repeat differ; a mean over tasks is a mean over strata.
+STRATUM = ("policy", "task", "task_version", "robot", "perturbations", "clock")
+
+
+def observations(episodes: pl.DataFrame) -> pl.DataFrame:
+    """The episodes that ended on their own, those alike once."""
+    valid = episodes.filter(pl.col("outcome") != "error")
+    # A record without a hash cannot be told to be like another.
+    is_hashed = pl.col("trajectory_hash").is_not_null()
+    return pl.concat(
+        [valid.filter(is_hashed).unique(ALIKE, keep="first", maintain_order=True), valid.filter(~is_hashed)]
+    )
+
+
+def is_fair(episodes: pl.DataFrame) -> bool:
+    """Whether errors are so few that the rest is a fair sample, and no task was lost to them altogether."""
+    erred = pl.col("outcome") == "error"
+    if (episodes["outcome"] == "error").sum() > MAX_ERROR_SHARE * len(episodes):
+        return False
+    return not episodes.group_by(STRATUM).agg(erred.all())["outcome"].any()
+
+
+def by_situation(episodes: pl.DataFrame, values: pl.Series) -> pl.DataFrame:
+    """The mean over repeats of one value an episode: a row a situation, with `stratum` (a number) and `value`.
+
+    A policy that is asked twice in one situation tells little more of others, so repeats are no observations of their
+    own.
+    """
+    # Hashes, because lists of structs are slow to group by; numbered as they appear, which a hash is not.
+    table = episodes.select(pl.struct(STRATUM).hash().alias("hash"), "seed").with_columns(
+        value=values.cast(pl.Float64).fill_nan(None)
+    )
+    strata = table.select("hash").unique(maintain_order=True).with_row_index("stratum")
+    means = table.drop_nulls("value").group_by("hash", "seed", maintain_order=True).agg(pl.col("value").mean())
+    return means.join(strata, on="hash", maintain_order="left").select("stratum", "seed", "value")
