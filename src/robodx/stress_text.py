@@ -19,7 +19,11 @@ def lines(table: StressTable) -> Iterator[str]:
             if row.policy == policy and row.task is None:
                 rows.setdefault(row.stressor, []).append(row)
         yield f"What stress costs {policy}, in points of success on the same situations:"
-        yield from table_lines([_of_stressor(name, levels, trends.get(name)) for name, levels in rows.items()])
+        # A level that only some of them have, as of runs that do not say their names, is empty for the others.
+        levels = dict.fromkeys(row.level for each in rows.values() for row in each)
+        yield from table_lines(
+            [_of_stressor(name, each, list(levels), trends.get(name)) for name, each in rows.items()]
+        )
         yield ""
     for policy, task in table.not_testable:
         yield f"{task} is not testable here: without stress {policy} solves less than a fifth of it."
@@ -30,15 +34,16 @@ def lines(table: StressTable) -> Iterator[str]:
         )
 
 
-def _of_stressor(name: str, levels: list[Degradation], trend: StressTrend | None) -> dict[str, Any]:
+def _of_stressor(name: str, rows: list[Degradation], levels: list[str], trend: StressTrend | None) -> dict[str, Any]:
     p = trend.p_holm if trend is not None else None
-    visible = [row.visible_drop for row in levels if row.visible_drop is not None]
+    found = {row.level: points(row.difference) for row in rows}
+    visible = [row.visible_drop for row in rows if row.visible_drop is not None]
     return {
         "stressor": name,
-        "kind": levels[0].kind or None,
-        "clean": str(levels[0].clean),
-        "n": levels[0].clean.n,
-        **{row.level: points(row.difference) for row in levels},
+        "kind": rows[0].kind or None,
+        "clean": str(rows[0].clean),
+        "n": rows[0].clean.n,
+        **{level: found.get(level) for level in levels},
         "p": None if p is None else f"{p:.3f}",
         "visible": f"{100 * max(visible):.0f}" if visible else None,
     }

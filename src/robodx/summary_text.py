@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from robodx import stress_text
 from robodx.analysis.estimates import Estimate
 from robodx.analysis.metrics.base import METRICS, UP_TO_ONE
 from robodx.analysis.metrics.failures import UNKNOWN, FailureShare
@@ -29,9 +30,14 @@ def lines(summary: Summary, *, by: By | None, motion: bool, metrics: Sequence[st
             titles = {name: _title(name) for name in metrics}
             yield from _measured(summary.metrics(metrics, group), group, titles, has_policies)
         elif group == "task":
-            yield from table_lines([_of_task(row, has_policies, summary.has_one_arm) for row in summary.rows()])
+            # Of a stress run, what is stressed has a table of its own.
+            rows = [row for row in summary.rows() if by or summary.stress is None or "=" not in row.perturbations]
+            yield from table_lines([_of_task(row, has_policies, summary.has_one_arm) for row in rows])
         else:
             yield from table_lines([_of_group(one, group, has_policies) for one in summary.subtotals(group)])
+        yield ""
+    if summary.stress is not None and not by and not metrics:
+        yield from stress_text.lines(summary.stress)
         yield ""
     if motion:
         medians = summary.motion(by or "task")
@@ -51,6 +57,8 @@ def lines(summary: Summary, *, by: By | None, motion: bool, metrics: Sequence[st
 
 def _groups(summary: Summary, *, has_metrics: bool) -> list[By]:
     if has_metrics:
+        return ["task"]
+    if summary.stress is not None:
         return ["task"]
     if summary.has_one_arm:
         others: tuple[By, ...] = ("family", "tier")

@@ -86,16 +86,15 @@ def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.rando
         weak = _weak(clean.join(again.select("task").unique(), on="task"))
         not_testable += [(str(policy), task) for task in weak]
         found: dict[str, StressTrend] = {}
-        for (stressor,), group in stressed.group_by("stressor", maintain_order=True):
-            name = str(stressor)
-            card = cards.get(name, {})
+        for name in sorted(stressed["stressor"].unique(), key=lambda name: (cards.get(name, {}).get("kind", ""), name)):
+            card, group = cards.get(name, {}), stressed.filter(pl.col("stressor") == name)
             for severity in sorted(group["severity"].unique()):
                 triples = _triples(clean, again, group.filter(pl.col("severity") == severity), weak)
-                level = _level(card, severity)
+                kind, level = card.get("kind", ""), _level(card, severity)
                 carriers = triples.partition_by("task", maintain_order=True)
                 for part in ([triples] if len(carriers) != 1 else []) + carriers:
                     task = part["task"][0] if part is not triples else None
-                    rows.append(_degradation(str(policy), name, card.get("kind", ""), level, task, part))
+                    rows.append(_degradation(str(policy), name, kind, level, task, part))
             if card.get("is_ordered", True):
                 table = _by_level(clean, group, weak)
                 slope, p, situations = trend(table, rng)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from robodx.analysis.metrics.base import METRICS, Metric, estimate
 from robodx.analysis.metrics.failures import UNKNOWN, Column, FailureShare, failure_shares
 from robodx.analysis.metrics.observations import observations
 from robodx.analysis.sequential import Stopped, stopped_how
+from robodx.analysis.stress import StressTable, stress_table
 from robodx.registry import UnknownName, unknown
 
 By = Literal["task", "family", "tier", "perturbation"]
@@ -103,6 +105,16 @@ class Summary:
         self.stopped = stopped_how(about.get("request", {}))
         self.until_width: float | None = about.get("request", {}).get("until_width")
         self.success = success_rate(episodes, self.stopped)
+        self._about = about
+
+    @cached_property
+    def stress(self) -> StressTable | None:
+        """Of a run that has stressed arms beside clean ones; its intervals are of a fixed n."""
+        has_arms = self.episodes.filter(pl.col("suite") == "stress")["arm_rank"].n_unique() > 1
+        if not has_arms or self.stopped != "planned" or "request" not in self._about:
+            return None
+        table = stress_table(self.episodes, self._about, np.random.default_rng(0))
+        return table if table.rows or table.not_testable else None
 
     def rows(self) -> list[Row]:
         return [_row(one, self.stopped) for one in _groups(self.episodes, "task")]
@@ -150,6 +162,7 @@ class Summary:
             "all": asdict(self.success),
             "rows": _plain(self.rows()),
             **{f"by_{group}": _plain(self.subtotals(group)) for group in BYS if group != "task"},
+            "stress": None if self.stress is None else asdict(self.stress),
             "failures": _plain(self.failures()),
             "medians": _plain(self.motion(by or "task")),
             "metrics": _plain(self.metrics(metrics, by or "task")),
