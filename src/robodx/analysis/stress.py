@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,39 +72,30 @@ class StressTable:
 def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.random.Generator) -> StressTable:
     """Of a run of the suite `stress`, given its run.json."""
     cards, repeats = about.get("perturbations", {}), about["request"]["repeats"]
-    base = len(about["request"]["perturbations"])
-    arms = _arms(episodes, base)
+    arms = _arms(episodes, base=len(about["request"]["perturbations"]))
     rows: list[Degradation] = []
     trends: list[StressTrend] = []
     not_testable: list[tuple[str, str]] = []
     for (policy,), mine in arms.group_by("policy", maintain_order=True):
-        clean = mine.filter(pl.col("stressor").is_null() & (pl.col("repeat") < repeats))
-        again = mine.filter(pl.col("stressor").is_null() & (pl.col("repeat") >= repeats)).with_columns(
-            pl.col("repeat") - repeats
-        )
-        stressed = mine.filter(pl.col("stressor").is_not_null())
+        unstressed, stressed = mine.filter(pl.col("stressor").is_null()), mine.filter(pl.col("stressor").is_not_null())
+        clean = unstressed.filter(pl.col("repeat") < repeats)
+        again = unstressed.filter(pl.col("repeat") >= repeats).with_columns(pl.col("repeat") - repeats)
         # Tasks that only the clean arm has are no carriers.
         weak = _weak(clean.join(again.select("task").unique(), on="task"))
         not_testable += [(str(policy), task) for task in weak]
-        found: dict[str, StressTrend] = {}
+        found: list[StressTrend] = []
         for name in sorted(stressed["stressor"].unique(), key=lambda name: (cards.get(name, {}).get("kind", ""), name)):
             card, group = cards.get(name, {}), stressed.filter(pl.col("stressor") == name)
             for severity in sorted(group["severity"].unique()):
                 triples = _triples(clean, again, group.filter(pl.col("severity") == severity), weak)
-                kind, level = card.get("kind", ""), _level(card, severity)
-                carriers = triples.partition_by("task", maintain_order=True)
-                for part in ([triples] if len(carriers) != 1 else []) + carriers:
-                    task = part["task"][0] if part is not triples else None
-                    rows.append(_degradation(str(policy), name, kind, level, task, part))
+                degraded = partial(_degradation, str(policy), name, card.get("kind", ""), _level(card, severity))
+                rows.append(degraded(None, triples))
+                rows += [degraded(str(task), part) for (task,), part in triples.group_by("task", maintain_order=True)]
             if card.get("is_ordered", True):
-                table = _by_level(clean, group, weak)
-                slope, p, situations = trend(table, rng)
-                found[name] = StressTrend(str(policy), name, slope, p, None, situations)
-        adjusted = holm({name: one.p for name, one in found.items()})
-        trends += [
-            StressTrend(one.policy, name, one.slope, one.p, adjusted[name], one.situations)
-            for name, one in found.items()
-        ]
+                slope, p, situations = trend(_by_level(clean, group, weak), rng)
+                found.append(StressTrend(str(policy), name, slope, p, None, situations))
+        adjusted = holm({one.stressor: one.p for one in found})
+        trends += [replace(one, p_holm=adjusted[one.stressor]) for one in found]
     return StressTable(tuple(rows), tuple(trends), tuple(not_testable))
 
 
