@@ -5,7 +5,7 @@ SOURCES := src tests benchmarks examples scripts
 
 export PYTHON
 
-.PHONY: help setup demo test test-peers check format bench validate-capability vision-table pictures lock clean
+.PHONY: help setup demo test test-peers check format bench validate-capability vision-table stress-table coverage pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -51,6 +51,7 @@ bench: setup  ## measure speed against a bare loop, robosuite and vla-eval
 	@$(BIN)/python benchmarks/batching.py
 	@$(BIN)/python benchmarks/long_run.py
 	@$(BIN)/python benchmarks/capability.py
+	@$(BIN)/python benchmarks/stressors.py
 	@$(BIN)/python benchmarks/speed.py
 
 validate-capability: setup  ## show that the capability suite measures what it says (a quarter of an hour)
@@ -58,6 +59,13 @@ validate-capability: setup  ## show that the capability suite measures what it s
 
 vision-table: setup  ## run `vision` through the capability suite and write its table into the docs (an hour)
 	@$(BIN)/python scripts/vision_table.py
+
+stress-table: setup  ## run `expert` and `vision` through the suite stress and write the tables into the docs (an hour)
+	@$(BIN)/python scripts/stress_table.py
+
+coverage: setup  ## simulate how often intervals hold and tests err, and how good the cliff search is (half an hour)
+	@$(BIN)/python scripts/interval_coverage.py
+	@$(BIN)/python scripts/cliff_coverage.py
 
 pictures: setup  ## draw the pictures of the docs
 	@$(BIN)/python scripts/pictures.py

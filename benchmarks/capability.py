@@ -14,9 +14,9 @@ from pathlib import Path
 
 import polars as pl
 
-from robodx.console import print_table, progress_bar
 from robodx.registry import load_plugin
 from robodx.running.run import Request, run
+from robodx.terminal.console import print_table, progress_bar
 
 CACHE = Path(__file__).parent.parent / ".cache"
 PLUGIN = Path(__file__).parent / "camera_replay.py"

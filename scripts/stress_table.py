@@ -18,11 +18,11 @@ from robodx.analysis.estimates import Estimate
 from robodx.analysis.metrics.base import METRICS, estimate
 from robodx.analysis.stress import Degradation, StressTable, stress_table
 from robodx.analysis.summary import success_rate
-from robodx.comparison_text import points
-from robodx.console import progress_bar
 from robodx.perturbations.base import STRESS_LEVELS
 from robodx.running.run import Request, run
 from robodx.suites.stress import STABILITY
+from robodx.terminal.comparison import points
+from robodx.terminal.console import progress_bar
 
 ROOT = Path(__file__).parent.parent
 POLICIES = ("expert", "vision")

@@ -19,11 +19,11 @@ import polars as pl
 from pages import DOCS, of_this_source, rewrite
 
 from robodx.analysis.estimates import wilson
-from robodx.console import print_table, progress_bar
 from robodx.registry import load_plugin
 from robodx.running.run import Request, run
 from robodx.suites.capability import capability_tasks
 from robodx.tasks.base import Task
+from robodx.terminal.console import print_table, progress_bar
 
 ROOT = Path(__file__).parent.parent
 SEEDS = 25

@@ -14,10 +14,10 @@ import polars as pl
 from pages import DOCS, of_this_source, rewrite
 
 from robodx.analysis.summary import success_rate
-from robodx.console import progress_bar
 from robodx.running.run import Request, run
 from robodx.suites.capability import capability_tasks
 from robodx.tasks.base import Tier
+from robodx.terminal.console import progress_bar
 
 ROOT = Path(__file__).parent.parent
 CLOCKS = {"lockstep": "lockstep", "realtime": "realtime:0.1s"}

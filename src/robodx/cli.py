@@ -13,18 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from robodx import catalogue
-from robodx.console import (
-    cliff_note,
-    counting_bar,
-    print_cliff,
-    print_comparison,
-    print_json,
-    print_summary,
-    print_table,
-    progress_bar,
-)
 from robodx.errors import Stop, UserError
 from robodx.running.threads import pin
+from robodx.terminal.console import counting_bar, print_json, print_table, progress_bar
 from robodx.wires.base import WireError
 
 if TYPE_CHECKING:
@@ -208,6 +199,7 @@ def run(
     from robodx.running.run import run as execute_run
     from robodx.running.stopping import seeds_of
     from robodx.sim import gl
+    from robodx.terminal.summary import print_summary
 
     if seeds is None:
         seeds = seeds_of(against) if until_decided and against is not None else 25
@@ -237,8 +229,7 @@ def run(
     folder = out or Path("runs") / _default_name(selectors, request.label)
     if video:
         gl.context()
-    _stop_on_signals()
-    try:
+    with _keeping(folder):
         # What a policy prints is for a person to read, never part of the answer.
         with (
             progress_bar() as progress,
@@ -258,10 +249,6 @@ def run(
         if video:
             for path in film(folder, video):
                 print(f"Filmed {path}", file=sys.stderr)
-    except KeyboardInterrupt:
-        kept = f"What was finished is in {folder}; the same command goes on from there."
-        print(f"\nStopped. {kept if folder.exists() else 'Nothing had begun.'}", file=sys.stderr)
-        raise typer.Exit(130) from None
     comparison = None if against is None else compare_runs(against, folder, margin=margin)
     if not print_summary(folder, as_json=as_json, comparison=comparison):
         raise typer.Exit(1)
@@ -290,10 +277,12 @@ def cliff(
     It asks where it learns most, one situation an episode. Ctrl-C keeps what is finished; the same command goes on.
     """
     _load(plugin)
+    from robodx.analysis.episodes import load
     from robodx.running.run import Request
     from robodx.running.run import run as execute_run
     from robodx.suites.base import Plan, find_suite
     from robodx.suites.cliff import Search
+    from robodx.terminal.cliff import note, print_cliff
 
     selector = f"cliff/{stressor}{'' if most is None else f'={most}'}/{task}"
     request = Request(
@@ -308,14 +297,12 @@ def cliff(
     )
     search = Search.of(Plan(request.label, episodes, robot, clock=clock, within=find_suite(selector)[1]))
     folder = out or Path("runs") / _default_name([selector], request.label)
-    _stop_on_signals()
-    try:
-        with progress_bar(lambda: cliff_note(folder, search), most=episodes) as progress, redirect_stdout(sys.stderr):
-            execute_run(request, folder, workers=workers, progress=progress)
-    except KeyboardInterrupt:
-        kept = f"What was finished is in {folder}; the same command goes on from there."
-        print(f"\nStopped. {kept if folder.exists() else 'Nothing had begun.'}", file=sys.stderr)
-        raise typer.Exit(130) from None
+    with (
+        _keeping(folder),
+        progress_bar(lambda: note(search.read(load(folder))), most=episodes) as progress,
+        redirect_stdout(sys.stderr),
+    ):
+        execute_run(request, folder, workers=workers, progress=progress)
     print_cliff(folder, search, as_json=as_json)
 
 
@@ -424,6 +411,8 @@ def summary(
 ) -> None:
     """Print success with intervals by task, family, tier and perturbation, and how it fails. Errors count apart."""
     _load(plugin)
+    from robodx.terminal.summary import print_summary
+
     print_summary(run, as_json=as_json, by=by, metrics=metric, motion=motion)
 
 
@@ -441,6 +430,8 @@ def compare(
 
     Trials that both runs have are compared in pairs. Held means that the difference was shown to be within the margin.
     """
+    from robodx.terminal.comparison import print_comparison
+
     if not print_comparison(first, second, margin=margin, as_json=as_json) and fail_on_regression:
         raise typer.Exit(1)
 
@@ -453,6 +444,7 @@ def merge(
 ) -> None:
     """Put together a run that was split over machines with --shard."""
     from robodx.running.merge import merge as put_together
+    from robodx.terminal.summary import print_summary
 
     put_together(runs, out)
     print_summary(out, as_json=as_json)
@@ -502,6 +494,18 @@ def doctor(
         print("Pictures can be rendered." if status.is_available else f"\n{status.advice}")
     if require == "gl" and not status.is_available:
         raise typer.Exit(1)
+
+
+@contextmanager
+def _keeping(folder: Path) -> Iterator[None]:
+    """Stop on Ctrl-C, and say what is kept."""
+    _stop_on_signals()
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = f"What was finished is in {folder}; the same command goes on from there."
+        print(f"\nStopped. {kept if folder.exists() else 'Nothing had begun.'}", file=sys.stderr)
+        raise typer.Exit(130) from None
 
 
 def _stop_on_signals() -> None:

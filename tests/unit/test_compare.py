@@ -24,9 +24,8 @@ from robodx.analysis.sequential import (
 )
 from robodx.analysis.verdicts import Verdict, verdict
 from robodx.cli import app
-from robodx.comparison_text import sentence
-from robodx.console import print_comparison
 from robodx.errors import UserError
+from robodx.terminal.comparison import print_comparison, sentence
 
 
 def episodes(policy: str, task: str, outcomes: str, *, first_seed: int = 0, **columns: Any) -> pl.DataFrame:

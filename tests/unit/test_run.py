@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 from robodx.analysis.episodes import load, read_about
-from robodx.console import print_summary
 from robodx.errors import Stop, UserError
 from robodx.evaluation import evaluate
 from robodx.policies.base import POLICIES, ActionChunk, EpisodeStart, Observation, PolicySpec, policy
@@ -18,6 +17,7 @@ from robodx.running.merge import merge
 from robodx.running.run import LONGEST_STREAK, Request, run
 from robodx.running.trial import Trial
 from robodx.suites.base import SUITES, Plan
+from robodx.terminal.summary import print_summary
 
 TASK = "primitive/press_switch"
 # Ends an episode after a step.

@@ -16,13 +16,13 @@ import pytest
 from robodx.analysis.compare import compare
 from robodx.analysis.episodes import SCHEMA, UnreadableRun, load, read_about
 from robodx.analysis.sequential import confidence_sequence
-from robodx.console import print_summary
 from robodx.errors import UserError
 from robodx.running.records import RunConflict
 from robodx.running.run import Request, run
 from robodx.running.stopping import FIRST_WAVE, Rule, UntilDecided, UntilNarrow, seeds_of
 from robodx.running.trial import Trial
 from robodx.tasks.base import TASKS
+from robodx.terminal.summary import print_summary
 
 TASK = "primitive/press_switch"
 NOTHING_YET = pl.DataFrame(schema=SCHEMA)

@@ -16,9 +16,9 @@ from robodx.registry import UnknownName
 from robodx.running.episode import Episode
 from robodx.running.records import to_table
 from robodx.running.trial import Trial
-from robodx.stress_text import lines
 from robodx.suites.base import SUITES, Plan
 from robodx.suites.stress import CARRIERS, STABILITY, carriers, stress
+from robodx.terminal.stress import lines
 
 NOTHING_DONE = pl.DataFrame(schema=SCHEMA)
 SEEDS = 20

@@ -18,7 +18,7 @@ from robodx.analysis.medians import median
 from robodx.analysis.summary import Summary, grouping
 from robodx.registry import UnknownName
 from robodx.running.run import Request, run
-from robodx.summary_text import lines
+from robodx.terminal.summary import lines
 
 NOISE = {"noise": {"kind": "sensor", "levels": {"v1": 10, "v2": 25, "v3": 75}, "is_ordered": True}}
 LONGEST = "robustness/place_sphere_with_distractors"

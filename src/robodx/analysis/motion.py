@@ -71,7 +71,7 @@ def reversals(joints: Array) -> NDArray[np.intp]:
     (moving,) = np.nonzero(lengths > SHAKE_RAD)
     ways, lengths = ways[moving], lengths[moving]
     is_back = (ways[1:] * ways[:-1]).sum(axis=1) < -0.5 * lengths[1:] * lengths[:-1]
-    return moving[1:][is_back] + 1
+    return np.asarray(moving[1:][is_back] + 1, dtype=np.intp)
 
 
 def is_shaking(joints: Array, period_s: float) -> bool:

@@ -8,7 +8,7 @@ from robodx.perturbations.base import Perturbation, perturbation
 from robodx.sim.scene import Scene
 
 
-@perturbation("brightness", kind="scene", levels={"dim": 0.5, "bright": 1.5})
+@perturbation("brightness", kind="scene", levels={"dim": 0.5, "bright": 1.5}, is_ordered=False)
 class Brightness(Perturbation):
     """Every light, ambient light included, is scaled by the severity."""
 

@@ -7,7 +7,7 @@ from robodx.language.phrasing import phrase, phrasing_count
 from robodx.perturbations.base import Perturbation, perturbation
 
 
-@perturbation("paraphrase", kind="language", levels={"test": 1.0})
+@perturbation("paraphrase", kind="language", levels={"test": 1.0}, is_ordered=False)
 class Paraphrase(Perturbation):
     """One of the meaning's test phrasings, drawn per trial; the meaning stays."""
 

@@ -1,18 +1,15 @@
-"""What a person sees at the terminal: progress, tables, summaries; and JSON for a program."""
+"""Progress bars and tables for a person, and JSON for a program."""
 
 from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from robodx.analysis.compare import Comparison
     from robodx.running.run import Progress
-    from robodx.suites.cliff import Search
 
 # The rest are in the record, with their tracebacks.
 SHOWN_ERRORS = 3
@@ -75,74 +72,6 @@ def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         job = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(job, completed=done, total=total)
-
-
-def print_summary(
-    run: Path,
-    *,
-    as_json: bool,
-    by: str | None = None,
-    motion: bool = False,
-    metrics: Sequence[str] = (),
-    comparison: Comparison | None = None,
-) -> bool:
-    """Whether there are few enough errors for a rate. `by` and `motion` are for a person: JSON has everything."""
-    from robodx import comparison_text
-    from robodx.analysis.episodes import load, read_about
-    from robodx.analysis.summary import Summary, grouping
-    from robodx.summary_text import lines
-
-    chosen = grouping(by)
-    about = read_about(run)
-    # Older runs do not say.
-    summary, beside = Summary(load(run), about), about.get("not_applicable", [])
-    if as_json:
-        content = {"run": str(run), "stopped": summary.stopped, **summary.everything(chosen, metrics)}
-        content["not_applicable"] = beside
-        print_json(content if comparison is None else {**content, "comparison": comparison_text.as_dict(comparison)})
-        return summary.success.value is not None
-    for line in lines(summary, by=chosen, motion=motion, metrics=metrics):
-        print(line)
-    if beside:
-        print(f"Not applicable, for the policy reads no instructions: {', '.join(beside)}.")
-    if comparison is not None:
-        print("", *comparison_text.lines(comparison), sep="\n")
-    return summary.success.value is not None
-
-
-def print_comparison(first: Path, second: Path, *, margin: float, as_json: bool) -> bool:
-    """Whether the second run has not regressed."""
-    from robodx import comparison_text
-    from robodx.analysis.compare import compare
-
-    found = compare(first, second, margin=margin)
-    if as_json:
-        print_json({"a": str(first), "b": str(second), **comparison_text.as_dict(found)})
-    else:
-        print(*comparison_text.lines(found), sep="\n")
-    return found.overall.verdict is None or found.overall.verdict.word != "regressed"
-
-
-def print_cliff(run: Path, search: Search, *, as_json: bool) -> None:
-    """Where the cliff is, or why it cannot be said, and what came of each severity."""
-    from robodx import cliff_text
-    from robodx.analysis.episodes import load
-
-    episodes = load(run)
-    if as_json:
-        print_json({"run": str(run), **cliff_text.as_dict(search, episodes)})
-        return
-    for line in cliff_text.lines(search, episodes):
-        print(line)
-    print(f"The episodes are in {run}.")
-
-
-def cliff_note(run: Path, search: Search) -> str:
-    """What is known of the cliff by now, in a few words."""
-    from robodx import cliff_text
-    from robodx.analysis.episodes import load
-
-    return cliff_text.note(search.read(load(run)))
 
 
 def print_table(rows: list[dict[str, Any]]) -> None:

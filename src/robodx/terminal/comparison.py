@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from robodx.console import table_lines
+from robodx.analysis.compare import Comparison, Row, compare
+from robodx.analysis.estimates import Estimate
+from robodx.terminal.console import print_json, table_lines
 
-if TYPE_CHECKING:
-    from robodx.analysis.compare import Comparison, Row
-    from robodx.analysis.estimates import Estimate
+
+def print_comparison(first: Path, second: Path, *, margin: float, as_json: bool) -> bool:
+    """Whether the second run has not regressed."""
+    found = compare(first, second, margin=margin)
+    if as_json:
+        print_json({"a": str(first), "b": str(second), **as_dict(found)})
+    else:
+        print(*lines(found), sep="\n")
+    return found.overall.verdict is None or found.overall.verdict.word != "regressed"
 
 
 def lines(found: Comparison) -> list[str]:

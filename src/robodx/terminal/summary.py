@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from robodx import stress_text
+from robodx.analysis.compare import Comparison
+from robodx.analysis.episodes import load, read_about
 from robodx.analysis.estimates import Estimate
 from robodx.analysis.metrics.base import METRICS, UP_TO_ONE
 from robodx.analysis.metrics.failures import UNKNOWN, FailureShare
-from robodx.analysis.summary import By, Failures, Measured, Row, Subtotal, Summary, error_bounds
-from robodx.console import table_lines
+from robodx.analysis.summary import By, Failures, Measured, Row, Subtotal, Summary, error_bounds, grouping
+from robodx.terminal import comparison as of_comparison
+from robodx.terminal import stress as of_stress
+from robodx.terminal.console import print_json, table_lines
 
 # The rest is in the JSON.
 MOVING = {"length_ratio": "path / expert's", "sparc": "smoothness", "stability": "stability"}
@@ -20,6 +24,34 @@ ANSWERING = {"actions_per_s": "actions / s", "inference_ms_p50": "latency, ms", 
 SHOWN_TYPES = 3
 # Of tasks in several arms; more are shown when asked for.
 MOST_ROWS = 60
+
+
+def print_summary(
+    run: Path,
+    *,
+    as_json: bool,
+    by: str | None = None,
+    motion: bool = False,
+    metrics: Sequence[str] = (),
+    comparison: Comparison | None = None,
+) -> bool:
+    """Whether there are few enough errors for a rate. `by` and `motion` are for a person: JSON has everything."""
+    chosen = grouping(by)
+    about = read_about(run)
+    # Older runs do not say.
+    summary, beside = Summary(load(run), about), about.get("not_applicable", [])
+    if as_json:
+        content = {"run": str(run), "stopped": summary.stopped, **summary.everything(chosen, metrics)}
+        content["not_applicable"] = beside
+        print_json(content if comparison is None else {**content, "comparison": of_comparison.as_dict(comparison)})
+        return summary.success.value is not None
+    for line in lines(summary, by=chosen, motion=motion, metrics=metrics):
+        print(line)
+    if beside:
+        print(f"Not applicable, for the policy reads no instructions: {', '.join(beside)}.")
+    if comparison is not None:
+        print("", *of_comparison.lines(comparison), sep="\n")
+    return summary.success.value is not None
 
 
 def lines(summary: Summary, *, by: By | None, motion: bool, metrics: Sequence[str]) -> Iterator[str]:
@@ -37,7 +69,7 @@ def lines(summary: Summary, *, by: By | None, motion: bool, metrics: Sequence[st
             yield from table_lines([_of_group(one, group, has_policies) for one in summary.subtotals(group)])
         yield ""
     if summary.stress is not None and not by and not metrics:
-        yield from stress_text.lines(summary.stress)
+        yield from of_stress.lines(summary.stress)
         yield ""
     if motion:
         medians = summary.motion(by or "task")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from robodx.analysis.stress import Degradation, StressTable, StressTrend
-from robodx.comparison_text import points
-from robodx.console import table_lines
+from robodx.terminal.comparison import points
+from robodx.terminal.console import table_lines
 
 
 def lines(table: StressTable) -> Iterator[str]:

@@ -1,0 +1,139 @@
+"""Where does it break: a stressor's severity is raised and lowered until the failure cliff of one task is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from robodx.analysis.psychometric import Cliff, Floats, Psychometric, count, severities
+from robodx.errors import UserError
+from robodx.perturbations.base import PERTURBATIONS, PerturbationEntry
+from robodx.running.trial import Trial
+from robodx.suites.base import Plan, suite
+from robodx.tasks.base import TASKS, Task
+
+# Whatever the number of workers, so that the answer does not depend on it.
+WAVE = 8
+# What is like an unordered stressor, and ordered.
+RELATIVES = {"light_flicker": ("exposure_drift",)}
+FORM = "cliff/STRESSOR/FAMILY/TASK or cliff/STRESSOR=MAXIMUM/FAMILY/TASK"
+
+
+@suite("cliff")
+def cliff(done: pl.DataFrame, plan: Plan) -> Iterable[Trial]:
+    """The severity at which a task's success is halved, within so many episodes: `cliff/noise/primitive/pick_cube`."""
+    return Search.of(plan).next(done)
+
+
+@dataclass(frozen=True)
+class Point:
+    """What came of one severity; `foreseen` is the success that the fitted curve has there."""
+
+    severity: float
+    successes: int
+    n: int
+    foreseen: float
+
+
+@dataclass(frozen=True)
+class Search:
+    """The search for one task's cliff under one stressor; the plan's seeds are its budget of episodes."""
+
+    plan: Plan
+    task: Task
+    stressor: PerturbationEntry
+    maximum: float
+
+    @classmethod
+    def of(cls, plan: Plan) -> Search:
+        if len(plan.within) < 2:
+            raise UserError(f'"{"/".join(("cliff", *plan.within))}" is no search for a cliff: write {FORM}')
+        if plan.repeats > 1:
+            raise UserError("every episode of a cliff search is a situation of its own: it has no repeats")
+        stressed, *task = plan.within
+        stressor, _, level = stressed.partition("=")
+        entry = PERTURBATIONS[stressor]
+        if not entry.is_ordered:
+            ordered = ", ".join(RELATIVES.get(stressor, ()) or _ordered(entry.kind))
+            raise UserError(f"more of {stressor} is not worse, so that it has no cliff; ordered are: {ordered}")
+        maximum = entry.severity(level or max(entry.levels, key=lambda word: entry.levels[word]))
+        if maximum <= 0:
+            raise UserError(f"the largest severity of {stressor} to look at must be above 0, not {maximum:g}")
+        return cls(plan, TASKS["/".join(task)], entry, maximum)
+
+    @cached_property
+    def procedure(self) -> Psychometric:
+        return Psychometric(severities(self.maximum))
+
+    def next(self, done: pl.DataFrame) -> list[Trial]:
+        """The wave to be run after the episodes that are done; none if enough is known or the budget is spent."""
+        return self._follow(_outcomes(done))[1]
+
+    def read(self, done: pl.DataFrame) -> Cliff:
+        """What the episodes say of the cliff."""
+        return self.procedure.read(*self._counts(done))
+
+    def curve(self, done: pl.DataFrame) -> list[Point]:
+        """What came of each severity that was asked for."""
+        successes, failures = self._counts(done)
+        foreseen = self.procedure.curve(successes, failures)
+        return [
+            Point(severity, int(won), int(won + lost), float(rate))
+            for severity, won, lost, rate in zip(self.procedure.severities, successes, failures, foreseen, strict=True)
+            if won + lost
+        ]
+
+    def _follow(self, outcomes: Mapping[str, bool | None]) -> tuple[list[Trial], list[Trial]]:
+        """The trials that are done, and the wave that comes next: the search is gone through again from its start."""
+        finished: list[Trial] = []
+        while len(finished) < self.plan.seeds:
+            counts = self._count(finished, outcomes)
+            if finished and self.procedure.read(*counts).is_settled:
+                break
+            places = self.procedure.wave(*counts, min(WAVE, self.plan.seeds - len(finished)))
+            # Each in a situation of its own, so that n counts situations.
+            wave = [self._trial(int(place), len(finished) + at) for at, place in enumerate(places)]
+            ended = [trial for trial in wave if trial.id in outcomes]
+            finished += ended
+            if len(ended) < len(wave):
+                return finished, wave
+        return finished, []
+
+    def _counts(self, done: pl.DataFrame) -> tuple[Floats, Floats]:
+        outcomes = _outcomes(done)
+        return self._count(self._follow(outcomes)[0], outcomes)
+
+    def _count(self, trials: Iterable[Trial], outcomes: Mapping[str, bool | None]) -> tuple[Floats, Floats]:
+        """Successes and failures at each severity. Errors say nothing, and are not asked for again."""
+        seen = [(trial, outcomes[trial.id]) for trial in trials]
+        return count(
+            self.procedure.severities, [(self._severity(trial), won) for trial, won in seen if won is not None]
+        )
+
+    def _trial(self, place: int, seed: int) -> Trial:
+        severity = self.procedure.severities[place]
+        # The clean arm is not stressed at all.
+        stress = ((self.stressor.name, severity),) if severity else ()
+        plan = self.plan
+        return Trial(
+            self.task.id, self.task.version, plan.policy, seed, plan.robot, 0, (*plan.perturbations, *stress), "cliff",
+            plan.clock,
+        )  # fmt: skip
+
+    def _severity(self, trial: Trial) -> float:
+        return dict(trial.perturbations).get(self.stressor.name, 0.0)
+
+
+def _ordered(kind: str) -> list[str]:
+    return [entry.name for entry in PERTURBATIONS.entries() if entry.is_ordered and entry.kind == kind]
+
+
+def _outcomes(done: pl.DataFrame) -> dict[str, bool | None]:
+    """Whether each trial was a success; None if it ended in an error."""
+    if done.is_empty():
+        return {}
+    rows = done.select("trial_id", "success", "outcome").iter_rows()
+    return {trial: None if outcome == "error" else bool(won) for trial, won, outcome in rows}

@@ -1,0 +1,1 @@
+"""What a person sees at the terminal, and JSON for a program."""

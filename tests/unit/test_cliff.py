@@ -1,0 +1,152 @@
+"""The cliff search as a run: it goes on where it was stopped, whoever works on it, and says when there is nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from robodx import cli
+from robodx.analysis.episodes import SCHEMA, load
+from robodx.analysis.psychometric import MINIMUM
+from robodx.errors import UserError
+from robodx.registry import UnknownName
+from robodx.running.run import Request, run
+from robodx.running.trial import Trial
+from robodx.suites.base import Plan, find_suite
+from robodx.suites.cliff import WAVE, Search
+from robodx.terminal import cliff as cliff_text
+from robodx.terminal.summary import print_summary
+
+TASK = "primitive/press_switch"
+NOTHING = pl.DataFrame(schema=SCHEMA)
+
+
+def search(selector: str, policy: str = "expert", budget: int = 60) -> Search:
+    return Search.of(Plan(policy, budget, within=find_suite(selector)[1]))
+
+
+def judged(trials: list[Trial], stressor: str, breaks_at: float) -> pl.DataFrame:
+    """Episodes of a policy that breaks at exactly this severity."""
+    return pl.DataFrame(
+        [
+            {"trial_id": trial.id, "success": won, "outcome": "success" if won else "failure"}
+            for trial in trials
+            for won in (dict(trial.perturbations).get(stressor, 0.0) < breaks_at,)
+        ]
+    )
+
+
+def played(asked: Search, breaks_at: float) -> pl.DataFrame:
+    done = NOTHING.select("trial_id", "success", "outcome")
+    while trials := asked.next(done):
+        done = pl.concat([done, judged(trials, asked.stressor.name, breaks_at)])
+    return done
+
+
+def test_a_sharp_cliff_is_found_and_enclosed() -> None:
+    asked = search(f"cliff/packet_loss=1/{TASK}")
+    done = played(asked, breaks_at=0.31)
+    found = asked.read(done)
+    assert found.is_found and found.low is not None and found.high is not None
+    assert found.low < 0.31 < found.high
+    assert found.n == len(done) < 60, "it stops when the interval is narrow"
+
+
+def test_each_episode_is_a_situation_of_its_own_and_the_clean_arm_is_not_stressed() -> None:
+    asked = search(f"cliff/packet_loss/{TASK}")
+    first = asked.next(NOTHING)
+    assert [trial.seed for trial in first] == list(range(WAVE))
+    assert first[0].perturbations == () and first[-1].perturbations == (("packet_loss", 0.3),), "its last level"
+    second = asked.next(judged(first, "packet_loss", 0.2))
+    assert [trial.seed for trial in second] == list(range(WAVE, 2 * WAVE))
+
+
+def test_part_of_a_wave_asks_for_the_same_wave_again() -> None:
+    asked = search(f"cliff/packet_loss/{TASK}")
+    first = asked.next(NOTHING)
+    part = judged(first[:3], "packet_loss", 0.2)
+    assert asked.next(part) == first
+    assert asked.read(part).n == 3
+
+
+def test_errors_say_nothing_and_use_up_the_budget() -> None:
+    asked = search(f"cliff/packet_loss/{TASK}", budget=WAVE)
+    first = asked.next(NOTHING)
+    done = judged(first, "packet_loss", 1.0).with_columns(outcome=pl.lit("error"), success=pl.lit(False))
+    assert asked.next(done) == [] and asked.read(done).n == 0
+
+
+def test_the_budget_is_kept_when_it_is_no_multiple_of_a_wave() -> None:
+    assert len(played(search(f"cliff/packet_loss=1/{TASK}", budget=13), breaks_at=0.5)) == 13
+
+
+@pytest.mark.parametrize(
+    ("selector", "message"),
+    [
+        (f"cliff/paket_loss/{TASK}", 'No perturbation "paket_loss". Did you mean "packet_loss"'),
+        ("cliff/packet_loss/primitive/pres_switch", 'Did you mean "primitive/press_switch"'),
+        ("cliff/packet_loss", "write cliff/STRESSOR/FAMILY/TASK"),
+        (f"cliff/light_flicker/{TASK}", "ordered are: exposure_drift"),
+        (f"cliff/packet_loss=2/{TASK}", "must be 0 to 1, not 2"),
+        (f"cliff/packet_loss=0/{TASK}", "must be above 0"),
+        (f"cliff/packet_loss=v9/{TASK}", 'No level of packet_loss "v9"'),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(selector: str, message: str) -> None:
+    with pytest.raises((UserError, UnknownName)) as told:
+        search(selector)
+    assert message in str(told.value)
+
+
+def test_repeats_are_refused() -> None:
+    with pytest.raises(UserError, match="no repeats"):
+        Search.of(Plan("expert", 60, repeats=2, within=("packet_loss", *TASK.split("/"))))
+
+
+def test_a_stopped_search_goes_on_to_the_same_answer_whoever_works_on_it(tmp_path: Path) -> None:
+    request = Request((f"cliff/packet_loss=1/{TASK}",), "expert", 12)
+    whole = run(request, tmp_path / "whole")
+
+    def stop(episode: object, *, done: int, total: int, solved: int) -> None:
+        if done == 10:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(request, tmp_path / "parts", progress=stop)
+    assert 0 < len(load(tmp_path / "parts")) < 12
+    parts = run(request, tmp_path / "parts", workers=2)
+    same = ["seed", "perturbations", "success", "trajectory_hash"]
+    assert parts.select(same).equals(whole.select(same))
+    assert print_summary(tmp_path / "parts", as_json=False)
+
+
+def test_a_stressor_without_effect_has_no_cliff(tmp_path: Path) -> None:
+    selector = f"cliff/noise/{TASK}"
+    found = search(selector).read(run(Request((selector,), "expert", 60), tmp_path / "run"))
+    assert found.verdict == "no cliff" and found.n == MINIMUM
+    assert (found.severity, found.low, found.high) == (None, None, None)
+
+
+def test_a_policy_that_fails_anyway_is_not_testable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "_stop_on_signals", lambda: None)
+    options = ["--policy", "still", "--stressor", "packet_loss", "--episodes", "8", "--out", str(tmp_path / "run")]
+    result = CliRunner().invoke(cli.app, ["cliff", TASK, *options, "--json"])
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told["verdict"] == "not testable"
+    assert sum(point["n"] for point in told["curve"]) == told["n"] == len(load(tmp_path / "run")) == 8
+    assert len(played(search(f"cliff/packet_loss/{TASK}"), breaks_at=-1.0)) == 2 * WAVE, "and that is soon clear"
+
+
+def test_what_was_found_is_said_in_a_sentence() -> None:
+    asked = search(f"cliff/packet_loss=1/{TASK}")
+    text = "\n".join(cliff_text.lines(asked, played(asked, breaks_at=0.31)))
+    assert "Cliff at packet_loss 0.3" in text and "Clean success" in text
+    text = "\n".join(cliff_text.lines(asked, played(asked, breaks_at=2.0)))
+    assert "No cliff up to packet_loss 1" in text
+    text = "\n".join(cliff_text.lines(asked, played(asked, breaks_at=-1.0)))
+    assert "Not testable here" in text
