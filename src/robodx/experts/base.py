@@ -134,13 +134,18 @@ def _wait_for(scenery: Scenery, signal: str) -> Steps:
         yield scenery.hand.stay()
 
 
-def take(scenery: Scenery, name: str) -> Steps:
-    """Pick a thing up, again if it slipped away; what lies on it is put aside first."""
+def take(scenery: Scenery, name: str, under: tuple[str, ...] = ()) -> Steps:
+    """Pick a thing up, again if it slipped away; what lies on it is put aside first.
+
+    `under` are things that wait for it to be put aside: who sees badly may see each of two on the other.
+    """
+    if name in under:
+        raise CannotBeDone(f"{name} seems to lie on what lies on it")
     known = seen(scenery.view)
     # What is gone has nothing on it.
     for other, looks in known.items() if name in known else ():
         if other != name and not scenery.view.thing(other).is_fixed and is_related(looks, "on", known[name]):
-            yield from put(scenery, other, aside(scenery, other))
+            yield from put(scenery, other, aside(scenery, other), under=(*under, name))
     for _ in range(TRIES):
         yield from skills.pick(
             scenery.hand,
@@ -171,10 +176,18 @@ def is_crossed(view: View, name: str) -> bool:
     return False
 
 
-def put(scenery: Scenery, name: str, goal: PoseNow, *, opening: float = 1.0, over_m: float = OVER_M) -> Steps:
+def put(
+    scenery: Scenery,
+    name: str,
+    goal: PoseNow,
+    *,
+    opening: float = 1.0,
+    over_m: float = OVER_M,
+    under: tuple[str, ...] = (),
+) -> Steps:
     """Pick a thing up and place it at a pose, again if it was lost on the way."""
     for _ in range(TRIES):
-        yield from take(scenery, name)
+        yield from take(scenery, name, under)
         yield from skills.place(scenery.hand, scenery.pose(name), goal, over_m=over_m, opening=opening)
         if math.dist(scenery.view.position(name), goal().position) < PLACED_M:
             return
