@@ -17,7 +17,7 @@ from scipy.stats import binom, multinomial  # type: ignore[import-untyped]
 from robodx.analysis.estimates import Estimate, newcombe, wilson
 from robodx.analysis.macro import macro_bounds
 from robodx.analysis.multiple import holm
-from robodx.analysis.paired import Retention, mcnemar_p, paired_bootstrap, retention, tango
+from robodx.analysis.paired import Retained, mcnemar_p, paired_bootstrap, retained, tango
 from robodx.analysis.permutation import swap_test, tag_effects
 from robodx.analysis.resampling import bootstrap_macro_mean
 from robodx.analysis.trend import trend
@@ -189,10 +189,10 @@ def _new_tasks(p: float, tasks: int, n: int, rng: np.random.Generator) -> bool:
     return _holds(bootstrap_macro_mean(won.ravel(), strata, rng, new_tasks=True, resamples=RESAMPLES), p)
 
 
-def _retention(p: float, n: int, share: float, rng: np.random.Generator) -> Retention:
+def _retention(p: float, n: int, share: float, rng: np.random.Generator) -> Retained:
     """Of a stochastic policy whose chance of success varies by situation, of which stress takes a share."""
     chance = _varied(p, n, rng)
-    return retention(rng.random(n) < chance, rng.random(n) < chance, rng.random(n) < chance * (1 - share))
+    return retained(rng.random(n) < chance, rng.random(n) < chance, rng.random(n) < chance * (1 - share))
 
 
 def _excess(p: float, n: int, share: float, rng: np.random.Generator) -> bool | None:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import polars as pl
 
 from robodx.analysis.estimates import Estimate
-from robodx.analysis.summary import Row, success_rate, summarise
+from robodx.analysis.stress import StressTable
+from robodx.analysis.summary import Row, Summary, success_rate
 from robodx.errors import UserError
 from robodx.policies.base import Policy, opened
 from robodx.running.records import to_table
 from robodx.running.reference import beside_expert
 from robodx.running.rollout import rollout
-from robodx.running.run import Request, check, first_round, plan_round
+from robodx.running.run import Request, check, first_round, perturbation_cards, plan_round
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,23 @@ class Results:
 
     @property
     def tasks(self) -> list[Row]:
-        return summarise(self.episodes)
+        return self.summary.rows()
+
+    @property
+    def stress(self) -> StressTable | None:
+        """What stress costs, where the suite is `stress`."""
+        return self.summary.stress
+
+    @property
+    def summary(self) -> Summary:
+        return Summary(
+            self.episodes, {"request": {"perturbations": []}, "perturbations": perturbation_cards(), "tasks": {}}
+        )
 
     def __str__(self) -> str:
-        return "\n".join(f"{row.task:34} {row.success}  n = {row.success.n}" for row in self.tasks)
+        rows = [(f"{row.task} {row.perturbations}".strip(), row.success) for row in self.tasks]
+        width = max((len(name) for name, _ in rows), default=0)
+        return "\n".join(f"{name:{width}}  {success}  n = {success.n}" for name, success in rows)
 
 
 def evaluate(

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from robodx.analysis.estimates import Estimate, above_chance, newcombe, wilson
 from robodx.analysis.macro import macro_rate
 from robodx.analysis.multiple import holm
-from robodx.analysis.paired import mcnemar, paired_bootstrap, paired_difference, retention, tango
+from robodx.analysis.paired import mcnemar, paired_bootstrap, paired_difference, retained, tango
 from robodx.analysis.permutation import swap_test, tag_effects
 from robodx.analysis.power import pairs_needed, smallest_visible_drop
 from robodx.analysis.resampling import bootstrap_macro_mean
@@ -114,7 +114,7 @@ def test_swapped_arms_flip_a_paired_difference(arms: Bools) -> None:
 @given(pairs)
 def test_swapping_identity_and_stress_turns_loss_into_gain(arms: Bools) -> None:
     clean, identity, stressed = arms
-    one, other = retention(clean, identity, stressed), retention(clean, stressed, identity)
+    one, other = retained(clean, identity, stressed), retained(clean, stressed, identity)
     assert one.p == other.p and one.identity == other.stressed
     if one.excess_loss.n:
         assert_mirrored(one.excess_loss, other.excess_loss, 0.0)

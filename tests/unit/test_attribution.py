@@ -32,7 +32,6 @@ def account(
         tools[:, 0] = tool[-1]
         tools[: len(tool), 0] = tool
     return Account(
-        is_success=False,
         invalid_action=None,
         period_s=0.05,
         stages=stages,
@@ -45,6 +44,7 @@ def account(
         positions={name: np.tile(np.array(place), (STEPS + 1, 1)) for name, place in THINGS.items()},
         tilts_rad={name: np.zeros(STEPS + 1) for name in THINGS},
         movable=frozenset({"red cube", "blue cube"}),
+        times_s=0.05 * np.arange(STEPS + 1),
         tools=tools,
         joints=np.outer(np.arange(STEPS), np.full(7, 0.001)),
         openings=np.ones((STEPS, 1)),

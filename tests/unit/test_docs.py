@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from robodx.perturbations.base import PERTURBATIONS
 from robodx.tasks.base import TASKS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -25,3 +26,19 @@ def test_the_table_of_vision_has_every_capability_task() -> None:
     table = page.partition("<!-- table of vision -->")[2].partition("<!-- end of table of vision -->")[0]
     missing = [task.id for task in TASKS.entries() if "capability" in task.tags and f"`{task.id}`" not in table]
     assert not missing, "run make vision-table"
+
+
+def test_the_page_of_stress_has_every_stressor_with_its_levels_and_what_it_costs() -> None:
+    page = (DOCS / "suites" / "stress.md").read_text()
+    declared, _, rest = page.partition("<!-- tables of stress -->")
+    measured = rest.partition("<!-- end of tables of stress -->")[0]
+    for entry in PERTURBATIONS.entries():
+        if not entry.is_stressor:
+            continue
+        row = next((line for line in declared.splitlines() if line.startswith(f"| `{entry.name}` |")), "")
+        levels = [float(cell) for cell in re.findall(r"\| [±÷]?([\d.]+)(?: \w+)? (?=\|)", row)]
+        scale = 1000 if " mm |" in row else 1
+        assert levels == [scale * level for level in entry.levels.values()], f"{entry.name}: {row}"
+        for policy in ("expert", "vision"):
+            table = measured.partition(f"**{policy}**")[2].partition("**")[0]
+            assert f"| `{entry.name}` |" in table, "run make stress-table"

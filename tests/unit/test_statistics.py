@@ -22,7 +22,7 @@ from robodx.analysis.paired import (
     mcnemar_p,
     paired_bootstrap,
     paired_difference,
-    retention,
+    retained,
     tango,
 )
 from robodx.analysis.permutation import smallest_p, swap_test, tag_association, tag_effects
@@ -209,7 +209,7 @@ def test_a_paired_bootstrap_counts_tasks_alike() -> None:
 def test_a_stochastic_policy_loses_clean_successes_without_any_stress() -> None:
     draws, chance = rng(), rng().beta(2, 2, 20_000)
     clean, identity, unharmed, harmed = (draws.random(20_000) < c for c in (chance, chance, chance, chance / 2))
-    found = retention(clean, identity, unharmed)
+    found = retained(clean, identity, unharmed)
     assert ends(found.stressed)[1] < 0.65  # nearly half "lost", by luck alone
     low, high = ends(found.excess_loss)
     assert low < 0 < high and found.p is not None and found.p > 0.05
@@ -220,13 +220,13 @@ def test_a_stochastic_policy_loses_clean_successes_without_any_stress() -> None:
 def test_a_deterministic_policy_loses_what_stress_takes() -> None:
     clean = np.array([True] * 20 + [False] * 5)
     stressed = np.array([False] * 8 + [True] * 12 + [False] * 5)
-    found = retention(clean, clean, stressed)
+    found = retained(clean, clean, stressed)
     assert (found.identity.value, found.stressed.value, found.excess_loss.value) == (1.0, 0.6, 0.4)
     assert found.p == pytest.approx(2 * 0.5**8)
 
 
 def test_without_clean_successes_nothing_is_lost_or_kept() -> None:
-    found = retention([False] * 5, [True] * 5, [True] * 5)
+    found = retained([False] * 5, [True] * 5, [True] * 5)
     assert found == (NOTHING, NOTHING, NOTHING, None)
 
 

@@ -167,6 +167,15 @@ def test_each_task_gets_as_many_seeds_as_its_own_interval_needs() -> None:
     assert len(waves(UntilNarrow(0.2), trials("p", 50), {"t/0": 0.5})[-1]) == 50, "seeds are the most"
 
 
+def test_a_task_that_has_shown_all_its_situations_is_left() -> None:
+    plan = trials("p", 1000)
+    # Every third situation comes again and again.
+    done = played(plan[: 2 * FIRST_WAVE], {"t/0": 0.5}).with_columns(
+        trajectory_hash=(pl.col("seed") % 3).cast(pl.String), success=pl.col("seed") % 3 == 0
+    )
+    assert len(UntilNarrow(0.2)(plan, done)) == 2 * FIRST_WAVE
+
+
 def test_episodes_that_erred_say_nothing_of_the_rate() -> None:
     plan = trials("p", 100)
     first = plan[:FIRST_WAVE]
@@ -191,3 +200,9 @@ def test_only_what_the_other_run_finished_is_run() -> None:
     reference = played([replace(trial, policy="old") for trial in plan[:30]], {"t/0": 0.5}, errors=5)
     last = waves(UntilDecided(Path("old"), reference, 0.1), plan, {"t/0": 0.5})[-1]
     assert sorted(trial.seed for trial in last) == list(range(5, 30))
+
+
+@pytest.mark.parametrize("selector", ["stress/noise", "cliff/noise/primitive/pick_cube"])
+def test_suites_that_decide_themselves_do_not_stop_early(selector: str) -> None:
+    with pytest.raises(UserError, match="itself decides by what it has seen"):
+        Request((selector,), "expert", 2000, until_width=0.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from robodx.analysis.episodes import SCHEMA
 from robodx.analysis.stress import StressTable, stress_table
+from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.registry import UnknownName
 from robodx.running.episode import Episode
@@ -38,12 +40,12 @@ def episode(trial: Trial, success: bool) -> Episode:
     )  # fmt: skip
 
 
-def about(repeats: int = 1) -> dict[str, Any]:
+def about() -> dict[str, Any]:
     cards = {
         entry.name: {"kind": entry.kind, "levels": dict(entry.levels), "is_ordered": entry.is_ordered}
         for entry in PERTURBATIONS.entries()
     }
-    return {"request": {"repeats": repeats, "perturbations": []}, "perturbations": cards}
+    return {"request": {"perturbations": []}, "perturbations": cards}
 
 
 def test_the_first_round_is_clean_and_once_more_clean() -> None:
@@ -51,8 +53,8 @@ def test_the_first_round_is_clean_and_once_more_clean() -> None:
     assert {(trial.task, trial.repeat, trial.perturbations) for trial in trials} == {
         (task, repeat, ()) for task in CARRIERS for repeat in (0, 1)
     }
-    # With repeats of one's own, the identity arm has others.
-    assert {trial.repeat for trial in stress(NOTHING_DONE, plan("noise", repeats=2))} == {0, 1, 2, 3}
+    with pytest.raises(UserError, match="more --seeds"):
+        stress(NOTHING_DONE, plan("noise", repeats=2))
 
 
 def test_the_second_round_stresses_what_was_solved_without() -> None:
@@ -62,7 +64,8 @@ def test_the_second_round_stresses_what_was_solved_without() -> None:
     assert {trial.task for trial in further} == set(CARRIERS[1:])
     levels = set(PERTURBATIONS["noise"].levels.values())
     assert {trial.perturbations for trial in further} == {(("noise", level),) for level in levels}
-    assert {trial.repeat for trial in further} == {0}
+    # Each arm with randomness of its own: were it shared with the clean arm, the identity arm alone would vary.
+    assert {(trial.repeat, trial.perturbations[0][1]) for trial in further} == {(2, 10.0), (3, 25.0), (4, 75.0)}
     assert {trial.pair_id for trial in further} <= {trial.pair_id for trial in clean}
 
 
@@ -109,27 +112,35 @@ def test_stability_and_adaptability_are_asked_for_level_by_level() -> None:
     assert "stress" in SUITES
 
 
-def table_of(solves: dict[float, float], *, seed: int = 0, seeds: int = SEEDS) -> StressTable:
-    """Of a policy that solves each situation with a chance of its own times what is left at a severity."""
+def table_of(
+    solves: Callable[[Trial], float], *, stressor: str = "noise", seed: int = 0, seeds: int = SEEDS
+) -> StressTable:
+    """Of a policy that solves each situation with a chance of its own, times what is left of it in a trial.
+
+    Its luck comes from its own seed, as a seeded policy's does: what stress does not touch goes as it did without.
+    """
     rng = np.random.default_rng(seed)
-    asked = plan("noise", seeds=seeds)
-    talent = {(task, s): rng.beta(8, 2) for task in CARRIERS for s in range(seeds)}
-    clean = list(stress(NOTHING_DONE, asked))
-    done = to_table([episode(trial, True) for trial in clean])
-    trials = list(stress(done, asked))
+    asked = plan(stressor, seeds=seeds)
+    talent = {(task, s): rng.beta(8, 2) for task in carriers(stressor) for s in range(seeds)}
+    done = to_table([episode(trial, True) for trial in stress(NOTHING_DONE, asked)])
     episodes = [
-        episode(
-            trial,
-            rng.random()
-            < talent[trial.task, trial.seed] * solves[trial.perturbations[0][1] if trial.perturbations else 0.0],
-        )
-        for trial in trials
+        episode(trial, _luck(trial, seed) < talent[trial.task, trial.seed] * solves(trial))
+        for trial in stress(done, asked)
     ]
     return stress_table(to_table(episodes), about(), np.random.default_rng(1))
 
 
+def _luck(trial: Trial, seed: int) -> float:
+    return float(np.random.default_rng([seed, trial.policy_seed]).random())
+
+
+def severity(trial: Trial) -> float:
+    return trial.perturbations[0][1] if trial.perturbations else 0.0
+
+
 def test_what_breaks_a_policy_is_seen_level_by_level() -> None:
-    table = table_of({0.0: 1.0, 10.0: 1.0, 25.0: 0.5, 75.0: 0.0})
+    left = {0.0: 1.0, 10.0: 1.0, 25.0: 0.5, 75.0: 0.0}
+    table = table_of(lambda trial: left[severity(trial)])
     rows = [row for row in table.rows if row.task is None]
     assert [row.level for row in rows] == ["v1", "v2", "v3"]
     assert [row.clean.n for row in rows] == [SEEDS * len(CARRIERS)] * 3
@@ -139,6 +150,10 @@ def test_what_breaks_a_policy_is_seen_level_by_level() -> None:
     # Of what it solved once it does not solve all again: that much is no harm of the stressor.
     assert last.repeated.value is not None and last.repeated.value < 1
     assert last.excess_loss.value == pytest.approx(last.repeated.value)
+    # And what a policy varies by itself hides some of what stress does.
+    steady = table_of(lambda trial: 9.0 * (severity(trial) < 50)).rows[0]
+    assert steady.visible_drop is not None and last.visible_drop is not None
+    assert steady.visible_drop < last.visible_drop
     (trend,) = table.trends
     assert trend.slope is not None and trend.slope < 0 and trend.p_holm is not None and trend.p_holm < 0.001
     assert last.exposure == 0.5
@@ -147,8 +162,7 @@ def test_what_breaks_a_policy_is_seen_level_by_level() -> None:
 
 def test_a_stochastic_policy_that_is_not_affected_shows_no_effect() -> None:
     """Of many such runs, about one in twenty claims one at the level of one in twenty."""
-    same = {0.0: 1.0, 10.0: 1.0, 25.0: 1.0, 75.0: 1.0}
-    found = [table_of(same, seed=seed, seeds=8) for seed in range(24)]
+    found = [table_of(lambda trial: 1.0, seed=seed, seeds=8) for seed in range(24)]
     of_trend = sum((table.trends[0].p or 1.0) < 0.05 for table in found)
     rows = [row for table in found for row in table.rows if row.task is None and row.level == "v3"]
     of_pairs = sum((row.p or 1.0) < 0.05 for row in rows)
@@ -158,25 +172,69 @@ def test_a_stochastic_policy_that_is_not_affected_shows_no_effect() -> None:
     assert abs(float(np.mean([value for value in excesses if value is not None]))) < 0.04
 
 
+def test_trends_are_adjusted_over_the_stressors_and_only_of_ordered_ones() -> None:
+    episodes: list[Episode] = []
+    for name in ("noise", "light_flicker", "frame_drop"):
+        asked = plan(name, seeds=10)
+        done = to_table([episode(trial, True) for trial in stress(NOTHING_DONE, asked)])
+        episodes += [episode(trial, not trial.perturbations) for trial in stress(done, asked)]
+    table = stress_table(to_table(episodes).unique("trial_id"), about(), np.random.default_rng(0))
+    assert {trend.stressor for trend in table.trends} == {"noise", "frame_drop"}
+    assert {row.stressor for row in table.rows} == {"noise", "light_flicker", "frame_drop"}
+    for trend in table.trends:
+        assert trend.p is not None and trend.p_holm == pytest.approx(2 * trend.p)
+
+
+def test_situations_that_went_alike_in_every_arm_are_one() -> None:
+    asked = plan("noise", seeds=25)
+    done = to_table([episode(trial, True) for trial in stress(NOTHING_DONE, asked)])
+    alike = [
+        replace(episode(trial, not trial.perturbations), trajectory_hash=f"{trial.task} {trial.perturbations}")
+        for trial in stress(done, asked)
+    ]
+    table = stress_table(to_table(alike), about(), np.random.default_rng(0))
+    assert {row.clean.n for row in table.rows if row.task} == {1}
+    assert [trend.situations for trend in table.trends] == [len(CARRIERS)]
+
+
 def test_a_carrier_that_is_not_solved_without_stress_is_not_testable() -> None:
-    asked = plan("noise", seeds=10)
-    clean = list(stress(NOTHING_DONE, asked))
-    done = to_table([episode(trial, trial.task != CARRIERS[0]) for trial in clean])
-    trials = list(stress(done, asked))
-    episodes = [episode(trial, trial.task != CARRIERS[0] and not trial.perturbations) for trial in trials]
-    table = stress_table(to_table(episodes), about(), np.random.default_rng(0))
-    assert table.not_testable == (("somebody", CARRIERS[0]),)
+    table = table_of(lambda trial: 9.0 * (trial.task != CARRIERS[0] and not trial.perturbations), seeds=10)
+    (weak,) = table.not_testable
+    assert (weak.policy, weak.task, weak.clean.value, weak.clean.n) == ("somebody", CARRIERS[0], 0.0, 10)
+    assert {row.task for row in table.rows} == {None, *CARRIERS[1:]}
+    assert {row.clean.n for row in table.rows if row.task is None} == {20}
     text = "\n".join(lines(table))
     assert f"{CARRIERS[0]} is not testable here" in text and "noise" in text and "−100" in text
 
 
-def test_errors_are_no_outcome() -> None:
-    asked = plan("noise", seeds=5)
+def test_what_was_stressed_before_its_carrier_was_known_to_be_weak_does_not_count() -> None:
+    """As in a run that was begun with fewer seeds."""
+    asked = plan("noise", seeds=10)
+    done = to_table([episode(trial, True) for trial in stress(NOTHING_DONE, asked)])
+    episodes = [episode(trial, trial.task != CARRIERS[0]) for trial in stress(done, asked)]
+    table = stress_table(to_table(episodes), about(), np.random.default_rng(0))
+    assert CARRIERS[0] not in {row.task for row in table.rows}
+    assert [trend.situations for trend in table.trends] == [20]
+
+
+def test_errors_are_no_outcome_and_many_of_them_leave_no_rate() -> None:
+    asked = plan("noise", seeds=30)
     done = to_table([episode(trial, True) for trial in stress(NOTHING_DONE, asked)])
     episodes = [episode(trial, True) for trial in stress(done, asked)]
-    lost = [
-        replace(one, outcome="error", success=False) if one.seed == 0 and one.perturbations else one for one in episodes
-    ]
-    table = stress_table(to_table(lost), about(), np.random.default_rng(0))
-    assert {row.clean.n for row in table.rows if row.task is None} == {4 * len(CARRIERS)}
-    assert all(row.difference.value == 0.0 for row in table.rows)
+
+    def with_lost(first: int, *repeats: int) -> StressTable:
+        lost = [
+            replace(one, outcome="error", success=False, trajectory_hash=None)
+            if one.seed < first and one.repeat in repeats
+            else one
+            for one in episodes
+        ]
+        return stress_table(to_table(lost), about(), np.random.default_rng(0))
+
+    few = [row for row in with_lost(1, 2, 3, 4).rows if row.task is None]
+    assert {(row.clean.n, row.errors, row.difference.value) for row in few} == {(29 * len(CARRIERS), 3, 0.0)}
+    many = [row for row in with_lost(10, 2).rows if row.task is None]
+    assert [row.stressed.value for row in many] == [None, 1.0, 1.0] and many[0].errors == 30 and many[0].p is None
+    # What was lost of the identity arm says nothing of the pairs of the others.
+    again = [row for row in with_lost(10, 1).rows if row.task is None]
+    assert {(row.clean.n, row.repeated.n) for row in again} == {(30 * len(CARRIERS), 20 * len(CARRIERS))}

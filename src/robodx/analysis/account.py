@@ -52,7 +52,6 @@ class Hold:
 class Account:
     """One episode of n control steps."""
 
-    is_success: bool
     invalid_action: str | None
     period_s: float
     stages: tuple[Demand, ...]
@@ -68,6 +67,7 @@ class Account:
     positions: Mapping[str, Array]  # of each thing (n + 1, 3)
     tilts_rad: Mapping[str, Array]  # of each thing's own vertical against where it pointed at first (n + 1,)
     movable: frozenset[str]
+    times_s: Array  # (n + 1,)
     tools: Array  # (n + 1, arms, 3)
     joints: Array  # what was executed (n, joints)
     openings: Array  # what the grippers were told (n, arms)

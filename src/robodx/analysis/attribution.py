@@ -6,7 +6,7 @@ what is unsafe, the wrong choice and what was forbidden, whenever they happened;
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -57,7 +57,8 @@ class Attribution(NamedTuple):
     """`object` and `condition` are empty where the fault is of none."""
 
     kind: Kind
-    type: Type
+    # None for what is no behaviour: numbers that cannot be executed.
+    type: Type | None
     step: int
     object: str
     condition: str
@@ -67,7 +68,7 @@ class Attribution(NamedTuple):
 def attribute(account: Account) -> Attribution:
     """Of an episode that did not succeed."""
     if account.invalid_action is not None:
-        return Attribution("invalid_action", "control instability", account.steps, "", "", account.invalid_action)
+        return Attribution("invalid_action", None, account.steps, "", "", account.invalid_action)
     faults = [*_unsafe(account), *_wrong_choices(account)]
     if account.broken is not None and account.broken_step is not None:
         faults.append(_violation(account, account.broken, account.broken_step))
@@ -113,7 +114,7 @@ def _unsafe(account: Account) -> Iterator[Attribution]:
             says = f"the robot pressed on {what} with {entry.value:.0f} N"
             yield Attribution("safety", "collision", entry.step, entry.object, f"at most {limit:g} N", says)
             break
-    speeds = np.linalg.norm(np.diff(account.tools, axis=0), axis=2).max(axis=1, initial=0.0) / account.period_s
+    speeds = np.linalg.norm(np.diff(account.tools, axis=0), axis=2).max(axis=1, initial=0.0) / np.diff(account.times_s)
     if (speeds > MAX_SPEED_M_S).any():
         step = int(np.argmax(speeds > MAX_SPEED_M_S)) + 1
         says = f"the hand moved at {speeds.max():.1f} m/s"
@@ -148,7 +149,8 @@ def _wrong_choices(account: Account) -> Iterator[Attribution]:
 def _wrong_choice(account: Account, name: str, step: int, did: str) -> Attribution | None:
     stage = min(account.stage_at(step), len(account.stages) - 1)
     demand, before, later = account.stages[stage], account.stages[:stage], account.stages[stage + 1 :]
-    if name in demand.handled or any(name in each.handled for each in before):
+    # Where a condition does not say what is to be handled, nothing is the wrong thing.
+    if not demand.handled or name in demand.handled or any(name in each.handled for each in before):
         return None
     was_tried = any(hold.object in demand.handled and hold.start < step for hold in account.holds)
     fault = Attribution("constraint", "incorrect action sequence", step, name, demand.says, "")
@@ -159,7 +161,8 @@ def _wrong_choice(account: Account, name: str, step: int, did: str) -> Attributi
         return None if was_tried else fault._replace(says=f"the robot {did} {name} before its turn")
     if was_tried:
         return fault._replace(says=f"the robot {did} {name} besides {_listed(demand)}")
-    return fault._replace(kind="reference", says=f"the robot {did} {name}, not {_listed(demand)}")
+    told = f", as it was told from step {account.informed_step} on" if account.informed_step else ""
+    return fault._replace(kind="reference", says=f"the robot {did} {name}, not {_listed(demand)}{told}")
 
 
 def _wrong_place(account: Account, hold: Hold) -> Attribution | None:
@@ -245,7 +248,7 @@ def _failed_acts(account: Account) -> Iterator[Attribution]:
 
 def _knocks(account: Account) -> Iterator[Attribution]:
     """Things that were elsewhere, or on their side, after the robot met them without holding them."""
-    moved_by_events = " ".join(e.object for e in account.entries if e.kind == "event")
+    moved_by_events = {name for e in account.entries if e.kind == "event" for name in e.other.split(";")}
     wait = round(SETTLED_S / account.period_s)
     aimed_at = {name for demand in account.stages for name in demand.handled}
     for name in sorted(account.movable):
@@ -309,7 +312,8 @@ def _missed(account: Account, demand: Demand) -> Iterator[Attribution]:
         return
     for step in _closings(account):
         names = sorted(demand.handled, key=lambda name: _distance_m(account, name, step))
-        if names and step >= since:
+        # Near where the thing is, or was: who comes too late closes on its place.
+        if names and step >= since and _nearest_m(account, names, step) < AWAY_M:
             away_m = _distance_m(account, names[0], step)
             says = f"the fingers closed {100 * away_m:.0f} cm from {names[0]} and held nothing"
             yield Attribution("motor", "grasp synthesis", step, names[0], demand.says, says)
@@ -351,6 +355,8 @@ def _unfinished(account: Account) -> Attribution:
         kind, says = "trajectory sub-optimality", "the time was up while the robot was still under way"
     names = sorted(demand.handled)
     reached = f"after {len(account.stage_steps)} of {len(account.stages)} stages"
+    if account.informed_step:
+        reached += f"; what it was to do had changed, and it was told at step {account.informed_step}"
     return Attribution("timeout", kind, account.steps, names[0] if names else "", demand.says, f"{says}, {reached}")
 
 
@@ -383,6 +389,12 @@ def _apart_m(account: Account, name: str, other: str, step: int) -> float:
 
 def _distance_m(account: Account, name: str, step: int) -> float:
     return float(np.linalg.norm(account.tools[step] - account.positions[name][step], axis=1).min())
+
+
+def _nearest_m(account: Account, names: Sequence[str], step: int) -> float:
+    """How near the hand is to any place where one of the things has been by then."""
+    been = np.concatenate([account.positions[name][: step + 1] for name in names])
+    return float(np.linalg.norm(account.tools[step][:, None] - been, axis=2).min())
 
 
 def _listed(demand: Demand) -> str:

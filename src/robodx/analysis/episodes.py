@@ -58,6 +58,7 @@ SCHEMA: dict[str, pl.DataType] = {
     ),
     "quality_flags": pl.List(pl.String()),
     "chance": pl.Float64(),
+    "primitive": pl.String(),
     "error": pl.String(),
     "trajectory_hash": pl.String(),
     "attempt": pl.Int32(),
@@ -84,8 +85,8 @@ SCHEMA: dict[str, pl.DataType] = {
 }
 
 SINCE_VERSION_2 = {
-    "failure_type", "failure_evidence", "quality_flags", "chance", "length_ratio", "sparc", "slips", "joint_limit_s",
-    "queries", "perturbed_queries", "perturbed_steps", "actions_per_s", "inference_ms_p99",
+    "failure_type", "failure_evidence", "quality_flags", "chance", "primitive", "length_ratio", "sparc", "slips",
+    "joint_limit_s", "queries", "perturbed_queries", "perturbed_steps", "actions_per_s", "inference_ms_p99",
 }  # fmt: skip
 
 # What makes two episodes of different runs the same trial, whoever acted.

@@ -9,6 +9,8 @@ from statistics import NormalDist
 CONFIDENCE = 0.95
 # With more infrastructure errors than this the rest is no fair sample any more.
 MAX_ERROR_SHARE = 0.05
+# Below this success rate without stress there is nothing to lose: not testable.
+TESTABLE = 0.2
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,17 @@ def path_length_m(tools: Array) -> float:
     return float(np.linalg.norm(np.diff(tools, axis=0), axis=2).sum())
 
 
-def mean_squared_jerk(tools: Array, period_s: float) -> float | None:
-    """Of the tools (n + 1, arms, 3), in (m/s³)²; None for episodes too short to have one."""
+def mean_squared_jerk(tools: Array, times_s: Array) -> float | None:
+    """Of the tools (n + 1, arms, 3) at times (n + 1,), in (m/s³)²; None for episodes too short to have one.
+
+    Steps need not be equally long: at 30 or 60 Hz they are not, in whole physics steps.
+    """
     if len(tools) < 4:
         return None
-    return float(np.square(np.diff(tools, n=3, axis=0) / period_s**3).sum(axis=2).mean())
+    for _ in range(3):
+        tools = np.diff(tools, axis=0) / np.diff(times_s)[:, None, None]
+        times_s = (times_s[1:] + times_s[:-1]) / 2
+    return float(np.square(tools).sum(axis=2).mean())
 
 
 def sparc(tools: Array, period_s: float) -> float | None:

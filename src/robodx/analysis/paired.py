@@ -25,7 +25,7 @@ class Discordant(NamedTuple):
     pairs: int
 
 
-class Retention(NamedTuple):
+class Retained(NamedTuple):
     """The shares of clean successes that were solved again, under stress and without, and what stress lost more."""
 
     stressed: Estimate
@@ -109,9 +109,9 @@ def paired_bootstrap(
     return bootstrap_macro_mean(second - first, strata, rng, bounds=bounds, confidence=confidence, resamples=resamples)
 
 
-def retention(
+def retained(
     clean: npt.ArrayLike, identity: npt.ArrayLike, stressed: npt.ArrayLike, confidence: float = CONFIDENCE
-) -> Retention:
+) -> Retained:
     """What stress loses of the clean successes, beyond what the same policy loses by merely trying again.
 
     Where the policy is stochastic, situations it solved once are solved less often the next time: the clean arm was
@@ -123,7 +123,7 @@ def retention(
     solved, _ = _arms(clean, identity)
     again, under_stress = again[solved], under_stress[solved]
     n = len(again)
-    return Retention(
+    return Retained(
         wilson(int(under_stress.sum()), n, confidence),
         wilson(int(again.sum()), n, confidence),
         paired_difference(under_stress, again, confidence),
@@ -135,7 +135,7 @@ def excess_loss(
     clean: npt.ArrayLike, identity: npt.ArrayLike, stressed: npt.ArrayLike, confidence: float = CONFIDENCE
 ) -> Estimate:
     """The share of clean successes lost under stress in excess of the identity arm's."""
-    return retention(clean, identity, stressed, confidence).excess_loss
+    return retained(clean, identity, stressed, confidence).excess_loss
 
 
 def _arms(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Bools, Bools]:

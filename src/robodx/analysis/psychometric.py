@@ -18,12 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy  # type: ignore[import-untyped]
 
-from robodx.analysis.estimates import CONFIDENCE, Estimate
+from robodx.analysis.estimates import CONFIDENCE, TESTABLE, Estimate
 
 Floats = NDArray[np.float64]
 
-# A policy that fails anyway has no cliff to find.
-TESTABLE_RATE = 0.2
 # Of the cliff's own severity: an interval of ±10% is as good as anyone needs.
 NARROW = 0.2
 # How sure one must be to stop early and say "no cliff" or "not testable".
@@ -70,7 +68,7 @@ class Cliff:
     @property
     def is_testable(self) -> bool:
         """Whether half of the clean rate means something."""
-        return self.clean.value is None or self.clean.value >= TESTABLE_RATE
+        return self.clean.value is None or self.clean.value >= TESTABLE
 
     @property
     def is_found(self) -> bool:
@@ -200,7 +198,7 @@ class Psychometric:
             high=high,
             is_narrow=bool(self.is_narrow(places)[0]),
             p_no_cliff=float(self.p_no_cliff(posterior)),
-            p_untestable=float(np.interp(TESTABLE_RATE, rates, cumulative)),
+            p_untestable=float(np.interp(TESTABLE, rates, cumulative)),
             clean=Estimate(clean, clean_low, clean_high, n),
             maximum=self.maximum,
             n=n,

@@ -45,7 +45,10 @@ DIFFERENCES = Range(-1.0, 1.0)
 
 def stopped_how(request: Mapping[str, Any]) -> Stopped:
     """From what run.json says was asked for."""
-    if request.get("until_width") is not None:
+    # A cliff search asks more of the severities that tell more.
+    if request.get("until_width") is not None or any(
+        name.startswith("cliff/") for name in request.get("selectors", ())
+    ):
         return "apart"
     return "together" if request.get("until_decided") else "planned"
 

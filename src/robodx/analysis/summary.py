@@ -130,10 +130,22 @@ class Summary:
                 one.policy,
                 one.group,
                 one.arm,
-                {metric.name: _estimate(metric, one.episodes, self.stopped) for metric in chosen},
+                {metric.name: _estimate(metric, self._seen_by(metric, one), self.stopped) for metric in chosen},
             )
             for one in _groups(self.episodes, by)
         ]
+
+    def _seen_by(self, metric: Metric, group: _Group) -> pl.DataFrame:
+        """The group's episodes, with those of the primitives of its tasks for a metric that looks at them."""
+        if not metric.uses_primitives:
+            return group.episodes
+        named = group.episodes["primitive"].unique().drop_nulls().implode()
+        beside = self.episodes.filter(
+            pl.col("task").is_in(named)
+            & (pl.col("policy") == group.policy)
+            & ~pl.col("trial_id").is_in(group.episodes["trial_id"].implode())
+        )
+        return pl.concat([group.episodes, beside], how="diagonal")
 
     def motion(self, by: By) -> list[Measured]:
         """Medians over the episodes of each group, those alike once; the path over the expert's of successes alone."""

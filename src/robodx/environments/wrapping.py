@@ -103,7 +103,7 @@ class Stressed(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordCons
         if self._entry.kind == "execution":
             self._standing = self._stand(observed)
         shown = self._shown(observed)
-        return shown, {**info, "perturbed": shown is not observed}
+        return shown, _noted(info, shown is not observed)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         executed = self._executed(action)
@@ -111,7 +111,7 @@ class Stressed(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordCons
         observed, reward, is_over, is_cut, info = self.env.step(executed)
         shown = self._shown(observed)
         is_perturbed = executed is not action or shown is not observed
-        return shown, reward, is_over, is_cut, {**info, "perturbed": is_perturbed}
+        return shown, reward, is_over, is_cut, _noted(info, is_perturbed)
 
     def _start(self) -> Perturbation:
         episode = int(Streams(self._seed).rng("wrap", self._episode).integers(2**31))
@@ -187,3 +187,8 @@ def _rate(env: gymnasium.Env[Any, Any], hz: float | None) -> float:
     if not 0 < float(rate) < float("inf"):
         raise UserError(f"a rate must be a positive number of steps a second, not {rate}")
     return float(rate)
+
+
+def _noted(info: dict[str, Any], is_perturbed: bool) -> dict[str, Any]:
+    """Of stressors over each other, it is told whether any of them was at work."""
+    return {**info, "perturbed": is_perturbed or bool(info.get("perturbed", False))}

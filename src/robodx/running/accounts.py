@@ -33,7 +33,6 @@ def account_of(environment: Environment, trajectory: Trajectory) -> Account:
     grippers = [column for column in range(trajectory.commands.shape[1]) if column not in columns]
     broken_step = next((e.step for e in environment.world.log.entries if e.kind == "broken"), None)
     return Account(
-        is_success=score.is_success,
         invalid_action=environment.invalid_action,
         period_s=1.0 / environment.spec.hz,
         stages=tuple(_demand(stage, names) for stage in score.stages),
@@ -46,6 +45,7 @@ def account_of(environment: Environment, trajectory: Trajectory) -> Account:
         positions={name: pose[:, :3] for name, pose in poses.items()},
         tilts_rad={name: _tilts(pose[:, 3:]) for name, pose in poses.items()},
         movable=frozenset(thing.name for thing in simulation.scene if not thing.is_fixed),
+        times_s=trajectory.time_s,
         tools=trajectory.tool_in_world[:, :, :3],
         joints=trajectory.commands[:, columns].astype(np.float64),
         openings=trajectory.commands[:, grippers].astype(np.float64),

@@ -315,7 +315,7 @@ def _differs(clean: Observation, observed: Observation) -> bool:
     """Whether anything that a policy is shown was put in another's place."""
     parts = ("images", "depth", "segmentation", "state")
     return observed.instruction != clean.instruction or any(
-        shown is not getattr(clean, part).get(name) for part in parts for name, shown in getattr(observed, part).items()
+        getattr(observed, part).get(name) is not shown for part in parts for name, shown in getattr(clean, part).items()
     )
 
 

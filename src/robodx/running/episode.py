@@ -79,6 +79,8 @@ class Episode:
     quality_flags: tuple[str, ...] = ()
     # What perfect skill without understanding scores in this task.
     chance: float | None = None
+    # The motor act by whose success its own can be normalised.
+    primitive: str | None = None
     progress: float | None = None
     stages: int | None = None
     stages_reached: int | None = None

@@ -264,7 +264,7 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         trajectory_hash=trajectory.digest(),
         duration_s=environment.simulation.time_s,
         path_length_m=motion.path_length_m(account.tools),
-        mean_squared_jerk=motion.mean_squared_jerk(account.tools, period_s),
+        mean_squared_jerk=motion.mean_squared_jerk(account.tools, account.times_s),
         sparc=motion.sparc(account.tools, period_s),
         stability=motion.stability(account.joints),
         slips=slips(account, hand_axes(trajectory)),
@@ -321,6 +321,7 @@ def _record(trial: Trial, attempt: int, wall_s: float) -> Callable[..., Episode]
         perturbations=trial.perturbations,
         clock=trial.clock,
         chance=task.chance,
+        primitive=task.primitive,
         attempt=attempt,
         wall_s=wall_s,
     )

@@ -17,7 +17,7 @@ from robodx.analysis.episodes import SCHEMA, UnreadableRun, load, read_about
 from robodx.analysis.verdicts import MARGIN
 from robodx.errors import Stop, UserError
 from robodx.perturbations.base import PERTURBATIONS
-from robodx.policies.base import PolicySpec, opened
+from robodx.policies.base import POLICIES, PolicySpec, opened
 from robodx.policies.remote import Declared, RemotePolicy, declared
 from robodx.registry import UnknownName, fingerprint, unknown
 from robodx.running import stopping
@@ -79,6 +79,8 @@ class Request:
             part, _, parts = self.shard.partition("/")
             if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
                 raise UserError(f'No shard "{self.shard}": write K/N, the K-th of N, as in 2/4')
+        if self.name in POLICIES and self.name != self.policy:
+            raise UserError(f'"{self.name}" is the name of a policy of RoboDx: call yours something else')
 
     @property
     def label(self) -> str:
@@ -331,10 +333,15 @@ def _facts(policy: Declared, trials: list[Trial]) -> dict[str, Any]:
         "machine": machine(),
         "tasks": {task: _card(task) for task in sorted({trial.task for trial in trials})},
         # All of them: a suite may apply others in a later round.
-        "perturbations": {
-            entry.name: {"kind": entry.kind, "levels": dict(entry.levels), "is_ordered": entry.is_ordered}
-            for entry in PERTURBATIONS.entries()
-        },
+        "perturbations": perturbation_cards(),
+    }
+
+
+def perturbation_cards() -> dict[str, dict[str, Any]]:
+    """What a report needs to know of perturbations, by name."""
+    return {
+        entry.name: {"kind": entry.kind, "levels": dict(entry.levels), "is_ordered": entry.is_ordered}
+        for entry in PERTURBATIONS.entries()
     }
 
 

@@ -19,6 +19,7 @@ from robodx.analysis.sequential import confidence_sequence, stopped_how
 from robodx.errors import UserError
 from robodx.running.records import digest
 from robodx.running.trial import Trial
+from robodx.suites.base import GROWING, find_suite
 
 if TYPE_CHECKING:
     from robodx.running.run import Request
@@ -44,6 +45,9 @@ def check(request: Request) -> None:
         raise UserError("--until-decided and --until-width are two ways to stop: choose one")
     if request.is_adaptive and request.shard is not None:
         raise UserError("a shard cannot know when the whole has seen enough: --shard does not go with --until-…")
+    growing = [name for name in (find_suite(selector)[0] for selector in request.selectors) if name in GROWING]
+    if request.is_adaptive and growing:
+        raise UserError(f"the suite {growing[0]} itself decides by what it has seen: it does not go with --until-…")
     if request.is_adaptive and request.repeats > 1:
         raise UserError("repeats of a situation are not independent: --repeats does not go with --until-…")
 
@@ -89,12 +93,18 @@ class UntilNarrow:
         seen = done.filter(pl.col("trial_id").is_in([trial.id for trial in group]))
         if seen.is_empty():
             return FIRST_WAVE
-        valid = seen.filter(pl.col("outcome") != "error").unique(["instructions", "trajectory_hash"])
+        valid = (
+            seen.filter(pl.col("outcome") != "error")
+            .sort("seed")
+            .unique(["instructions", "trajectory_hash"], keep="first", maintain_order=True)
+        )
         estimate = confidence_sequence(int(valid["success"].sum()), len(valid))
         if estimate.low is None or estimate.high is None:
             return 2 * len(seen)
         width = estimate.high - estimate.low
-        if width <= self.width:
+        # A task that has shown all its situations would go on for ever: the last wave brought none that is new.
+        is_exhausted = int(valid["seed"].to_numpy().max()) < len(seen) / (1 + GROWTH)
+        if width <= self.width or is_exhausted:
             return len(seen)
         # Intervals shrink with the root of n. What was seen of few says little of how many it will take.
         wanted = math.ceil(len(seen) * (width / self.width) ** 2)

@@ -52,7 +52,14 @@ class Script:
             self._waiting.remove(event)
             if not is_kept_back:
                 event.effect.apply(simulation, instruct)
-                world.log.add(LogEntry(world.step, world.time_s, "event", str(event.effect)))
+                things = ";".join(_things(event.effect))
+                world.log.add(LogEntry(world.step, world.time_s, "event", str(event.effect), things))
+
+
+def _things(effect: Effect) -> list[str]:
+    """The things that an effect is done to, by the fields that name them."""
+    named = (getattr(effect, name, None) for name in ("thing", "first", "second"))
+    return [name for name in named if isinstance(name, str)]
 
 
 @dataclass(frozen=True)

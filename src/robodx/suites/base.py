@@ -40,10 +40,14 @@ class Plan:
 Suite = Callable[[pl.DataFrame, Plan], Iterable[Trial]]
 
 SUITES: Registry[Suite] = Registry("suite", "suites")
+# Those that ask for other trials when they have seen some.
+GROWING: set[str] = set()
 
 
-def suite(name: str) -> Callable[[Suite], Suite]:
+def suite(name: str, *, grows: bool = False) -> Callable[[Suite], Suite]:
     def register(generate: Suite) -> Suite:
+        if grows:
+            GROWING.add(name)
         return SUITES.add(name, generate)
 
     return register

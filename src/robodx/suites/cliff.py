@@ -22,7 +22,7 @@ RELATIVES = {"light_flicker": ("exposure_drift",)}
 FORM = "cliff/STRESSOR/FAMILY/TASK or cliff/STRESSOR=MAXIMUM/FAMILY/TASK"
 
 
-@suite("cliff")
+@suite("cliff", grows=True)
 def cliff(done: pl.DataFrame, plan: Plan) -> Iterable[Trial]:
     """The severity at which a task's success is halved, within so many episodes: `cliff/noise/primitive/pick_cube`."""
     return Search.of(plan).next(done)

@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from robodx.analysis.episodes import load
-from robodx.analysis.psychometric import TESTABLE_RATE, Cliff
+from robodx.analysis.estimates import TESTABLE
+from robodx.analysis.psychometric import Cliff
 from robodx.suites.cliff import Search
 from robodx.terminal.console import print_json, table_lines
 
@@ -52,7 +53,7 @@ def sentence(found: Cliff, stressor: str) -> str:
     """The finding, as one would say it."""
     odds = f"no cliff up to {found.maximum:g} has probability {found.p_no_cliff:.0%}"
     if not found.is_testable:
-        return f"Not testable here: the clean success is under {TESTABLE_RATE:.0%}, and half of it would say nothing."
+        return f"Not testable here: the clean success is under {TESTABLE:.0%}, and half of it would say nothing."
     if found.is_absent:
         return f"No cliff up to {stressor} {found.maximum:g}: success stays above half of the clean one ({odds})."
     if found.severity is None or found.low is None:

@@ -25,8 +25,8 @@ def lines(table: StressTable) -> Iterator[str]:
             [_of_stressor(name, each, list(levels), trends.get(name)) for name, each in rows.items()]
         )
         yield ""
-    for policy, task in table.not_testable:
-        yield f"{task} is not testable here: without stress {policy} solves less than a fifth of it."
+    for one in table.not_testable:
+        yield f"{one.task} is not testable here: without stress {one.policy} solves {one.clean} of {one.clean.n}."
     if table.rows:
         yield (
             "clean: success without stress; p: of a trend over the levels, adjusted (Holm) over the stressors; "

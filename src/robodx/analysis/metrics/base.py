@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -14,6 +15,7 @@ from robodx.analysis.metrics.observations import by_situation, is_fair, observat
 from robodx.analysis.metrics.resampled import RESAMPLES, bootstrap_seeds
 from robodx.analysis.resampling import Limits, bootstrap_macro_mean
 from robodx.analysis.sequential import Stopped, mean_over_tasks
+from robodx.errors import UserError
 from robodx.registry import Registry
 
 Unit = Literal["rate", "share", "score", "ratio", "s", "ms", "1/s", "m", "m²/s⁶", "count", ""]
@@ -43,21 +45,36 @@ class Metric:
     each: Each | None = None
     # Where something better is known than to resample seeds.
     interval: Interval | None = None
+    # Whether it looks at the primitives of the tasks too, which may be of another group than they.
+    uses_primitives: bool = False
 
     def __call__(self, episodes: pl.DataFrame) -> float | None:
-        return self.function(observations(episodes)) if is_fair(episodes) else None
+        return self.checked(self.function(observations(episodes))) if is_fair(episodes) else None
+
+    def checked(self, value: object) -> float | None:
+        """What a user's own function gave, if it is a number at all and one of its unit."""
+        if value is None:
+            return None
+        low, high = self.bounds or (-math.inf, math.inf)
+        if not isinstance(value, int | float) or not (math.isfinite(value) and low <= value <= high):
+            within = "a finite number" if self.bounds is None else f"between {low:g} and {high:g}"
+            raise UserError(f"the metric {self.name} ({self.unit}) gave {value!r}: it must be {within}, or None")
+        return float(value)
 
 
 METRICS: Registry[Metric] = Registry("metric", "analysis.metrics")
 
 
-def metric(*, unit: Unit, better: Better, interval: Interval | None = None) -> Callable[[Function], Metric]:
+def metric(
+    *, unit: Unit, better: Better, interval: Interval | None = None, uses_primitives: bool = False
+) -> Callable[[Function], Metric]:
     """Register the decorated function of episodes under its own name; its docstring's first line is the summary."""
 
     def register(function: Function) -> Metric:
         name = function.__name__
         return METRICS.add(
-            name, Metric(name, unit, better, _summary(function), function, _bounds(unit), None, interval)
+            name,
+            Metric(name, unit, better, _summary(function), function, _bounds(unit), None, interval, uses_primitives),
         )
 
     return register
@@ -106,6 +123,7 @@ def estimate(
     seen = observations(episodes)
     if not is_fair(episodes):
         return Estimate(None, None, None, seen.select("task", "seed", "perturbations", "policy").n_unique())
+    one.checked(one.function(seen))
     if stopped != "planned":
         return _always_valid(one, seen, stopped, confidence)
     if one.interval is not None:

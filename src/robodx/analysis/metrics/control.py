@@ -41,12 +41,12 @@ def mean_of_ratios(episodes: pl.DataFrame, rng: np.random.Generator, confidence:
     return Estimate(value, max(0.0, low), high, sum(one.n for _, one in parts))
 
 
-@metric(unit="ratio", better="higher", interval=mean_of_ratios)
+@metric(unit="ratio", better="higher", interval=mean_of_ratios, uses_primitives=True)
 def control_normalised_success(episodes: pl.DataFrame) -> float | None:
     """A task's success divided by its primitive's, over the tasks that have one.
 
     Not capped: by luck a task may do better than its primitive, and cutting that off would bias the mean. A task whose
-    primitive was not run in the same arm, or never succeeded there, has no say. Needs the column `primitive`.
+    primitive was not run in the same arm, or never succeeded there, has no say.
     """
     mean = control_normalised_by_task(episodes)["ratio"].mean()
     return float(mean) if isinstance(mean, float) else None

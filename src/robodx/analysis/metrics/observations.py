@@ -6,10 +6,10 @@ import polars as pl
 
 from robodx.analysis.estimates import MAX_ERROR_SHARE
 
-# Episodes of one policy that were told the same and moved alike, bit for bit, are one observation.
-ALIKE = ("policy", "task", "perturbations", "instructions", "trajectory_hash")
 # Within a stratum only the seed and the repeat differ; a mean over tasks is a mean over strata.
 STRATUM = ("policy", "task", "task_version", "robot", "perturbations", "clock")
+# Episodes of a stratum that were told the same and moved alike, bit for bit, are one observation.
+ALIKE = (*STRATUM, "instructions", "trajectory_hash")
 
 
 def observations(episodes: pl.DataFrame) -> pl.DataFrame:
