@@ -31,7 +31,7 @@ POLICIES = ("expert", "vision")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=25, help="of the expert")
-    parser.add_argument("--vision-seeds", type=int, default=10)
+    parser.add_argument("--vision-seeds", type=int, default=15)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "stress-table")
     options = parser.parse_args()
@@ -70,7 +70,8 @@ def by_stressor(table: StressTable) -> str:
             f"| `{name}` | {rows[0].kind} | {rows[0].clean} | {rows[0].clean.n} | {' | '.join(cells)} "
             f"| {'not ordered' if p is None else '< 0.001' if p < 0.001 else f'{p:.3f}'} |"
         )
-    return "\n".join(lines)
+    weak = [f"`{one.task}` ({one.clean})" for one in table.not_testable]
+    return "\n".join(lines + ([f"\nNot testable, for it fails without stress: {', '.join(weak)}."] if weak else []))
 
 
 def by_carrier(table: StressTable) -> str:
@@ -101,7 +102,7 @@ def cognitive(episodes: dict[str, pl.DataFrame]) -> str:
             cells = []
             for table in episodes.values():
                 mine = table.filter(pl.col("task") == task)
-                arms = mine.group_by("clock", maintain_order=True)
+                arms = mine.sort("clock").group_by("clock", maintain_order=True)
                 cells.append("; ".join(f"{clock} {success_rate(arm)}" for (clock,), arm in arms))
             lines.append(row(test, index, task, cells))
     for index, task in enumerate(STABILITY):
