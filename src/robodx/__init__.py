@@ -62,3 +62,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"robodx has no {name!r}; it has: {', '.join(__all__)}")
     return getattr(importlib.import_module(f"robodx.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

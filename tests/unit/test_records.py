@@ -144,3 +144,16 @@ def test_version_one_is_still_read() -> None:
     ]
     assert table["events"][0].to_list()[0]["kind"] == "contact"
     assert json.loads((golden / "run.json").read_text())["schema_version"] == 1
+    # What it did not record is not known.
+    assert table["failure_evidence"].to_list() == [None, None] and table["perturbed_steps"].to_list() == [None, None]
+
+
+def test_version_two_is_still_read() -> None:
+    golden = Path(__file__).parent.parent / "golden" / "run-v2"
+    table = load(golden)
+    assert json.loads((golden / "run.json").read_text())["schema_version"] == 2
+    assert table["failure_kind"].null_count() == 0 and table["primitive"].to_list() == [None, None]
+    evidence = table["failure_evidence"][0]
+    assert set(evidence) == {"step", "object", "condition", "says"} and evidence["says"]
+    assert all(0 < perturbed < steps for perturbed, steps in table.select("perturbed_steps", "steps").iter_rows())
+    assert table["chance"].to_list() == [1.0, 1.0] and table["perturbed_queries"].to_list() == [0, 0]

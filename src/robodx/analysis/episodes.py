@@ -122,6 +122,11 @@ def load(run: Path | str) -> pl.DataFrame:
     return table.sort("attempt", maintain_order=True).unique("trial_id", keep="last", maintain_order=True).sort(ORDER)
 
 
+def is_finished(run: Path | str) -> bool:
+    """Whether a run came to its end, when its parts are put together."""
+    return not any((Path(run) / "episodes").glob("part-*.parquet"))
+
+
 def _read_part(path: Path) -> pl.DataFrame:
     try:
         part = pl.read_parquet(path)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from robodx.analysis.arms import CLEAN, with_arms
 from robodx.analysis.episodes import KEY
 
 Floats = npt.NDArray[np.float64]
 # A task under its stressors and its clock: what is compared with its like only.
 STRATUM = ("task", "task_version", "robot", "perturbations", "clock")
+# Of what could be compared of the run that has less of it: where fewer have a partner, pairs would waste the rest.
+ENOUGH_PAIRS = 0.5
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,9 @@ class Stratum:
     What was told the same and moved alike, bit for bit, is there once, and errors are not.
     """
 
-    label: str
+    task: str
+    # As "noise=v2", or "clean".
+    arm: str
     family: str | None
     tier: str | None
     a: Floats
@@ -31,6 +37,10 @@ class Stratum:
     # Trials, or pairs of them, and how many of these have an error in them.
     trials: int
     errors: int
+
+    @property
+    def label(self) -> str:
+        return self.task if self.arm == CLEAN else f"{self.task} {self.arm}"
 
     @property
     def differences(self) -> Floats:
@@ -42,48 +52,57 @@ class Stratum:
 class Compared:
     """What two runs have in common, and how many episodes are not part of it."""
 
+    # By task, and within a task the clean arm first.
     strata: tuple[Stratum, ...]
     is_paired: bool
+    # How many trials are in both runs.
+    shared: int
     only_a: int
     only_b: int
     alike: int
     # Tasks whose scoring was changed between the runs.
     other_versions: tuple[str, ...]
+    # What else keeps runs apart that share tasks but no arm.
+    contrast: str
 
 
-def align(a: pl.DataFrame, b: pl.DataFrame) -> Compared:
-    """Two tables of episodes side by side, in pairs if any trial is in both."""
-    first, second = _prepared(a, "a"), _prepared(b, "b")
-    rows = first.join(second.select("key", "b", "course_b", "erred_b"), on="key", maintain_order="left")
-    is_paired = not rows.is_empty()
-    used_a = used_b = len(rows)
-    if not is_paired:
-        shared = first.select("stratum").unique().join(second.select("stratum").unique(), on="stratum")
-        ours, theirs = (arm.join(shared, on="stratum", how="semi", maintain_order="left") for arm in (first, second))
-        used_a, used_b = len(ours), len(theirs)
-        rows = pl.concat([ours, theirs], how="diagonal")
+def align(a: pl.DataFrame, b: pl.DataFrame, cards: Mapping[str, Mapping[str, Any]]) -> Compared:
+    """Two tables of episodes side by side, in pairs if enough trials are in both.
+
+    `cards` of perturbations, from run.json, know the names of levels.
+    """
+    both = with_arms(pl.concat([a, b]), cards)
+    named = both.head(len(a)), both.tail(len(b))
+    first, second = _prepared(named[0], "a"), _prepared(named[1], "b")
+    shared = first.join(second.select("key", "b", "course_b", "erred_b"), on="key", maintain_order="left")
+    ours, theirs = first.join(second, on="stratum", how="semi"), second.join(first, on="stratum", how="semi")
+    is_paired = len(shared) > 0 and len(shared) >= ENOUGH_PAIRS * min(len(ours), len(theirs))
+    rows = shared if is_paired else pl.concat([ours, theirs], how="diagonal")
     rows = rows.with_columns(is_error=pl.col("erred_a").fill_null(False) | pl.col("erred_b").fill_null(False))
-    valid = rows.filter(~pl.col("is_error"))
+    valid = rows.filter(~pl.col("is_error")).sort("seed", maintain_order=True)
     distinct = valid.unique(["stratum", "course_a", "course_b"], keep="first", maintain_order=True)
     return Compared(
-        tuple(_strata(rows, distinct)),
+        tuple(_strata(rows.sort("task", "arm_rank", maintain_order=True), distinct)),
         is_paired,
-        len(a) - used_a,
-        len(b) - used_b,
+        len(shared),
+        len(a) - len(shared if is_paired else ours),
+        len(b) - len(shared if is_paired else theirs),
         len(valid) - len(distinct),
         _other_versions(a, b),
+        _contrast(*named),
     )
 
 
 def _strata(rows: pl.DataFrame, distinct: pl.DataFrame) -> Iterator[Stratum]:
     # Repeats of a situation are not independent: their mean is one observation.
     situations = distinct.group_by("stratum", "seed", maintain_order=True).agg(pl.col("a").mean(), pl.col("b").mean())
-    values = {str(name): group for (name,), group in situations.group_by("stratum")}
+    values = {str(name): group for (name,), group in situations.group_by("stratum", maintain_order=True)}
     for (name,), group in rows.group_by("stratum", maintain_order=True):
         seen = values.get(str(name), situations.clear())
-        label, family, tier = group.select("label", "family", "tier").row(0)
+        task, arm, family, tier = group.select("task", "arm", "family", "tier").row(0)
         yield Stratum(
-            label,
+            task,
+            arm,
             family,
             tier,
             seen["a"].drop_nulls().to_numpy(),
@@ -93,24 +112,33 @@ def _strata(rows: pl.DataFrame, distinct: pl.DataFrame) -> Iterator[Stratum]:
         )
 
 
-def _prepared(episodes: pl.DataFrame, arm: str) -> pl.DataFrame:
-    stress = pl.col("perturbations").list.eval(
-        pl.format(" {}={}", pl.element().struct.field("name"), pl.element().struct.field("severity"))
-    ).list.join("")  # fmt: skip
-    clock = pl.when(pl.col("clock") == "lockstep").then(pl.lit("")).otherwise(pl.format(" {}", "clock"))
+def _prepared(episodes: pl.DataFrame, side: str) -> pl.DataFrame:
     return episodes.select(
         pl.struct(KEY).struct.json_encode().alias("key"),
         pl.struct(STRATUM).struct.json_encode().alias("stratum"),
-        pl.concat_str("task", stress, clock).alias("label"),
-        "family", "tier", "seed",
-        pl.col("success").cast(pl.Float64).alias(arm),
+        "task", _arm(), "arm_rank", "family", "tier", "seed",
+        pl.col("success").cast(pl.Float64).alias(side),
         # A record without a hash cannot be told to be like another.
         pl.when(pl.col("trajectory_hash").is_null())
         .then(pl.struct(KEY).struct.json_encode())
         .otherwise(pl.struct("instructions", "trajectory_hash").struct.json_encode())
-        .alias(f"course_{arm}"),
-        (pl.col("outcome") == "error").alias(f"erred_{arm}"),
+        .alias(f"course_{side}"),
+        (pl.col("outcome") == "error").alias(f"erred_{side}"),
     )  # fmt: skip
+
+
+def _arm() -> pl.Expr:
+    return pl.when(pl.col("arm") == "").then(pl.lit(CLEAN)).otherwise("arm").alias("arm")
+
+
+def _contrast(a: pl.DataFrame, b: pl.DataFrame) -> str:
+    """As "A is of clean, B of packet_loss=v2", of tasks that both have; empty if there are none."""
+    shared = [one.join(other, on=["task", "task_version"], how="semi") for one, other in ((a, b), (b, a))]
+    for column in ("robot", "arm"):
+        of_a, of_b = (one.sort("arm_rank").select(_arm(), "robot")[column].unique(maintain_order=True) for one in shared)
+        if len(of_a) and not set(of_a) & set(of_b):
+            return f"A is of {', '.join(of_a)}, B of {', '.join(of_b)}"
+    return ""
 
 
 def _other_versions(a: pl.DataFrame, b: pl.DataFrame) -> tuple[str, ...]:

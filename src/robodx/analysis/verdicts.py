@@ -31,7 +31,7 @@ class Verdict:
 
     def __str__(self) -> str:
         if self.word == "held":
-            return f"held (± {self.margin:g})"
+            return f"held (± {100 * self.margin:g} points)"
         return self.word if self.more is None else f"undecided (about {self.more} more)"
 
 
