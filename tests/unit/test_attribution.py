@@ -160,3 +160,17 @@ def test_too_fast_a_hand_is_unsafe() -> None:
 def test_what_cannot_be_executed_is_told_as_such() -> None:
     found = attribute(replace(account(), invalid_action="at step 7 the policy sent NaN"))
     assert found.kind == "invalid_action" and "NaN" in found.says
+
+
+def test_to_reach_too_far_after_a_miss_is_not_the_cause() -> None:
+    far = [Entry(120, "limit", "reach")]
+    beyond = replace(account(far), limit_steps={"reach": 60})
+    assert labels(attribute(beyond)) == ("safety", "control instability")
+    missed = replace(account(far, tool=[(0.2, 0.03, 0.02)]), limit_steps={"reach": 60})
+    missed.openings[50:] = 0.0
+    assert labels(attribute(missed)) == ("motor", "grasp synthesis")
+
+
+def test_where_it_is_not_said_what_to_handle_nothing_is_the_wrong_thing() -> None:
+    somehow = Demand("all is well", frozenset(), frozenset())
+    assert attribute(account(grasp("blue cube", 30, 60), stages=(somehow,))).kind == "timeout"

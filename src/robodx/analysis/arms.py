@@ -23,7 +23,7 @@ def with_cards(episodes: pl.DataFrame, tasks: Mapping[str, Mapping[str, Any]]) -
 
 
 def with_arms(episodes: pl.DataFrame, perturbations: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
-    """With the columns `arm`, as "noise=v2" or empty for clean, and `arm_rank`, by which arms are sorted.
+    """With the columns `arm`, as "noise=v2" or "" for clean, and `arm_rank`, by which arms are sorted.
 
     Levels have names where the run's cards of perturbations know them. Where there are several clocks, those on which
     the world does not wait are part of the name.
@@ -41,7 +41,7 @@ def with_arms(episodes: pl.DataFrame, perturbations: Mapping[str, Mapping[str, A
         for applied, clock in episodes.select("perturbations", "clock").iter_rows()
     ]
     ranks = {key: rank for rank, key in enumerate(sorted(set(keys), key=lambda key: (key[1] or "", key[0])))}
-    words = {key: ", ".join([*(_word(*one, names) for one in key[0]), *filter(None, key[1:])]) for key in ranks}
+    words = {key: " + ".join([*(_word(*one, names) for one in key[0]), *filter(None, key[1:])]) for key in ranks}
     return episodes.with_columns(
         pl.Series("arm", [words[key] for key in keys], pl.String),
         pl.Series("arm_rank", [ranks[key] for key in keys], pl.Int64),

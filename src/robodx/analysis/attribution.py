@@ -73,7 +73,8 @@ def attribute(account: Account) -> Attribution:
     if account.broken is not None and account.broken_step is not None:
         faults.append(_violation(account, account.broken, account.broken_step))
     if not faults:
-        faults = list(_failed_acts(account))
+        # To reach for what is out of reach is no cause if it got there by what was done before.
+        faults = [*_beyond_reach(account), *_failed_acts(account)]
     # Of two at the same step, the one that is named first says more.
     return min(faults, key=lambda fault: fault.step, default=None) or _unfinished(account)
 
@@ -119,6 +120,9 @@ def _unsafe(account: Account) -> Iterator[Attribution]:
         step = int(np.argmax(speeds > MAX_SPEED_M_S)) + 1
         says = f"the hand moved at {speeds.max():.1f} m/s"
         yield Attribution("safety", "control instability", step, "", f"at most {MAX_SPEED_M_S:g} m/s", says)
+
+
+def _beyond_reach(account: Account) -> Iterator[Attribution]:
     for bound in ("joint range", "reach"):
         beyond_s = account.period_s * account.limit_steps.get(bound, 0)
         if beyond_s > MAX_BEYOND_S:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import fisher_exact  # type: ignore[import-untyped]
 
-from robodx.analysis.episodes import load, read_about
+from robodx.analysis.episodes import is_finished, load, read_about
 from robodx.analysis.estimates import CONFIDENCE, MAX_ERROR_SHARE, Estimate
 from robodx.analysis.multiple import holm
 from robodx.analysis.paired import mcnemar_p, paired_bootstrap, tango
@@ -40,7 +40,7 @@ SEED = 5
 
 
 class Unlike(UserError):
-    """Two runs that have no task in common, or a run that is not of one policy."""
+    """Two runs that have nothing in common, or a run that is not of one policy."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,8 @@ class Row:
     adjusted_p: float | None
     verdict: Verdict | None
     errors: int
+    # Of a task alone: as "noise=v2", or "clean".
+    arm: str | None = None
 
 
 @dataclass(frozen=True)
@@ -71,16 +73,26 @@ class Comparison:
     policy_b: str
     margin: float
     is_paired: bool
+    # How many trials are in both runs.
+    shared: int
     stopped: Stopped
     rows: tuple[Row, ...]
     only_a: int
     only_b: int
     alike: int
     other_versions: tuple[str, ...]
+    # Of run folders, these, and which of them did not come to an end.
+    run_a: str | None = None
+    run_b: str | None = None
+    unfinished: tuple[str, ...] = ()
 
     @property
     def overall(self) -> Row:
         return self.rows[-1]
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(row.arm for row in self.rows if row.arm is not None))
 
 
 def compare(a: Path, b: Path, *, margin: float = MARGIN) -> Comparison:
@@ -89,27 +101,36 @@ def compare(a: Path, b: Path, *, margin: float = MARGIN) -> Comparison:
     for run, table in zip((a, b), tables, strict=True):
         if table.is_empty():
             raise Unlike(f"{run} has no episodes yet")
-    how = [stopped_how(read_about(run).get("request", {})) for run in (a, b)]
+    abouts = [read_about(run) for run in (a, b)]
+    how = [stopped_how(about.get("request", {})) for about in abouts]
     stopped: Stopped = "apart" if "apart" in how else "together" if "together" in how else "planned"
-    return compare_tables(*tables, margin=margin, stopped=stopped)
+    cards = {name: card for about in abouts for name, card in about.get("perturbations", {}).items()}
+    found = compare_tables(*tables, margin=margin, stopped=stopped, cards=cards)
+    unfinished = tuple(str(run) for run in (a, b) if not is_finished(run))
+    return replace(found, run_a=str(a), run_b=str(b), unfinished=unfinished)
 
 
 def compare_tables(
-    a: pl.DataFrame, b: pl.DataFrame, *, margin: float = MARGIN, stopped: Stopped = "planned"
+    a: pl.DataFrame,
+    b: pl.DataFrame,
+    *,
+    margin: float = MARGIN,
+    stopped: Stopped = "planned",
+    cards: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Comparison:
-    """Two tables of episodes, one policy each."""
+    """Two tables of episodes, one policy each; cards of perturbations, as in run.json, name their levels."""
     if not 0 < margin < 1:
         raise UserError(f"a margin of {margin:g} is not between 0 and 1: 0.1 is ten points of success")
     names = [table["policy"].unique().to_list() for table in (a, b)]
     if any(len(policies) != 1 for policies in names):
         raise Unlike(f"a comparison is of one policy with one other, not of {names[0]} with {names[1]}")
-    compared = align(a, b)
+    compared = align(a, b, cards or {})
     if not compared.strata:
-        told = "; ".join(compared.other_versions)
-        raise Unlike(f"the runs have nothing in common that could be compared{f' ({told})' if told else ''}")
+        told = "; ".join(filter(None, [compared.contrast, *compared.other_versions]))
+        raise Unlike(f"the runs have nothing in common that could be compared{f': {told}' if told else ''}")
     rows = [row for kind in ("task", "tier", "family", "all") for row in _rows(kind, compared, margin, stopped)]
     return Comparison(
-        names[0][0], names[1][0], margin, compared.is_paired, stopped, tuple(rows),
+        names[0][0], names[1][0], margin, compared.is_paired, compared.shared, stopped, tuple(rows),
         compared.only_a, compared.only_b, compared.alike, compared.other_versions,
     )  # fmt: skip
 
@@ -149,7 +170,8 @@ def _row(kind: Kind, name: str, group: list[Stratum], is_paired: bool, stopped: 
         _rate([stratum.a for stratum in strata], stopped),
         _rate([stratum.b for stratum in strata], stopped),
     )
-    row = Row(kind, name, n, rate_a, rate_b, Estimate(None, None, None, n), None, None, None, errors)
+    arm = group[0].arm if kind == "task" else None
+    row = Row(kind, name, n, rate_a, rate_b, Estimate(None, None, None, n), None, None, None, errors, arm)
     # Nor may a task be lost to errors altogether.
     if len(strata) < len(group) or errors / trials > MAX_ERROR_SHARE:
         return row

@@ -52,7 +52,7 @@ class Stratum:
 class Compared:
     """What two runs have in common, and how many episodes are not part of it."""
 
-    # By task, and within a task the clean arm first.
+    # Arm by arm, the clean one first.
     strata: tuple[Stratum, ...]
     is_paired: bool
     # How many trials are in both runs.
@@ -75,14 +75,17 @@ def align(a: pl.DataFrame, b: pl.DataFrame, cards: Mapping[str, Mapping[str, Any
     named = both.head(len(a)), both.tail(len(b))
     first, second = _prepared(named[0], "a"), _prepared(named[1], "b")
     shared = first.join(second.select("key", "b", "course_b", "erred_b"), on="key", maintain_order="left")
-    ours, theirs = first.join(second, on="stratum", how="semi"), second.join(first, on="stratum", how="semi")
+    ours, theirs = (
+        one.join(other, on="stratum", how="semi", maintain_order="left")
+        for one, other in ((first, second), (second, first))
+    )
     is_paired = len(shared) > 0 and len(shared) >= ENOUGH_PAIRS * min(len(ours), len(theirs))
     rows = shared if is_paired else pl.concat([ours, theirs], how="diagonal")
     rows = rows.with_columns(is_error=pl.col("erred_a").fill_null(False) | pl.col("erred_b").fill_null(False))
-    valid = rows.filter(~pl.col("is_error")).sort("seed", maintain_order=True)
+    valid = rows.filter(~pl.col("is_error"))
     distinct = valid.unique(["stratum", "course_a", "course_b"], keep="first", maintain_order=True)
     return Compared(
-        tuple(_strata(rows.sort("task", "arm_rank", maintain_order=True), distinct)),
+        tuple(_strata(rows.sort("arm_rank", "task", maintain_order=True), distinct)),
         is_paired,
         len(shared),
         len(a) - len(shared if is_paired else ours),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from robodx.analysis.arms import CLEAN
 from robodx.analysis.compare import Comparison, Row, compare
 from robodx.analysis.estimates import Estimate
-from robodx.terminal.console import print_json, table_lines
+from robodx.terminal.console import print_json, table_lines, wrapped
 
 
 def print_comparison(first: Path, second: Path, *, margin: float, as_json: bool) -> bool:
@@ -23,29 +25,33 @@ def print_comparison(first: Path, second: Path, *, margin: float, as_json: bool)
 
 def lines(found: Comparison) -> list[str]:
     """The sentence comes last, where it is seen."""
-    rows = [
-        {
-            "of": row.kind, "what": row.name, "n": row.n, "A": str(row.rate_a), "B": str(row.rate_b),
-            "difference": points(row.difference),
-            "p": _p(row.adjusted_p),
-            "errors": row.errors or None,
-            "verdict": "none: too many errors" if row.verdict is None else str(row.verdict),
-        }
-        for row in found.rows
-    ]  # fmt: skip
-    who = f"A: {found.policy_a}, B: {found.policy_b}"
-    return [who, "", *table_lines(rows), "", *_cautions(found), *_legend(found), sentence(found)]
+    who = dict(zip("AB", names(found), strict=True))
+    where = f", both under {found.arms[0]}" if found.arms not in ((), (CLEAN,)) and len(found.arms) == 1 else ""
+    told = [*_cautions(found), *_legend(found), sentence(found)]
+    return [
+        *wrapped(", ".join(f"{letter}: {name}" for letter, name in who.items()) + where),
+        "",
+        *_table(found),
+        "",
+        *(line for text in told for line in wrapped(text)),
+    ]
 
 
 def as_dict(found: Comparison) -> dict[str, Any]:
     """For a program, with the sentence too."""
-    return {**asdict(found), "says": sentence(found)}
+    return {**asdict(found), "is_finished": not found.unfinished, "says": sentence(found)}
+
+
+def names(found: Comparison) -> tuple[str, str]:
+    """The policies, and where these are the same the folders too."""
+    a, b = found.policy_a, found.policy_b
+    return (f"{a} ({found.run_a})", f"{b} ({found.run_b})") if a == b and found.run_a != found.run_b else (a, b)
 
 
 def sentence(found: Comparison) -> str:
     """The verdict over all, with what it rests on."""
     row = found.overall
-    a, b, margin = found.policy_a, found.policy_b, f"± {100 * found.margin:g} points"
+    a, b = names(found)
     basis = f"from {_count(found, row)}"
     if row.verdict is None:
         return f"No verdict on {b}: {row.errors} trials ended in errors, and the rest is no fair sample."
@@ -53,7 +59,8 @@ def sentence(found: Comparison) -> str:
         more = f" About {row.verdict.more} more would probably decide." if row.verdict.more else ""
         return f"Undecided whether {b} differs from {a}: {points(row.difference)} points {basis}.{more}"
     if row.verdict.word == "held":
-        return f"{b} held: its difference to {a}, {points(row.difference)} points {basis}, lies within {margin}."
+        within = _margin(found)
+        return f"{b} held: its difference to {a}, {points(row.difference)} points {basis}, lies within {within}."
     link = "improved on" if row.verdict.word == "improved" else "regressed from"
     return f"{b} {link} {a}: {points(row.difference)} points {basis}."
 
@@ -66,24 +73,61 @@ def points(difference: Estimate) -> str:
     return f"{value} [{low}, {high}]"
 
 
-def _p(p: float | None) -> str | None:
+def p_value(p: float | None) -> str | None:
     return None if p is None else f"{p:.3f}" if p >= 0.001 else "< 0.001"
+
+
+def _table(found: Comparison) -> Iterator[str]:
+    """Tasks arm by arm, then what they come to."""
+    header, *texts = table_lines([_cells(row) for row in found.rows])
+    yield header
+    before: str | None = found.arms[0] if len(found.arms) == 1 else ""
+    for row, text in zip(found.rows, texts, strict=True):
+        if row.arm != before:
+            yield "" if row.arm is None else f"{row.arm}:"
+        before = row.arm
+        yield text
+
+
+def _cells(row: Row) -> dict[str, Any]:
+    return {
+        "": row.name if row.arm is None else row.name.removesuffix(f" {row.arm}"), "n": row.n,
+        "A": _rate(row.rate_a), "B": _rate(row.rate_b), "difference": points(row.difference),
+        "p": p_value(row.adjusted_p), "errors": row.errors or None,
+        "verdict": "none: too many errors" if row.verdict is None else str(row.verdict),
+    }  # fmt: skip
+
+
+def _rate(found: Estimate) -> str:
+    # Their intervals are in `robodx summary`, and say less of the difference than its own.
+    return "—" if found.value is None else f"{100 * found.value:.0f}%"
 
 
 def _signed(number: int) -> str:
     return f"{number:+d}".replace("-", "−") if number else "0"
 
 
+def _margin(found: Comparison) -> str:
+    return f"± {100 * found.margin:g} points"
+
+
 def _count(found: Comparison, row: Row) -> str:
-    return f"{row.n} pairs of the same situations" if found.is_paired else f"{row.n} situations, none of them shared"
+    if found.is_paired:
+        return f"{row.n} pairs of the same situations"
+    return f"{row.n} situations, {f'{found.shared} trials' if found.shared else 'none'} of them shared"
 
 
-def _cautions(found: Comparison) -> list[str]:
+def _cautions(found: Comparison) -> Iterator[str]:
+    if found.unfinished:
+        yield f"Not finished: {' and '.join(found.unfinished)}. What is there so far is compared."
     left_out = [f"{count} episodes of {run}" for count, run in ((found.only_a, "A"), (found.only_b, "B")) if count]
-    told = [f"Left out, for the other run has nothing like them: {' and '.join(left_out)}."] if left_out else []
+    if left_out:
+        yield f"Left out, for the other run has nothing like them: {' and '.join(left_out)}."
     if found.other_versions:
-        told.append(f"Not compared, for their scoring was changed: {'; '.join(found.other_versions)}.")
-    return told
+        yield f"Not compared, for their scoring was changed: {'; '.join(found.other_versions)}."
+    if len(found.arms) > 1:
+        what = "clean and stressed ones" if CLEAN in found.arms else "all of them stressed"
+        yield f"Means over tasks mix {len(found.arms)} arms, {what}: each row above counts the same in them."
 
 
 def _legend(found: Comparison) -> list[str]:
@@ -96,11 +140,12 @@ def _legend(found: Comparison) -> list[str]:
             "Newcombe's; over several tasks each counts the same",
             "Fisher; over several tasks by the interval",
         )
-    n = "pairs of the same trials" if found.is_paired else "situations of both runs, which share none"
-    alike = f", {found.alike} alike bit for bit not counted" if found.alike else ""
+    shared = f"of which {found.shared} trials are in both" if found.shared else "which share none"
+    n = "pairs of the same trials" if found.is_paired else f"situations of both runs, {shared}"
+    alike = f"; {found.alike} identical ones are not counted again" if found.alike else ""
     return [
         f"n: {n}{alike}.",
-        f"difference: points of success, B less A, with its 95% interval ({which}).",
+        f"A, B: success; difference: in points, B less A, with its 95% interval ({which}).",
         f"p: {test}; adjusted (Holm) among rows of a kind.",
-        f"held: shown to differ by less than {100 * found.margin:g} points.",
+        f"held: the whole interval of the difference lies within {_margin(found)}.",
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +14,15 @@ if TYPE_CHECKING:
 
 # The rest are in the record, with their tracebacks.
 SHOWN_ERRORS = 3
+WIDTH = 120
 
 
 @contextmanager
 def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = None) -> Iterator[Progress]:
     """A bar with an ETA on a terminal; a line now and then elsewhere.
 
-    `note` says before each round what is known by then; `most` is how many episodes there can be, if rounds decide.
+    `note` says before each round, and at the end, what is known by then; `most` is how many episodes there can be, if
+    rounds decide.
     """
     from rich.console import Console
     from rich.progress import (
@@ -34,7 +37,7 @@ def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = No
     from robodx.running.episode import Episode
 
     console = Console(stderr=True)
-    errors, is_started, noted = 0, False, ""
+    errors, is_started, noted, last_call = 0, False, "", (0, 0, 0)
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
         TimeRemainingColumn(),
@@ -43,7 +46,8 @@ def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = No
         job = bar.add_task("episodes", total=None)
 
         def progress(episode: Episode | None, *, done: int, total: int, solved: int) -> None:
-            nonlocal errors, is_started, noted
+            nonlocal errors, is_started, noted, last_call
+            last_call = (done, total, solved)
             total = most or total
             if not is_started and done:
                 console.print(f"Resuming: {done} of {total} episodes are there already.")
@@ -61,6 +65,9 @@ def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = No
                 console.print(f"{done}/{total} episodes, {tally}")
 
         yield progress
+        if note is not None:
+            done, total, solved = last_call
+            progress(None, done=done, total=total, solved=solved)
 
 
 @contextmanager
@@ -88,6 +95,16 @@ def table_lines(rows: list[dict[str, Any]]) -> list[str]:
         "  ".join(text[name].ljust(widths[name]) for name in names).rstrip()
         for text in ({name: name for name in names}, *texts)
     ]
+
+
+def wrapped(text: str, indent: str = "") -> list[str]:
+    """Lines no wider than a terminal; those after the first are indented."""
+    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def counted(number: int, what: str) -> str:
+    """As "1 episode" or "2 episodes"."""
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def print_json(content: object) -> None:
