@@ -109,7 +109,11 @@ def show(
 @app.command()
 def run(
     selectors: Annotated[
-        list[str], typer.Argument(help="Tasks, families or suites: control/stack_cube, control/easy, capability …")
+        list[str],
+        typer.Argument(
+            help="Tasks, families or suites: control/stack_cube, control/easy, capability, stress/packet_loss, "
+            "stress/sensor, cliff/noise/primitive/pick_cube …"
+        ),
     ],
     policy: Annotated[str, typer.Option(help="Who acts; see: robodx list policies.")],
     preset: Preset = None,
@@ -120,7 +124,8 @@ def run(
     seeds: Annotated[
         int | None,
         typer.Option(
-            help="Situations a task: seeds 0 … N-1. Unless given 25, or with --until-decided those of RUN.",
+            help="Situations a task: seeds 0 … N-1. Unless given 25, with --until-width 2000 at most, with "
+            "--until-decided those of RUN.",
             min=1,
             max=100_000,
         ),
@@ -169,7 +174,7 @@ def run(
         typer.Option(
             metavar="WIDTH",
             help="Go on with further seeds until each task's success rate is known to this width, as 0.1; "
-            "--seeds is then the most that a task may get.",
+            "--seeds is then the most that a task may get (2000).",
         ),
     ] = None,
     against: Annotated[
@@ -178,10 +183,12 @@ def run(
     until_decided: Annotated[
         bool,
         typer.Option(
-            "--until-decided", help="With --against: run RUN's trials by chance, and only until the verdict is clear."
+            "--until-decided", help="With --against: run RUN's trials in random order, until the verdict is clear."
         ),
     ] = False,
-    margin: Margin = 0.1,
+    margin: Annotated[
+        float | None, typer.Option(help="With --against: as for robodx compare.", show_default="0.1")
+    ] = None,
     video: Annotated[int, typer.Option(help="Film up to N successes and N failures a task.", min=0)] = 0,
     quality: Annotated[str, typer.Option(help="Rendering quality of the policy's cameras.")] = "fast",
     robot: Annotated[str, typer.Option(help="The embodiment.")] = "panda",
@@ -195,14 +202,18 @@ def run(
     """
     _load(plugin)
     from robodx.analysis.compare import compare as compare_runs
+    from robodx.analysis.verdicts import MARGIN
     from robodx.running.run import Request, film
     from robodx.running.run import run as execute_run
     from robodx.running.stopping import seeds_of
     from robodx.sim import gl
     from robodx.terminal.summary import print_summary
 
+    if margin is not None and against is None:
+        raise UserError(f"--margin {margin:g} is of a comparison: give --against RUN too")
+    margin = MARGIN if margin is None else margin
     if seeds is None:
-        seeds = seeds_of(against) if until_decided and against is not None else 25
+        seeds = seeds_of(against) if until_decided and against is not None else 25 if until_width is None else 2000
     request = Request(
         selectors=tuple(selectors),
         policy=policy,
@@ -297,6 +308,7 @@ def cliff(
     )
     search = Search.of(Plan(request.label, episodes, robot, clock=clock, within=find_suite(selector)[1]))
     folder = out or Path("runs") / _default_name([selector], request.label)
+    _check_budget(folder, selector, episodes)
     with (
         _keeping(folder),
         progress_bar(lambda: note(search.read(load(folder))), most=episodes) as progress,
@@ -406,6 +418,7 @@ def summary(
         list[str], typer.Option(help="Show this metric instead; may be given several times. See: robodx list metrics.")
     ] = [],  # noqa: B006
     motion: Annotated[bool, typer.Option("--motion", help="Also how it moves and how fast it answers.")] = False,
+    failures: Annotated[bool, typer.Option("--failures", help="Also every failed episode, and what it shows.")] = False,
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:
@@ -413,7 +426,7 @@ def summary(
     _load(plugin)
     from robodx.terminal.summary import print_summary
 
-    print_summary(run, as_json=as_json, by=by, metrics=metric, motion=motion)
+    print_summary(run, as_json=as_json, by=by, metrics=metric, motion=motion, failures=failures)
 
 
 @app.command()
@@ -506,6 +519,18 @@ def _keeping(folder: Path) -> Iterator[None]:
         kept = f"What was finished is in {folder}; the same command goes on from there."
         print(f"\nStopped. {kept if folder.exists() else 'Nothing had begun.'}", file=sys.stderr)
         raise typer.Exit(130) from None
+
+
+def _check_budget(folder: Path, selector: str, episodes: int) -> None:
+    """A budget is part of what a search is; a conflict of it is told in the words of its option."""
+    from robodx.analysis.episodes import read_about
+
+    there = read_about(folder)["request"] if (folder / "run.json").exists() else {}
+    if there.get("selectors") == [selector] and there["seeds"] != episodes:
+        raise UserError(
+            f"{folder} holds a search of --episodes {there['seeds']}, not of {episodes}: "
+            "choose another folder with --out, or ask for the same"
+        )
 
 
 def _stop_on_signals() -> None:

@@ -44,7 +44,7 @@ def account(
         positions={name: np.tile(np.array(place), (STEPS + 1, 1)) for name, place in THINGS.items()},
         tilts_rad={name: np.zeros(STEPS + 1) for name in THINGS},
         movable=frozenset({"red cube", "blue cube"}),
-        times_s=0.05 * np.arange(STEPS + 1),
+        times_s=np.linspace(0.0, 0.05 * STEPS, STEPS + 1),
         tools=tools,
         joints=np.outer(np.arange(STEPS), np.full(7, 0.001)),
         openings=np.ones((STEPS, 1)),
@@ -57,7 +57,7 @@ def grasp(name: str, start: int, end: int | None = None, *, how: str = "release"
     return touch if end is None else [*touch, Entry(end, how, name)]
 
 
-def labels(found: Attribution) -> tuple[str, str]:
+def labels(found: Attribution) -> tuple[str, str | None]:
     return (found.kind, found.type)
 
 

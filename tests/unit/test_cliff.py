@@ -90,7 +90,7 @@ def test_the_budget_is_kept_when_it_is_no_multiple_of_a_wave() -> None:
         (f"cliff/paket_loss/{TASK}", 'No perturbation "paket_loss". Did you mean "packet_loss"'),
         ("cliff/packet_loss/primitive/pres_switch", 'Did you mean "primitive/press_switch"'),
         ("cliff/packet_loss", "write cliff/STRESSOR/FAMILY/TASK"),
-        (f"cliff/light_flicker/{TASK}", "ordered are: exposure_drift"),
+        (f"cliff/light_flicker/{TASK}", "those that have are: actuator_latency, "),
         (f"cliff/packet_loss=2/{TASK}", "must be 0 to 1, not 2"),
         (f"cliff/packet_loss=0/{TASK}", "must be above 0"),
         (f"cliff/packet_loss=v9/{TASK}", 'No level of packet_loss "v9"'),
@@ -107,7 +107,9 @@ def test_repeats_are_refused() -> None:
         Search.of(Plan("expert", 60, repeats=2, within=("packet_loss", *TASK.split("/"))))
 
 
-def test_a_stopped_search_goes_on_to_the_same_answer_whoever_works_on_it(tmp_path: Path) -> None:
+def test_a_stopped_search_goes_on_to_the_same_answer_whoever_works_on_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     request = Request((f"cliff/packet_loss=1/{TASK}",), "expert", 12)
     whole = run(request, tmp_path / "whole")
 
@@ -122,6 +124,11 @@ def test_a_stopped_search_goes_on_to_the_same_answer_whoever_works_on_it(tmp_pat
     same = ["seed", "perturbations", "success", "trajectory_hash"]
     assert parts.select(same).equals(whole.select(same))
     assert print_summary(tmp_path / "parts", as_json=False)
+    shown = capsys.readouterr().out
+    assert "expert on primitive/press_switch under packet_loss" in shown and "Clean success" in shown
+    assert shown.count("severity  success") == 1 and "perturbation  tasks" not in shown, "what it found, once"
+    assert print_summary(tmp_path / "parts", as_json=True)
+    assert json.loads(capsys.readouterr().out)["cliffs"][0]["n"] == 12
 
 
 def test_a_stressor_without_effect_has_no_cliff(tmp_path: Path) -> None:
@@ -138,6 +145,11 @@ def test_a_policy_that_fails_anyway_is_not_testable(tmp_path: Path, monkeypatch:
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert told["verdict"] == "not testable"
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("8/8 episodes, 0 solved, ") and "unknown" not in last, "what is known at the end"
+    options[options.index("8")] = "9"
+    other = CliRunner().invoke(cli.app, ["cliff", TASK, *options])
+    assert "holds a search of --episodes 8, not of 9" in str(other.exception)
     assert sum(point["n"] for point in told["curve"]) == told["n"] == len(load(tmp_path / "run")) == 8
     assert len(played(search(f"cliff/packet_loss/{TASK}"), breaks_at=-1.0)) == 2 * WAVE, "and that is soon clear"
 
@@ -150,3 +162,10 @@ def test_what_was_found_is_said_in_a_sentence() -> None:
     assert "No cliff up to packet_loss 1" in text
     text = "\n".join(cliff_text.lines(asked, played(asked, breaks_at=-1.0)))
     assert "Not testable here" in text
+    few = search(f"cliff/packet_loss=1/{TASK}", budget=8)
+    text = "\n".join(cliff_text.lines(few, played(few, breaks_at=0.31)))
+    assert "in another folder" in text
+
+
+def test_nothing_is_said_to_be_certain() -> None:
+    assert [cliff_text.probability(p) for p in (1.0, 0.994, 0.97, 0.5, 0.004)] == [">99%", ">99%", "97%", "50%", "<1%"]

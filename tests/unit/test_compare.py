@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from robodx.analysis.compare import Comparison, Unlike, compare, compare_tables
-from robodx.analysis.episodes import SCHEMA, SCHEMA_VERSION, UnreadableRun
+from robodx.analysis.episodes import SCHEMA, SCHEMA_VERSION, UnreadableRun, is_finished
 from robodx.analysis.estimates import NOTHING, Estimate, newcombe
 from robodx.analysis.paired import mcnemar_p, tango
 from robodx.analysis.sequential import (
@@ -25,7 +26,7 @@ from robodx.analysis.sequential import (
 from robodx.analysis.verdicts import Verdict, verdict
 from robodx.cli import app
 from robodx.errors import UserError
-from robodx.terminal.comparison import print_comparison, sentence
+from robodx.terminal.comparison import as_dict, lines, print_comparison, sentence
 
 
 def episodes(policy: str, task: str, outcomes: str, *, first_seed: int = 0, **columns: Any) -> pl.DataFrame:
@@ -74,6 +75,18 @@ def test_other_situations_of_the_same_task_are_compared_unpaired() -> None:
     assert [difference.low, difference.high] == pytest.approx([expected.low, expected.high])
     assert found.overall.p is not None and found.overall.p < 0.001
     assert words(found, "all") == {"all": "improved"}
+
+
+def test_runs_that_share_few_trials_are_not_cut_down_to_these() -> None:
+    a = episodes("old", "t/one", "s" * 20 + "f" * 20)
+    few = compare_tables(a, episodes("new", "t/one", "s" * 40, first_seed=30))
+    assert not few.is_paired and (few.shared, few.overall.n, few.only_a, few.only_b) == (10, 80, 0, 0)
+    assert "80 situations, 10 trials of them shared" in sentence(few)
+    half = compare_tables(a, episodes("new", "t/one", "s" * 40, first_seed=20))
+    assert half.is_paired and (half.shared, half.overall.n, half.only_a, half.only_b) == (20, 20, 20, 20)
+    # Tasks that only one of them has do not count.
+    others = pl.concat([episodes("new", "t/one", "s" * 40), episodes("new", "u/two", "s" * 200)])
+    assert compare_tables(pl.concat([a, episodes("old", "v/three", "s" * 90)]), others).is_paired
 
 
 def test_pairs_with_an_error_on_either_side_are_dropped_and_counted() -> None:
@@ -157,6 +170,13 @@ def test_stressors_and_clocks_are_compared_with_their_like() -> None:
         "t/one": "undecided", "t/one noise=3.0": "regressed", "t/one realtime:0.1": "undecided"
     }  # fmt: skip
     assert found.overall.difference.value == pytest.approx(-1 / 3)
+    named = compare_tables(*arms, cards={"noise": {"levels": {"v1": 3.0}}})
+    assert [row.arm for row in named.rows if row.kind == "task"] == ["clean", "noise=v1", "realtime:0.1"]
+    shown = lines(named)
+    assert shown.index("clean:") < shown.index("noise=v1:") < shown.index("realtime:0.1:")
+    assert any("mix 3 arms, clean and stressed ones" in line for line in shown)
+    (one,) = (lines(compare_tables(*(arm.filter(pl.col("perturbations").list.len() > 0) for arm in arms))),)
+    assert one[0] == "A: old, B: new, both under noise=3.0" and not any("mix" in line for line in one)
 
 
 def test_p_values_are_adjusted_among_rows_of_a_kind() -> None:
@@ -209,6 +229,11 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
         compare(a, tmp_path / "nothing")
     with pytest.raises(Unlike, match="has no episodes yet"):
         compare(a, write(tmp_path / "empty", pl.DataFrame(schema=SCHEMA)))
+    noise = [{"name": "noise", "severity": 3.0}]
+    with pytest.raises(Unlike, match=r"A is of clean, B of noise=3\.0"):
+        compare(a, write(tmp_path / "noisy", episodes("new", "t/one", "s", perturbations=noise)))
+    with pytest.raises(Unlike, match="A is of panda, B of another"):
+        compare(a, write(tmp_path / "robot", episodes("new", "t/one", "s", robot="another")))
     with pytest.raises(Unlike, match="nothing in common"):
         compare(a, write(tmp_path / "other", episodes("new", "t/two", "s")))
     with pytest.raises(Unlike, match="one policy"):
@@ -282,11 +307,36 @@ def test_a_person_reads_a_table_and_a_sentence(tmp_path: Path, capsys: pytest.Ca
     assert not print_comparison(a, b, margin=0.1, as_json=False), "it regressed"
     shown = capsys.readouterr().out
     assert "new regressed from old: −50 [" in shown.splitlines()[-1] and "80 pairs" in shown.splitlines()[-1]
-    assert "2 episodes of B" in shown and "exact McNemar" in shown and "less than 10 points" in shown
+    assert "2 episodes of B" in shown and "exact McNemar" in shown and "lies within ± 10 points" in shown
     assert print_comparison(a, a, margin=0.2, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert told["rows"][-1]["verdict"] == {"word": "held", "margin": 0.2, "more": None}
     assert told["says"].startswith("old held: its difference to old, 0 [")
+
+
+def test_no_line_of_a_comparison_is_wider_than_a_terminal() -> None:
+    task, stress = "robustness/place_sphere_with_distractors", [{"name": "calibration_offset", "severity": 0.25}]
+    a, b = (
+        pl.concat([episodes(who, task, outcomes), episodes(who, task, outcomes, perturbations=stress)])
+        for who, outcomes in (("a policy of some name", "s" * 90 + "f" * 10), ("another policy", "s" * 84 + "f" * 16))
+    )
+    shown = lines(replace(compare_tables(a, b), run_a="x" * 90, run_b="y" * 90, other_versions=(task,) * 5))
+    assert max(map(len, shown)) <= 120
+
+
+def test_runs_of_the_same_policy_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    a, b = (write(tmp_path / name, episodes("mine", "t/one", "s" * 20)) for name in ("before", "after"))
+    assert f"mine ({b}) differs from mine ({a})" in sentence(compare(a, b))
+    assert "mine differs from mine:" in sentence(compare(a, a))
+
+
+def test_a_run_that_is_not_finished_is_told(tmp_path: Path) -> None:
+    a, b = (write(tmp_path / name, episodes(name, "t/one", "s" * 20)) for name in ("old", "new"))
+    assert as_dict(compare(a, b))["is_finished"] and is_finished(b)
+    (b / "episodes" / "all.parquet").rename(b / "episodes" / "part-00000.parquet")
+    found = compare(a, b)
+    assert not is_finished(b) and found.unfinished == (str(b),) and not as_dict(found)["is_finished"]
+    assert any(line.startswith("Not finished: ") for line in lines(found))
 
 
 def test_the_sentence_says_what_is_missing() -> None:

@@ -34,11 +34,11 @@ def test_the_path_counts_every_way_there_and_back() -> None:
 
 
 def test_the_jerk_of_a_cubic_is_constant() -> None:
-    t = PERIOD_S * np.arange(20)
+    t: Array = PERIOD_S * np.arange(20, dtype=np.float64)
     assert motion.mean_squared_jerk(path(2.0 * t**3), t) == pytest.approx((2.0 * 6.0) ** 2)
     assert motion.mean_squared_jerk(path(t[:3]), t[:3]) is None
     # At 60 Hz steps are of 8 or 9 physics steps: that is no jerk.
-    uneven = np.round(np.arange(100) / 60 / 0.002) * 0.002
+    uneven: Array = np.asarray(np.round(np.arange(100) / 60 / 0.002) * 0.002, dtype=np.float64)
     assert motion.mean_squared_jerk(path(2.0 * uneven), uneven) == pytest.approx(0.0, abs=1e-9)
 
 

@@ -10,15 +10,19 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import binom  # type: ignore[import-untyped]
+from typer.testing import CliRunner
 
+from robodx.analysis.compare import compare
 from robodx.analysis.episodes import SCHEMA, load, read_about
 from robodx.analysis.estimates import NOTHING, above_chance, wilson
 from robodx.analysis.macro import macro_rate
 from robodx.analysis.medians import median
 from robodx.analysis.summary import Summary, grouping
+from robodx.cli import app
+from robodx.errors import UserError
 from robodx.registry import UnknownName
 from robodx.running.run import Request, run
-from robodx.terminal.summary import lines
+from robodx.terminal.summary import lines, print_summary
 
 NOISE = {"noise": {"kind": "sensor", "levels": {"v1": 10, "v2": 25, "v3": 75}, "is_ordered": True}}
 LONGEST = "robustness/place_sphere_with_distractors"
@@ -109,7 +113,10 @@ def test_the_mean_over_everything_is_told_of_one_arm_only() -> None:
     one, two = tries("a/one", 2, 2), tries("a/one", 0, 2, **noisy(10.0))
     assert any("2 episodes; success over all of them 100%" in line for line in text(Summary(table(*one))))
     shown = text(Summary(table(*one, *two)))
-    assert any(line.startswith("4 episodes. By task") for line in shown)
+    assert "4 episodes." in shown
+    assert not any("--by task" in line for line in shown), "that table is there"
+    assert "By task: robodx summary RUN --by task" in text(Summary(table(*one, *two)), by="perturbation")
+    assert any(line.startswith("1 episode;") for line in text(Summary(table(*one[:1]))))
     assert any(line.startswith("perturbation") for line in shown)
     assert not any("do not compare" in line for line in shown)
     unlike = text(Summary(table(*one, *two, *tries("a/two", 1, 2))))
@@ -148,12 +155,149 @@ def test_everything_goes_into_the_json() -> None:
     rows = [*tries("a/one", 3, 8, chance=0.5, stability=0.9), *tries("a/one", 1, 8, **noisy(25.0))]
     content = json.loads(json.dumps(Summary(table(*rows), {"perturbations": NOISE}).everything(None, ["progress"])))
     assert set(content) == {
-        "all", "rows", "by_family", "by_tier", "by_perturbation", "stress", "failures", "medians", "metrics",
+        "all", "rows", "by_family", "by_tier", "by_perturbation", "stress", "failures", "failures_by_arm", "errors",
+        "medians", "metrics",
     }  # fmt: skip
     assert content["rows"][0]["above_chance"]["value"] == pytest.approx(-0.25)
     assert [one["group"] for one in content["by_perturbation"]] == ["clean", "noise=v2"]
     assert content["medians"][0]["values"]["stability"]["value"] == 0.9
     assert content["metrics"][0]["values"]["progress"]["value"] == 0.5
+
+
+def stressed_run(*, solves_clean: bool = True, base: tuple[tuple[str, float], ...] = ()) -> Summary:
+    """A policy that breaks at the second of two levels, on one carrier."""
+    shared = [{"name": name, "severity": severity} for name, severity in base]
+    arms: list[tuple[int, list[dict[str, Any]], bool]] = [(0, [], solves_clean), (1, [], solves_clean)]
+    if solves_clean:
+        arms += [(3, noisy(25.0)["perturbations"], False), (2, noisy(10.0)["perturbations"], True)]
+    evidence = {"step": 7, "object": "cube", "condition": "held", "says": "the hand closed on nothing"}
+    rows = [
+        {
+            **one, "suite": "stress", "repeat": repeat, "perturbations": [*shared, *applied],
+            "pair_id": str(one["seed"]), "trial_id": f"{repeat} {one['seed']}",
+            "failure_kind": None if won else "motor", "failure_type": None if won else "grasp synthesis",
+            "failure_evidence": None if won else evidence,
+        }
+        for repeat, applied, won in arms
+        for one in tries("a/one", 20 if won else 0, 20)
+    ]  # fmt: skip
+    return Summary(table(*rows), {"perturbations": NOISE, "request": {"perturbations": [list(one) for one in base]}})
+
+
+def test_a_stress_run_begins_with_what_stress_costs_and_ends_in_a_conclusion() -> None:
+    shown = text(stressed_run())
+    assert shown[0] == "What stress costs p, in points of success on the same situations:"
+    assert shown[1].split()[:6] == ["stressor", "kind", "clean", "n", "v1", "v2"], "in the order of levels"
+    assert "p breaks under: noise (v2 on)." in shown
+    clean = shown[shown.index("Without stress:") + 2]
+    assert clean.split() == ["a/one", "100%", "[84,", "100]", "20", "50%", "100"], "the clean arm alone"
+    assert max(map(len, shown)) <= 120
+
+
+def test_where_nothing_is_testable_a_stress_run_says_so() -> None:
+    summary = stressed_run(solves_clean=False)
+    assert "a/one is not testable here: p solved 0 of 20 without stress." in text(summary)
+    content = json.loads(json.dumps(summary.everything(None)))
+    assert content["stress"]["not_testable"][0]["clean"]["n"] == 20
+
+
+def test_of_a_run_that_is_perturbed_throughout_that_is_no_stress() -> None:
+    summary = stressed_run(base=(("packet_loss", 0.3),))
+    shown = text(summary)
+    assert "Without stress beyond packet_loss=0.3, which all have:" in shown
+    assert summary.base_arms == ["packet_loss=0.3"]
+    assert [row.perturbations for row in summary.rows()][1] == "packet_loss=0.3 + repeated"
+
+
+def test_by_perturbation_a_stress_run_shows_every_level() -> None:
+    shown = text(stressed_run(), by="perturbation")
+    assert shown[1].split() == [
+        "level", "clean", "stressed", "difference", "retained", "repeated", "lost", "p", "n",
+    ]  # fmt: skip
+    assert [line.split()[:3] for line in shown[2:5]] == [["noise:"], ["v1", "100%", "100%"], ["v2", "100%", "0%"]]
+    assert max(map(len, shown)) <= 120
+
+
+def test_few_episodes_leave_a_stressor_untold_and_an_unordered_one_has_no_trend() -> None:
+    def conclusion(n: int, lost: int, *, is_ordered: bool = True) -> str:
+        rows = [
+            {**one, "suite": "stress", "repeat": repeat, "perturbations": applied, "pair_id": str(one["seed"]),
+             "trial_id": f"{repeat} {one['seed']}"}
+            for repeat, applied, won in ((0, [], n), (1, [], n), (2, noisy(10.0)["perturbations"], n - lost))
+            for one in tries("a/one", won, n)
+        ]  # fmt: skip
+        cards = {"noise": {**NOISE["noise"], "is_ordered": is_ordered}}
+        return "\n".join(text(Summary(table(*rows), {"perturbations": cards, "request": {"perturbations": []}})))
+
+    assert "Too few episodes to tell of noise: even a total loss would not have been seen." in conclusion(3, 1)
+    assert "Too few episodes to tell of noise: a fall under " in conclusion(12, 0)
+    assert "p is not shown to suffer from: noise (a fall of " in conclusion(80, 0)
+    unordered = conclusion(80, 40, is_ordered=False)
+    assert "No p of noise: more of it is not worse" in unordered and "p: of a trend" not in unordered
+
+
+def test_failed_episodes_are_shown_with_what_they_show() -> None:
+    summary = stressed_run()
+    usual = text(summary)
+    example = "  a/one, noise=v2, seed 0, step 7: motor, grasp synthesis: the hand closed on nothing"
+    assert usual.count(example) == 1 and "For example (all of them: --failures):" in usual
+    full = text(summary, failures=True)
+    assert sum("the hand closed on nothing" in line for line in full) == 20
+    assert any(line.split() == ["noise=v2", "20", "of", "20", "motor", "20"] for line in full), "by arm"
+    by_arm = summary.everything(None)["failures_by_arm"]
+    assert [(one["arm"], one["n"] - one["successes"]) for one in by_arm] == [
+        ("clean", 0), ("repeated", 0), ("noise=v1", 0), ("noise=v2", 20),
+    ]  # fmt: skip
+    many = Summary(table(*tries("a/one", 0, 50, failure_kind="motor")))
+    assert "… and 10 more" in text(many, failures=True)
+
+
+def test_errors_are_counted_by_their_last_line() -> None:
+    rows = tries("a/one", 3, 4, outcome="error", success=False)
+    texts = ["Traceback\nTypeError: no", "TypeError: no\n", "Traceback\nKeyError: 3", None]
+    rows = [{**row, "error": error} for row, error in zip(rows, texts, strict=True)]
+    shown = text(Summary(table(*rows)))
+    assert "  2 × TypeError: no" in shown and "  1 × KeyError: 3" in shown and "  1 × unknown" in shown
+    assert Summary(table(*rows)).everything(None)["errors"][0] == {"says": "TypeError: no", "count": 2}
+
+
+def test_a_metric_without_a_value_has_its_column() -> None:
+    shown = text(Summary(table(*tries("a/one", 0, 3))), metrics=("length_ratio",))
+    assert shown[0].split()[:2] == ["task", "length_ratio"] and shown[1].split() == ["a/one", "—", "0"]
+
+
+def test_above_chance_is_explained_where_it_is_shown_and_has_a_proper_minus() -> None:
+    shown = text(Summary(table(*tries("a/one", 0, 8, chance=0.5))))
+    assert any(line.startswith("above chance: ") for line in shown) and "−100% [−100, " in shown[1]
+    assert not any(line.startswith("above chance: ") for line in text(Summary(table(*tries("a/one", 0, 8)))))
+
+
+def test_a_run_that_is_not_finished_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(Request(("primitive/press_switch",), "still", 1), tmp_path / "run")
+    print_summary(tmp_path / "run", as_json=False)
+    assert "Not finished" not in capsys.readouterr().out
+    parts = tmp_path / "run" / "episodes"
+    (parts / "all.parquet").rename(parts / "part-00000.parquet")
+    print_summary(tmp_path / "run", as_json=False)
+    assert capsys.readouterr().out.startswith("Not finished: ")
+    print_summary(tmp_path / "run", as_json=True)
+    assert json.loads(capsys.readouterr().out)["is_finished"] is False
+
+
+def test_a_comparison_that_ran_out_of_trials_says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    run(Request(("primitive/press_switch",), "expert", 2), first)
+    run(Request(("primitive/press_switch",), "expert", 2, name="other", against=str(first), until_decided=True), second)
+    print_summary(second, as_json=False, comparison=compare(first, second))
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"The trials that {first} has are used up: for a verdict, make that run larger." in shown
+
+
+def test_options_that_need_another_are_refused() -> None:
+    told = CliRunner().invoke(app, ["run", "primitive", "--policy", "still", "--margin", "0.2"])
+    assert isinstance(told.exception, UserError) and "give --against RUN too" in str(told.exception)
 
 
 def test_a_grouping_that_is_none_is_told() -> None:

@@ -136,9 +136,12 @@ def _arm() -> pl.Expr:
 
 def _contrast(a: pl.DataFrame, b: pl.DataFrame) -> str:
     """As "A is of clean, B of packet_loss=v2", of tasks that both have; empty if there are none."""
-    shared = [one.join(other, on=["task", "task_version"], how="semi") for one, other in ((a, b), (b, a))]
+    shared = [
+        one.join(other, on=["task", "task_version"], how="semi").sort("arm_rank").select("robot", _arm())
+        for one, other in ((a, b), (b, a))
+    ]
     for column in ("robot", "arm"):
-        of_a, of_b = (one.sort("arm_rank").select(_arm(), "robot")[column].unique(maintain_order=True) for one in shared)
+        of_a, of_b = (one[column].unique(maintain_order=True) for one in shared)
         if len(of_a) and not set(of_a) & set(of_b):
             return f"A is of {', '.join(of_a)}, B of {', '.join(of_b)}"
     return ""

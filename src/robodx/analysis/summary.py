@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -11,11 +11,19 @@ import numpy as np
 import polars as pl
 
 from robodx.analysis.arms import CLEAN, with_arms, with_cards
-from robodx.analysis.estimates import Estimate, above_chance, wilson
+from robodx.analysis.estimates import Estimate, above_chance
+from robodx.analysis.failing import (
+    Error,
+    Failed,
+    Failures,
+    errors_of,
+    failed_episodes,
+    failures_of,
+    without_fixed_interval,
+)
 from robodx.analysis.medians import median
 from robodx.analysis.metrics import success as of_success
 from robodx.analysis.metrics.base import METRICS, Metric, estimate
-from robodx.analysis.metrics.failures import UNKNOWN, Column, FailureShare, failure_shares
 from robodx.analysis.metrics.observations import observations
 from robodx.analysis.sequential import Stopped, stopped_how
 from robodx.analysis.stress import StressTable, stress_table
@@ -24,6 +32,9 @@ from robodx.registry import UnknownName, unknown
 By = Literal["task", "family", "tier", "perturbation"]
 BYS: tuple[By, ...] = ("task", "family", "tier", "perturbation")
 TIERS = ("easy", "medium", "hard")
+# The identity arm of a stress run, which repeats the clean one.
+REPEATED = "repeated"
+IDENTITY = 1
 # How it moves and answers, in the table's own columns: their medians say what is usual, for a few may be far off.
 MOTION = (
     "length_ratio", "sparc", "stability", "duration_s", "mean_squared_jerk",
@@ -74,19 +85,6 @@ class Measured:
     values: dict[str, Estimate]
 
 
-@dataclass(frozen=True)
-class Failures:
-    """How one policy fails. `types_of` splits the kinds."""
-
-    policy: str
-    kinds: list[FailureShare]
-    types: list[FailureShare]
-    types_of: dict[str, list[FailureShare]]
-    # Faults of episodes that succeeded nevertheless, and how many of those there are.
-    flags_on_successes: dict[str, Estimate]
-    successes: int
-
-
 class _Group(NamedTuple):
     policy: str
     group: str
@@ -100,21 +98,28 @@ class Summary:
     def __init__(self, episodes: pl.DataFrame, about: Mapping[str, Any] | None = None) -> None:
         about = about or {}
         # Older runs do not say.
-        self.episodes = with_arms(with_cards(episodes, about.get("tasks", {})), about.get("perturbations", {}))
+        request = about.get("request", {})
+        named = with_arms(with_cards(episodes, about.get("tasks", {})), about.get("perturbations", {}))
+        self.episodes = _by_suite(named, asked=len(request.get("perturbations", ())))
         # Where outcomes decided how long the run went on, intervals of a fixed n would be wrong and are not shown.
-        self.stopped = stopped_how(about.get("request", {}))
-        self.until_width: float | None = about.get("request", {}).get("until_width")
+        self.stopped = stopped_how(request)
+        self.until_width: float | None = request.get("until_width")
         self.success = success_rate(episodes, self.stopped)
         self._about = about
 
     @cached_property
     def stress(self) -> StressTable | None:
-        """Of a run that has stressed arms beside clean ones; its intervals are of a fixed n."""
-        has_arms = self.episodes.filter(pl.col("suite") == "stress")["arm_rank"].n_unique() > 1
-        if not has_arms or self.stopped != "planned" or "request" not in self._about:
+        """Of a run of the suite `stress`; its intervals are of a fixed n."""
+        is_stressed = (self.episodes["suite"] == "stress").any()
+        if not is_stressed or self.stopped != "planned" or "request" not in self._about:
             return None
         table = stress_table(self.episodes, self._about, np.random.default_rng(0))
         return table if table.rows or table.not_testable else None
+
+    @property
+    def base_arms(self) -> list[str]:
+        """Those without a suite's stressors; of one that perturbs everything, just that."""
+        return self.episodes.filter("is_base").sort("arm_rank")["arm"].unique(maintain_order=True).to_list()
 
     def rows(self) -> list[Row]:
         return [_row(one, self.stopped) for one in _groups(self.episodes, "task")]
@@ -176,15 +181,26 @@ class Summary:
             **{f"by_{group}": _plain(self.subtotals(group)) for group in BYS if group != "task"},
             "stress": None if self.stress is None else asdict(self.stress),
             "failures": _plain(self.failures()),
+            "failures_by_arm": _plain(self.failures(by_arm=True)),
+            "errors": _plain(self.errors()),
             "medians": _plain(self.motion(by or "task")),
             "metrics": _plain(self.metrics(metrics, by or "task")),
         }
 
-    def failures(self) -> list[Failures]:
+    def failures(self, *, by_arm: bool = False) -> list[Failures]:
+        """How each policy fails, in all arms together or in each."""
+        keys = ["policy", "arm"] if by_arm else ["policy"]
+        ordered = self.episodes.sort("arm_rank", maintain_order=True) if by_arm else self.episodes
         return [
-            _failures(str(policy), episodes, self.stopped)
-            for (policy,), episodes in self.episodes.group_by("policy", maintain_order=True)
+            failures_of(episodes, str(key[0]), (str(key[1]) or CLEAN) if by_arm else None, self.stopped)
+            for key, episodes in ordered.group_by(keys, maintain_order=True)
         ]
+
+    def failed(self) -> list[Failed]:
+        return failed_episodes(self.episodes)
+
+    def errors(self) -> list[Error]:
+        return errors_of(self.episodes)
 
 
 def grouping(word: str | None) -> By | None:
@@ -273,10 +289,10 @@ def _subtotal(one: _Group, stopped: Stopped) -> Subtotal:
 
 
 def _medians(episodes: pl.DataFrame, stopped: Stopped) -> dict[str, Estimate]:
-    return {name: _shown(median(episodes[name]), stopped) for name in MOTION}
+    return {name: without_fixed_interval(median(episodes[name]), stopped) for name in MOTION}
 
 
-def _plain(found: Sequence[Row | Subtotal | Measured | Failures]) -> list[dict[str, Any]]:
+def _plain(found: Sequence[Row | Subtotal | Measured | Failures | Error]) -> list[dict[str, Any]]:
     return [asdict(one) for one in found]
 
 
@@ -284,32 +300,20 @@ def _width(found: Estimate) -> float:
     return 1.0 if found.low is None or found.high is None else found.high - found.low
 
 
-def _shown(found: Estimate, stopped: Stopped) -> Estimate:
-    return found if stopped == "planned" else replace(found, low=None, high=None)
-
-
 def _known(found: Estimate) -> Estimate | None:
     return found if found.value is not None else None
 
 
-def _failures(policy: str, episodes: pl.DataFrame, stopped: Stopped) -> Failures:
-    def shares(table: pl.DataFrame, column: Column = "failure_kind") -> list[FailureShare]:
-        return [replace(one, share=_shown(one.share, stopped)) for one in failure_shares(table, column)]
-
-    seen = observations(episodes)
-    failed, solved = seen.filter(~pl.col("success")), seen.filter("success")
-    kinds = shares(episodes)
-    of_kind = {one.label: failed.filter(pl.col("failure_kind").fill_null(UNKNOWN) == one.label) for one in kinds}
-    flags = solved["quality_flags"].explode().drop_nulls().value_counts(sort=True)
-    return Failures(
-        policy=policy,
-        kinds=kinds,
-        types=shares(episodes, "failure_type"),
-        types_of={kind: shares(group, "failure_type") for kind, group in of_kind.items()},
-        flags_on_successes={
-            str(flag): _shown(wilson(int(count), len(solved)), stopped) for flag, count in flags.iter_rows()
-        },
-        successes=len(solved),
+def _by_suite(episodes: pl.DataFrame, asked: int) -> pl.DataFrame:
+    """With the column `is_base`, and of a stress run with the identity arm as an arm of its own."""
+    # What was asked for is in all arms; what is more was put there by a suite.
+    is_base = pl.col("perturbations").list.len() <= asked
+    is_repeated = is_base & (pl.col("suite") == "stress").fill_null(False) & (pl.col("repeat") == IDENTITY)
+    name = pl.when(pl.col("arm") == "").then(pl.lit(REPEATED)).otherwise(pl.format("{} + {}", "arm", pl.lit(REPEATED)))
+    return episodes.with_columns(
+        is_base=is_base & ~is_repeated,
+        arm=pl.when(is_repeated).then(name).otherwise("arm"),
+        arm_rank=2 * pl.col("arm_rank") + is_repeated,
     )
 
 

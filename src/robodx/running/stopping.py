@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from robodx.analysis.compare import compare_tables
-from robodx.analysis.episodes import KEY, load, read_about
+from robodx.analysis.episodes import KEY, is_finished, load, read_about
 from robodx.analysis.sequential import confidence_sequence, stopped_how
 from robodx.errors import UserError
 from robodx.running.records import digest
@@ -64,6 +64,10 @@ def rule(request: Request) -> Rule | None:
         raise UserError(
             f"{request.against} was itself ended by what it saw, so that a part of it is no fair sample: give a run of "
             "a planned number of episodes, or leave out --until-decided"
+        )
+    if not is_finished(request.against):
+        raise UserError(
+            f"{request.against} is not finished, and what is there of it is no fair sample: finish it first"
         )
     return UntilDecided(Path(request.against), reference, request.margin)
 

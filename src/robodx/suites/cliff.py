@@ -17,8 +17,6 @@ from robodx.tasks.base import TASKS, Task
 
 # Whatever the number of workers, so that the answer does not depend on it.
 WAVE = 8
-# What is like an unordered stressor, and ordered.
-RELATIVES = {"light_flicker": ("exposure_drift",)}
 FORM = "cliff/STRESSOR/FAMILY/TASK or cliff/STRESSOR=MAXIMUM/FAMILY/TASK"
 
 
@@ -57,8 +55,8 @@ class Search:
         stressor, _, level = stressed.partition("=")
         entry = PERTURBATIONS[stressor]
         if not entry.is_ordered:
-            ordered = ", ".join(RELATIVES.get(stressor, ()) or _ordered(entry.kind))
-            raise UserError(f"more of {stressor} is not worse, so that it has no cliff; ordered are: {ordered}")
+            ordered = ", ".join(one.name for one in PERTURBATIONS.entries() if one.is_stressor and one.is_ordered)
+            raise UserError(f"more of {stressor} is not worse, so that it has no cliff; those that have are: {ordered}")
         maximum = entry.severity(level or max(entry.levels, key=lambda word: entry.levels[word]))
         if maximum <= 0:
             raise UserError(f"the largest severity of {stressor} to look at must be above 0, not {maximum:g}")
@@ -75,6 +73,11 @@ class Search:
     def read(self, done: pl.DataFrame) -> Cliff:
         """What the episodes say of the cliff."""
         return self.procedure.read(*self._counts(done))
+
+    def errors(self, done: pl.DataFrame) -> int:
+        """How many of its episodes ended in an error."""
+        outcomes = _outcomes(done)
+        return sum(outcomes[trial.id] is None for trial in self._follow(outcomes)[0])
 
     def curve(self, done: pl.DataFrame) -> list[Point]:
         """What came of each severity that was asked for."""
@@ -125,10 +128,6 @@ class Search:
 
     def _severity(self, trial: Trial) -> float:
         return dict(trial.perturbations).get(self.stressor.name, 0.0)
-
-
-def _ordered(kind: str) -> list[str]:
-    return [entry.name for entry in PERTURBATIONS.entries() if entry.is_ordered and entry.kind == kind]
 
 
 def _outcomes(done: pl.DataFrame) -> dict[str, bool | None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,13 @@ import polars as pl
 from robodx.analysis.episodes import load
 from robodx.analysis.estimates import TESTABLE
 from robodx.analysis.psychometric import Cliff
+from robodx.errors import UserError
+from robodx.suites.base import Plan
 from robodx.suites.cliff import Search
-from robodx.terminal.console import print_json, table_lines
+from robodx.terminal.console import counted, print_json, table_lines, wrapped
 
 BAR = 20
+MORE = "More --episodes would tell, in another folder: they make it another search."
 
 
 def print_cliff(run: Path, search: Search, *, as_json: bool) -> None:
@@ -34,36 +39,58 @@ def lines(search: Search, episodes: pl.DataFrame) -> list[str]:
         {
             "severity": f"{point.severity:g}",
             "success": f"{point.successes}/{point.n}",
-            "fitted": f"{point.foreseen:.0%}",
+            "fitted": probability(point.foreseen),
             "": "█" * round(BAR * point.foreseen),
         }
         for point in search.curve(episodes)
     ]
-    errors = int((episodes["outcome"] == "error").sum())
+    errors = search.errors(episodes)
     return [
         f"{search.plan.policy} on {search.task.id} under {search.stressor.name}",
         *(f"  {line}" for line in table_lines(table)),
-        f"Clean success {found.clean}; 95% credible interval, from {found.n} episodes"
-        + (f" and {errors} errors that say nothing." if errors else "."),
-        sentence(found, search.stressor.name),
+        f"Clean success {found.clean}; 95% credible interval, from {counted(found.n, 'episode')}"
+        + (f" and {counted(errors, 'error')}, which say nothing." if errors else "."),
+        *wrapped(sentence(found, search.stressor.name)),
     ]
 
 
 def sentence(found: Cliff, stressor: str) -> str:
     """The finding, as one would say it."""
-    odds = f"no cliff up to {found.maximum:g} has probability {found.p_no_cliff:.0%}"
+    odds = f"no cliff up to {found.maximum:g} has probability {probability(found.p_no_cliff)}"
     if not found.is_testable:
         return f"Not testable here: the clean success is under {TESTABLE:.0%}, and half of it would say nothing."
     if found.is_absent:
         return f"No cliff up to {stressor} {found.maximum:g}: success stays above half of the clean one ({odds})."
     if found.severity is None or found.low is None:
-        return f"Undecided: {odds}. More --episodes would tell."
+        return f"Undecided: {odds}. {MORE}"
     if found.high is None:
-        return f"Undecided: a cliff at {found.low:.3g} or more, if there is one; {odds}. More --episodes would tell."
+        return f"Undecided: a cliff at {found.low:.3g} or more, if there is one; {odds}. {MORE}"
     return (
         f"Cliff at {stressor} {found.severity:.3g} [{found.low:.3g}, {found.high:.3g}]: there success is half of the "
         f"clean one; {odds}."
     )
+
+
+def probability(p: float) -> str:
+    """Nothing is certain that was estimated."""
+    return ">99%" if p > 0.99 else "<1%" if p < 0.01 else f"{p:.0%}"
+
+
+def searches(about: Mapping[str, Any]) -> list[Search]:
+    """Those that a run was asked for, from its run.json; not those of tasks that are unknown here, as a plugin's."""
+    request = about.get("request", {})
+    found = []
+    for selector in request.get("selectors", ()):
+        suite, *within = selector.split("/")
+        if suite == "cliff":
+            applied = tuple((name, float(severity)) for name, severity in request["perturbations"])
+            # Repeats it has none.
+            plan = Plan(
+                request["policy"], request["seeds"], request["robot"], 1, applied, request["clock"], tuple(within)
+            )
+            with suppress(UserError):
+                found.append(Search.of(plan))
+    return found
 
 
 def note(found: Cliff) -> str:
@@ -71,7 +98,7 @@ def note(found: Cliff) -> str:
     if found.n == 0:
         return "cliff unknown"
     if found.severity is None:
-        return f"no cliff: {found.p_no_cliff:.0%}"
+        return f"no cliff: {probability(found.p_no_cliff)}"
     low, high = (f"{found.maximum:g}+" if end is None else f"{end:.2g}" for end in (found.low, found.high))
     return f"cliff {found.severity:.2g} [{low}, {high}]"
 
@@ -88,6 +115,6 @@ def as_dict(search: Search, episodes: pl.DataFrame) -> dict[str, Any]:
         "p_no_cliff": found.p_no_cliff,
         "clean": asdict(found.clean),
         "n": found.n,
-        "errors": int((episodes["outcome"] == "error").sum()),
+        "errors": search.errors(episodes),
         "curve": [asdict(point) for point in search.curve(episodes)],
     }

@@ -91,7 +91,7 @@ def _table(found: Comparison) -> Iterator[str]:
 
 def _cells(row: Row) -> dict[str, Any]:
     return {
-        "": row.name if row.arm is None else row.name.removesuffix(f" {row.arm}"), "n": row.n,
+        "task": row.name if row.arm is None else row.name.removesuffix(f" {row.arm}"), "n": row.n,
         "A": _rate(row.rate_a), "B": _rate(row.rate_b), "difference": points(row.difference),
         "p": p_value(row.adjusted_p), "errors": row.errors or None,
         "verdict": "none: too many errors" if row.verdict is None else str(row.verdict),

@@ -102,9 +102,9 @@ def wrapped(text: str, indent: str = "") -> list[str]:
     return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
-def counted(number: int, what: str) -> str:
+def counted(number: int, what: str, plural: str = "s") -> str:
     """As "1 episode" or "2 episodes"."""
-    return f"{number} {what}" + ("" if number == 1 else "s")
+    return f"{number} {what}{'' if number == 1 else plural}"
 
 
 def print_json(content: object) -> None:

@@ -5,45 +5,161 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from robodx.analysis.stress import Degradation, StressTable, StressTrend
-from robodx.terminal.comparison import points
-from robodx.terminal.console import table_lines
+from robodx.analysis.estimates import Estimate
+from robodx.analysis.stress import Degradation, NotTestable, StressTable, StressTrend
+from robodx.terminal.comparison import p_value, points
+from robodx.terminal.console import table_lines, wrapped
+
+ALPHA = 0.05
+# A run in which only larger falls than this would be seen says little of a stressor that was not seen to harm.
+LARGE_FALL = 0.25
+
+Rows = dict[str, list[Degradation]]
 
 
 def lines(table: StressTable) -> Iterator[str]:
-    """A row for each stressor over all its carriers; which carrier suffers is in the JSON."""
+    """A row for each stressor over all its carriers, and what it comes to; which carrier suffers is in the JSON."""
+    for policy, rows, trends in _policies(table):
+        # A level that only some of them have, as of runs that do not say their names, is empty for the others.
+        levels = sorted({row.level for each in rows.values() for row in each}, key=_place)
+        yield f"What stress costs {policy}, in points of success on the same situations:"
+        yield from table_lines([_of_stressor(name, each, levels, trends.get(name)) for name, each in rows.items()])
+        yield ""
+        for sentence in _conclusion(policy, rows, trends):
+            yield from wrapped(sentence)
+    yield from _untested(table)
+    legend = ["clean: success without stress"] if table.rows else []
+    if any(trend.p_holm is not None for trend in table.trends):
+        legend.append("p: of a trend over the levels, adjusted (Holm) over the stressors")
+    if any(row.visible_drop is not None for row in table.rows):
+        legend.append("visible: the smallest fall that would have been seen four times in five")
+    yield from wrapped("; ".join(legend) + "." if legend else "")
+
+
+def details(table: StressTable) -> Iterator[str]:
+    """Every level of every stressor."""
+    for policy, rows, _ in _policies(table):
+        yield f"What stress costs {policy}:"
+        found = [row for each in rows.values() for row in sorted(each, key=lambda row: _place(row.level))]
+        header, *texts = table_lines([_of_level(row) for row in found])
+        yield header
+        before = None
+        for row, text in zip(found, texts, strict=True):
+            if row.stressor != before:
+                yield f"{row.stressor}:"
+            before = row.stressor
+            yield text
+        yield ""
+    yield from _untested(table)
+    if table.rows:
+        yield from wrapped(
+            "clean, stressed: success; difference: in points, with its 95% interval and its exact p, not adjusted; "
+            "retained, repeated: of what was solved clean, the share solved again under stress and when merely "
+            "repeated; lost: what stress lost more than repeating did, in points; exposed: the share of queries or of "
+            "commands that were perturbed; n: situations, of which identical ones count once."
+        )
+
+
+def _policies(table: StressTable) -> Iterator[tuple[str, Rows, dict[str, StressTrend]]]:
     for policy in dict.fromkeys(row.policy for row in table.rows):
-        trends = {trend.stressor: trend for trend in table.trends if trend.policy == policy}
-        rows: dict[str, list[Degradation]] = {}
+        rows: Rows = {}
         for row in table.rows:
             if row.policy == policy and row.task is None:
                 rows.setdefault(row.stressor, []).append(row)
-        yield f"What stress costs {policy}, in points of success on the same situations:"
-        # A level that only some of them have, as of runs that do not say their names, is empty for the others.
-        levels = dict.fromkeys(row.level for each in rows.values() for row in each)
-        yield from table_lines(
-            [_of_stressor(name, each, list(levels), trends.get(name)) for name, each in rows.items()]
-        )
-        yield ""
-    for one in table.not_testable:
-        yield f"{one.task} is not testable here: without stress {one.policy} solves {one.clean} of {one.clean.n}."
-    if table.rows:
-        yield (
-            "clean: success without stress; p: of a trend over the levels, adjusted (Holm) over the stressors; "
-            "visible: the smallest fall that would have been seen four times in five."
-        )
+        yield policy, rows, {trend.stressor: trend for trend in table.trends if trend.policy == policy}
 
 
 def _of_stressor(name: str, rows: list[Degradation], levels: list[str], trend: StressTrend | None) -> dict[str, Any]:
-    p = trend.p_holm if trend is not None else None
     found = {row.level: points(row.difference) for row in rows}
-    visible = [row.visible_drop for row in rows if row.visible_drop is not None]
+    visible = _visible(rows)
     return {
         "stressor": name,
         "kind": rows[0].kind or None,
         "clean": str(rows[0].clean),
         "n": rows[0].clean.n,
         **{level: found.get(level) for level in levels},
-        "p": None if p is None else f"{p:.3f}",
-        "visible": f"{100 * max(visible):.0f}" if visible else None,
+        "p": None if trend is None else p_value(trend.p_holm),
+        "visible": None if visible is None else f"{100 * visible:.0f}",
+        "errors": sum(row.errors for row in rows) or None,
     }
+
+
+def _of_level(row: Degradation) -> dict[str, Any]:
+    exposed = [share for share in (row.exposure, row.commands) if share is not None]
+    return {
+        "level": row.level,
+        "clean": _percent(row.clean),
+        "stressed": _percent(row.stressed),
+        "difference": points(row.difference),
+        "retained": _percent(row.retained),
+        "repeated": _percent(row.repeated),
+        "lost": points(row.excess_loss),
+        "p": p_value(row.p),
+        "exposed": f"{100 * max(exposed):.0f}%" if exposed else None,
+        "n": row.clean.n,
+        "errors": row.errors or None,
+    }
+
+
+def _conclusion(policy: str, rows: Rows, trends: dict[str, StressTrend]) -> Iterator[str]:
+    """In words: what breaks it, what was not seen to, and what could not have been."""
+    breaks, unharmed, unknown = [], [], []
+    for name, each in rows.items():
+        trend, visible = trends.get(name), _visible(each)
+        if trend is None:
+            continue
+        if trend.p_holm is not None and trend.p_holm < ALPHA and (trend.slope or 0.0) < 0:
+            breaks.append(name + _from_where(each))
+        elif visible is not None and visible <= LARGE_FALL:
+            unharmed.append((name, visible))
+        else:
+            unknown.append((name, visible))
+    if breaks:
+        yield f"{policy} breaks under: {', '.join(breaks)}."
+    if unharmed:
+        fall = f"a fall of {100 * max(visible for _, visible in unharmed):.0f} points or more would have been seen"
+        yield f"{policy} is not shown to suffer from: {', '.join(name for name, _ in unharmed)} ({fall})."
+    if unknown:
+        falls = [visible for _, visible in unknown if visible is not None]
+        fall = f"a fall under {100 * max(falls):.0f} points" if falls else "even a total loss"
+        names = ", ".join(name for name, _ in unknown)
+        yield f"Too few episodes to tell of {names}: {fall} would not have been seen."
+    if unordered := [name for name in rows if name not in trends]:
+        yield f"No p of {', '.join(unordered)}: more of it is not worse, and each level is a matter of its own."
+
+
+def _from_where(rows: list[Degradation]) -> str:
+    """The first level that alone is seen to harm, as all after it are."""
+    harmful = ""
+    for row in sorted(rows, key=lambda row: _place(row.level), reverse=True):
+        if row.difference.high is None or row.difference.high >= 0:
+            break
+        harmful = f" ({row.level} on)"
+    return harmful
+
+
+def _untested(table: StressTable) -> Iterator[str]:
+    for one in table.not_testable:
+        yield from wrapped(f"{one.task} is not testable here: {one.policy} solved {_solved(one)} without stress.")
+
+
+def _solved(one: NotTestable) -> str:
+    return f"{round((one.clean.value or 0.0) * one.clean.n)} of {one.clean.n}"
+
+
+def _visible(rows: list[Degradation]) -> float | None:
+    """The smallest fall that would have been seen at every level; None if at some no fall would have been."""
+    falls = [row.visible_drop for row in rows]
+    return None if None in falls else max((fall for fall in falls if fall is not None), default=None)
+
+
+def _percent(found: Estimate) -> str:
+    return "—" if found.value is None else f"{100 * found.value:.0f}%"
+
+
+def _place(level: str) -> tuple[int, float, str]:
+    """Named levels as v1, v2, v3, and severities by their size."""
+    try:
+        return (1, float(level), "")
+    except ValueError:
+        return (0, 0.0, level)

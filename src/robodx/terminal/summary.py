@@ -9,19 +9,20 @@ from typing import Any
 import polars as pl
 
 from robodx.analysis.compare import Comparison
-from robodx.analysis.episodes import load, read_about
+from robodx.analysis.episodes import is_finished, load, read_about
 from robodx.analysis.estimates import Estimate
 from robodx.analysis.metrics.base import METRICS, UP_TO_ONE
-from robodx.analysis.metrics.failures import UNKNOWN, FailureShare
-from robodx.analysis.summary import By, Failures, Measured, Row, Subtotal, Summary, error_bounds, grouping
+from robodx.analysis.summary import By, Measured, Row, Subtotal, Summary, error_bounds, grouping
+from robodx.suites.cliff import Search
+from robodx.terminal import cliff as of_cliff
 from robodx.terminal import comparison as of_comparison
+from robodx.terminal import failures as of_failures
 from robodx.terminal import stress as of_stress
-from robodx.terminal.console import print_json, table_lines
+from robodx.terminal.console import counted, print_json, table_lines, wrapped
 
 # The rest is in the JSON.
 MOVING = {"length_ratio": "path / expert's", "sparc": "smoothness", "stability": "stability"}
 ANSWERING = {"actions_per_s": "actions / s", "inference_ms_p50": "latency, ms", "inference_ms_p95": "95% within, ms"}
-SHOWN_TYPES = 3
 # Of tasks in several arms; more are shown when asked for.
 MOST_ROWS = 60
 
@@ -33,43 +34,75 @@ def print_summary(
     by: str | None = None,
     motion: bool = False,
     metrics: Sequence[str] = (),
+    failures: bool = False,
     comparison: Comparison | None = None,
 ) -> bool:
-    """Whether there are few enough errors for a rate. `by` and `motion` are for a person: JSON has everything."""
+    """Whether there are few enough errors for a rate. What is shown is for a person to choose: JSON has everything."""
     chosen = grouping(by)
     about = read_about(run)
     # Older runs do not say.
     summary, beside = Summary(load(run), about), about.get("not_applicable", [])
+    cliffs = _cliffs(about, summary)
     if as_json:
-        content = {"run": str(run), "stopped": summary.stopped, **summary.everything(chosen, metrics)}
-        content["not_applicable"] = beside
+        content = {
+            "run": str(run), "is_finished": is_finished(run), "stopped": summary.stopped,
+            **summary.everything(chosen, metrics),
+            "cliffs": [of_cliff.as_dict(search, summary.episodes) for search in cliffs],
+            "not_applicable": beside,
+        }  # fmt: skip
         print_json(content if comparison is None else {**content, "comparison": of_comparison.as_dict(comparison)})
         return summary.success.value is not None
-    for line in lines(summary, by=chosen, motion=motion, metrics=metrics):
+    if not is_finished(run):
+        print(f"Not finished: what {run} has so far. The same robodx run goes on from there.\n")
+    has_cliff = bool(cliffs) and not (by or metrics)
+    for search in cliffs if has_cliff else ():
+        print(*of_cliff.lines(search, summary.episodes), "", sep="\n")
+    for line in lines(
+        summary, by=chosen, motion=motion, metrics=metrics, failures=failures, run=run, has_tables=not has_cliff
+    ):
         print(line)
     if beside:
-        print(f"Not applicable, for the policy reads no instructions: {', '.join(beside)}.")
+        print(*wrapped(f"Not applicable, for the policy reads no instructions: {', '.join(beside)}."), sep="\n")
     if comparison is not None:
         print("", *of_comparison.lines(comparison), sep="\n")
+        verdict = comparison.overall.verdict
+        if summary.stopped == "together" and verdict is not None and verdict.word == "undecided":
+            told = f"The trials that {comparison.run_a} has are used up: for a verdict, make that run larger."
+            print(*wrapped(f"{told} It takes a folder of its own, and so does the next comparison."), sep="\n")
     return summary.success.value is not None
 
 
-def lines(summary: Summary, *, by: By | None, motion: bool, metrics: Sequence[str]) -> Iterator[str]:
-    """Tasks and then subtotals; with `by` that one table alone. Metrics take the place of the usual columns."""
+def lines(
+    summary: Summary,
+    *,
+    by: By | None,
+    motion: bool,
+    metrics: Sequence[str],
+    failures: bool = False,
+    run: Path | str = "RUN",
+    has_tables: bool = True,
+) -> Iterator[str]:
+    """What stress costs, tasks, subtotals; with `by` that one table alone. Metrics take the place of usual columns."""
     has_policies = summary.episodes["policy"].n_unique() > 1
-    for group in [by] if by else _groups(summary, has_metrics=bool(metrics)):
+    is_stressed = summary.stress is not None and not metrics
+    groups = ([by] if by else _groups(summary, has_metrics=bool(metrics))) if has_tables else []
+    if summary.stress is not None and is_stressed and by in (None, "perturbation"):
+        yield from (of_stress.details if by else of_stress.lines)(summary.stress)
+        yield ""
+        groups = [] if by else groups
+    for group in groups:
         if metrics:
             titles = {name: _title(name) for name in metrics}
             yield from _measured(summary.metrics(metrics, group), group, titles, has_policies)
         elif group == "task":
             # Of a stress run, what is stressed has a table of its own.
-            rows = [row for row in summary.rows() if by or summary.stress is None or "=" not in row.perturbations]
+            is_clean = is_stressed and not by
+            if is_clean:
+                yield _unstressed(summary)
+            rows = [row for row in summary.rows() if not is_clean or row.perturbations in summary.base_arms]
             yield from table_lines([_of_task(row, has_policies, summary.has_one_arm) for row in rows])
         else:
             yield from table_lines([_of_group(one, group, has_policies) for one in summary.subtotals(group)])
-        yield ""
-    if summary.stress is not None and not by and not metrics:
-        yield from of_stress.lines(summary.stress)
         yield ""
     if motion:
         medians = summary.motion(by or "task")
@@ -77,14 +110,20 @@ def lines(summary: Summary, *, by: By | None, motion: bool, metrics: Sequence[st
             yield f"{what}, medians:"
             yield from _measured(medians, by or "task", titles, has_policies)
             yield ""
-    for failures in summary.failures() if not metrics else ():
-        yield from _of_failures(failures, f" of {failures.policy}" if has_policies else "")
-    yield from _overall(summary)
-    yield "success: rate with its 95% interval; n: situations, those that went alike bit for bit counted once."
-    if summary.stopped != "planned":
-        yield "What was seen decided when to stop: intervals are always-valid ones, and there are none of a fixed n."
-    if wide := [f"{row.task} {row.perturbations}".strip() for row in summary.too_wide()]:
-        yield f"More --seeds would be needed to know these to {summary.until_width:g}: {', '.join(wide)}."
+    if not metrics:
+        yield from of_failures.lines(summary, in_full=failures)
+    for text in _closing(summary, groups, run, has_metrics=bool(metrics)):
+        yield from wrapped(text)
+
+
+def _cliffs(about: Mapping[str, Any], summary: Summary) -> list[Search]:
+    """The searches of a run, if it still holds what this robodx would ask for."""
+    return [search for search in of_cliff.searches(about) if search.read(summary.episodes).n]
+
+
+def _unstressed(summary: Summary) -> str:
+    base = [arm for arm in summary.base_arms if "=" in arm]
+    return f"Without stress beyond {base[0]}, which all have:" if base else "Without stress:"
 
 
 def _groups(summary: Summary, *, has_metrics: bool) -> list[By]:
@@ -104,7 +143,7 @@ def _of_task(row: Row, has_policies: bool, has_one_arm: bool) -> dict[str, Any]:
     return {
         "policy": row.policy if has_policies else None, "task": row.task, "tier": row.tier if has_one_arm else None,
         "perturbed": row.perturbations or None, "success": str(row.success), "above chance": _percent(row.above_chance),
-        "n": row.success.n, "progress": None if row.progress is None else f"{row.progress:.2f}",
+        "n": row.success.n, "progress": None if row.progress is None else f"{100 * row.progress:.0f}%",
         "steps": None if row.median_steps is None else f"{row.median_steps:.0f}", "errors": row.errors or None,
     }  # fmt: skip
 
@@ -113,7 +152,8 @@ def _of_group(one: Subtotal, by: By, has_policies: bool) -> dict[str, Any]:
     return {
         "policy": one.policy if has_policies else None, by: one.group, **_perturbed(one, by), "tasks": one.tasks,
         "success": str(one.success), "above chance": _percent(one.above_chance), "n": one.success.n,
-        "progress": _percent(one.progress), "errors": one.errors or None,
+        "progress": None if one.progress.value is None else f"{100 * one.progress.value:.0f}%",
+        "errors": one.errors or None,
     }  # fmt: skip
 
 
@@ -134,28 +174,19 @@ def _perturbed(one: Subtotal | Measured, by: By) -> dict[str, str | None]:
     return {} if by == "perturbation" else {"perturbed": one.perturbations or None}
 
 
-def _of_failures(failures: Failures, whose: str) -> Iterator[str]:
-    if failures.kinds:
-        yield from table_lines(
-            [
-                {f"failures{whose}": kind.label, "count": kind.count, "share": str(kind.share),
-                 "types": _types(failures.types_of[kind.label])}
-                for kind in failures.kinds
-            ]
-        )  # fmt: skip
-        yield ""
-    if failures.flags_on_successes:
-        flags = ", ".join(f"{flag} {share}" for flag, share in failures.flags_on_successes.items())
-        yield f"Faults in the {failures.successes} successes{whose}: {flags}."
+def _closing(summary: Summary, groups: Sequence[By], run: Path | str, *, has_metrics: bool) -> Iterator[str]:
+    yield from _overall(summary, groups, run)
+    if groups:
+        yield "success: rate with its 95% interval; n: situations, of which identical episodes count once."
+    if groups and not has_metrics and any(row.above_chance is not None for row in summary.rows()):
+        yield "above chance: success on a scale where skill without understanding is at 0% and certain success at 100%."
+    if groups and summary.stopped != "planned":
+        yield "What was seen decided when to stop: intervals are always-valid ones, and there are none of a fixed n."
+    if wide := [f"{row.task} {row.perturbations}".strip() for row in summary.too_wide()]:
+        yield f"More --seeds would be needed to know these to {summary.until_width:g}: {', '.join(wide)}."
 
 
-def _types(types: Sequence[FailureShare]) -> str | None:
-    types = [one for one in types if one.label != UNKNOWN]
-    words = [f"{one.label} {one.count}" for one in types[:SHOWN_TYPES]]
-    return ", ".join([*words, "…"] if len(types) > SHOWN_TYPES else words) or None
-
-
-def _overall(summary: Summary) -> Iterator[str]:
+def _overall(summary: Summary, groups: Sequence[By], run: Path | str) -> Iterator[str]:
     episodes, overall = summary.episodes, summary.success
     if episodes.is_empty():
         yield "No episodes yet."
@@ -163,11 +194,19 @@ def _overall(summary: Summary) -> Iterator[str]:
         low, high = error_bounds(episodes) or (0.0, 1.0)
         yield f"Too many errors for a rate: between {low:.0%} and {high:.0%} of {len(episodes)}, had they ended."
     elif summary.has_one_arm:
-        yield f"{len(episodes)} episodes; success over all of them {overall}, n = {overall.n}."
+        yield f"{counted(len(episodes), 'episode')}; success over all of them {overall}, n = {overall.n}."
     else:
-        yield f"{len(episodes)} episodes. By task: robodx summary RUN --by task."
-        if episodes.group_by("arm").agg(pl.col("task").unique().sort())["task"].n_unique() > 1:
+        yield f"{counted(len(episodes), 'episode')}."
+        if "task" not in groups:
+            yield f"By task: robodx summary {run} --by task"
+        if summary.stress is not None and summary.stress.rows and "task" in groups:
+            yield f"Stressors level by level: robodx summary {run} --by perturbation"
+        if "perturbation" in groups and _has_unlike_arms(episodes):
             yield "Not all arms are of the same tasks: their means do not compare, those of a task do."
+
+
+def _has_unlike_arms(episodes: pl.DataFrame) -> bool:
+    return episodes.group_by("arm").agg(pl.col("task").unique().sort())["task"].n_unique() > 1
 
 
 def _title(metric: str) -> str:
@@ -176,12 +215,12 @@ def _title(metric: str) -> str:
 
 
 def _percent(found: Estimate | None) -> str | None:
-    return None if found is None else str(found)
+    return None if found is None else str(found).replace("-", "−")
 
 
-def _number(name: str, found: Estimate) -> str | None:
+def _number(name: str, found: Estimate) -> str:
     if found.value is None:
-        return None
+        return "—"
     if name in METRICS and METRICS[name].unit in UP_TO_ONE:
         return str(found)
     interval = "" if found.low is None or found.high is None else f" [{_short(found.low)}, {_short(found.high)}]"
@@ -189,4 +228,4 @@ def _number(name: str, found: Estimate) -> str | None:
 
 
 def _short(value: float) -> str:
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+    return (f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}").replace("-", "−")
