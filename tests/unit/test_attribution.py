@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from robodx.analysis.account import Account, Demand, Entry
-from robodx.analysis.attribution import Attribution, attribute, quality_flags
+from robodx.analysis.attribution.base import Fault
+from robodx.analysis.attribution.cause import attribute, quality_flags
 
 STEPS = 200
 THINGS = {"red cube": (0.2, 0.0, 0.02), "blue cube": (0.0, 0.3, 0.02), "bin": (-0.2, 0.0, 0.02)}
@@ -57,7 +58,7 @@ def grasp(name: str, start: int, end: int | None = None, *, how: str = "release"
     return touch if end is None else [*touch, Entry(end, how, name)]
 
 
-def labels(found: Attribution) -> tuple[str, str | None]:
+def labels(found: Fault) -> tuple[str, str | None]:
     return (found.kind, found.type)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+# Fingers that close get hold of what is between them within this time.
+GRASP_S = 0.5
+# A gripper told to close by less than this is not meant to take anything.
+CLOSING = 0.1
 # What the log calls the robot itself and the table.
 ROBOT = "robot"
 ARENA = "arena"
@@ -103,3 +107,38 @@ class Account:
     def touched(self, name: str) -> int | None:
         """The step of the robot's first touch."""
         return next((e.step for e in self.entries if e.kind == "contact" and e.object == name), None)
+
+    @cached_property
+    def closings(self) -> tuple[int, ...]:
+        """The steps at which fingers that were told to close had time to, without then holding anything."""
+        return tuple(step for told in self.openings.T for step in self._closings(told))
+
+    def _closings(self, told: Array) -> Iterator[int]:
+        wait = round(GRASP_S / self.period_s)
+        falling = np.diff(told, prepend=told[:1]) < 0
+        step = 0
+        while step < len(told):
+            start = step
+            while step < len(told) and falling[step]:
+                step += 1
+            if step > start and told[max(start - 1, 0)] - told[step - 1] > CLOSING:
+                is_holding = any(hold.start <= start and (hold.end or self.steps) >= step for hold in self.holds)
+                if not is_holding and not any(start < hold.start <= step + wait for hold in self.holds):
+                    yield min(step, self.steps)
+            step = max(step, start + 1)
+
+    def is_held_again(self, hold: Hold) -> bool:
+        return any(other.object == hold.object and other.start > hold.start for other in self.holds)
+
+    def apart_m(self, name: str, other: str, step: int) -> float:
+        """Two things, as seen from above."""
+        return float(np.linalg.norm((self.positions[name][step] - self.positions[other][step])[:2]))
+
+    def distance_m(self, name: str, step: int) -> float:
+        """From the nearest hand."""
+        return float(np.linalg.norm(self.tools[step] - self.positions[name][step], axis=1).min())
+
+    def nearest_m(self, names: Sequence[str], step: int) -> float:
+        """How near a hand is to any place where one of the things has been by then."""
+        been = np.concatenate([self.positions[name][: step + 1] for name in names])
+        return float(np.linalg.norm(self.tools[step][:, None] - been, axis=2).min())

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodx.analysis import motion
-from robodx.analysis.attribution import attribute, quality_flags, slips
+from robodx.analysis.attribution.cause import attribute, quality_flags, slips
 from robodx.policies.base import ActionChunk, Observation, Policy
 from robodx.running.accounts import account_of, hand_axes
 from robodx.running.environment import Environment
