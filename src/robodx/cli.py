@@ -226,7 +226,7 @@ def run(
         clock=clock,
         quality=quality,
         batch=batch,
-        plugins=tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in plugin),
+        plugins=_located(plugin),
         shard=shard,
         until_width=until_width,
         against=None if against is None else str(against),
@@ -304,7 +304,7 @@ def cliff(
         robot=robot,
         clock=clock,
         quality=quality,
-        plugins=tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in plugin),
+        plugins=_located(plugin),
     )
     search = Search.of(Plan(request.label, episodes, robot, clock=clock, within=find_suite(selector)[1]))
     folder = out or Path("runs") / _default_name([selector], request.label)
@@ -547,6 +547,11 @@ def _load(plugins: list[str]) -> None:
 
     for plugin in plugins:
         load_plugin(plugin)
+
+
+def _located(plugins: list[str]) -> tuple[str, ...]:
+    """Files by their full path, for workers may stand elsewhere; modules by name."""
+    return tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in plugins)
 
 
 def _perturbations(words: list[str]) -> tuple[tuple[str, float], ...]:
