@@ -75,9 +75,11 @@ def by_stressor(table: StressTable) -> str:
 
 
 def by_carrier(table: StressTable) -> str:
+    """Of the stressors that cost something."""
+    costly = {row.stressor for row in table.rows if row.task and (row.difference.value or 0.0) < 0}
     tasks = list(dict.fromkeys(row.task for row in table.rows if row.task))
     lines = [f"| stressor | level | {' | '.join(f'`{task}`' for task in tasks)} |", "|---|---|" + "---|" * len(tasks)]
-    for name in dict.fromkeys(row.stressor for row in table.rows):
+    for name in dict.fromkeys(row.stressor for row in table.rows if row.stressor in costly):
         for level in STRESS_LEVELS:
             found = {row.task: row for row in table.rows if row.stressor == name and row.level == level}
             cells = [str(found[task].stressed) if task in found else "" for task in tasks]
