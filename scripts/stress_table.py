@@ -44,16 +44,9 @@ def main() -> None:
                 Request(("stress",), policy, seeds), folder, workers=options.workers, progress=progress
             )
         tables[policy] = stress_table(episodes[policy], read_about(folder), np.random.default_rng(0))
-    text = "\n\n".join(
-        [
-            *(
-                f"**{policy}**, {episodes[policy].height} episodes\n\n{by_stressor(tables[policy])}"
-                for policy in POLICIES
-            ),
-            *(f"**{policy}**, by carrier\n\n{by_carrier(tables[policy])}" for policy in ("vision",)),
-            cognitive(episodes),
-        ]
-    )
+    parts = [f"**{name}**, {len(episodes[name])} episodes\n\n{by_stressor(table)}" for name, table in tables.items()]
+    costly = "**vision**, success by carrier under the stressors that cost something"
+    text = "\n\n".join([*parts, f"{costly}\n\n{by_carrier(tables['vision'])}", cognitive(episodes)])
     print(text)
     rewrite(DOCS / "suites" / "stress.md", "tables of stress", text)
 
