@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from robodx.analysis.episodes import TIMINGS
 from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, Policy, PolicySpec, make_policy
 from robodx.running.environment import Environment
 from robodx.running.episode import Episode
@@ -88,7 +89,7 @@ def threads() -> list[threading.Thread]:
 def rows(trials: Sequence[Trial], policy: Policy, batch: int) -> dict[str, Episode]:
     """Without what is measured in seconds of the real world."""
     episodes = [finished.episode for finished in rollout(trials, policy, batch=batch)]
-    return {e.trial_id: replace(e, wall_s=0.0, inference_ms_p50=None, inference_ms_p95=None) for e in episodes}
+    return {e.trial_id: replace(e, **dict.fromkeys(TIMINGS, 0.0)) for e in episodes}
 
 
 AtEach = Callable[[str, Callable[[Environment], object]], None]

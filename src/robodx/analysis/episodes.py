@@ -89,6 +89,9 @@ SINCE_VERSION_2 = {
     "joint_limit_s", "queries", "perturbed_queries", "perturbed_steps", "actions_per_s", "inference_ms_p99",
 }  # fmt: skip
 
+# What took how long: of two runs of the same trials these differ.
+TIMINGS = ("wall_s", "actions_per_s", "inference_ms_p50", "inference_ms_p95", "inference_ms_p99")
+
 # What makes two episodes of different runs the same trial, whoever acted.
 KEY = ("task", "task_version", "robot", "seed", "repeat", "perturbations", "clock")
 ORDER = ("suite", "task", "seed", "repeat", "trial_id")
