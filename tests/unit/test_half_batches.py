@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,7 +90,8 @@ def threads() -> list[threading.Thread]:
 def rows(trials: Sequence[Trial], policy: Policy, batch: int) -> dict[str, Episode]:
     """Without what is measured in seconds of the real world."""
     episodes = [finished.episode for finished in rollout(trials, policy, batch=batch)]
-    return {e.trial_id: replace(e, **dict.fromkeys(TIMINGS, 0.0)) for e in episodes}
+    timeless: dict[str, Any] = dict.fromkeys(TIMINGS, 0.0)
+    return {e.trial_id: replace(e, **timeless) for e in episodes}
 
 
 AtEach = Callable[[str, Callable[[Environment], object]], None]
