@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import numpy as np
-import pytest
-from hypothesis import settings
+from robodx.running.threads import pin
 
-from robodx.sim import gl
+pin()  # before anything imports numpy: the tests' processes share the cores
+
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+from robodx.sim import gl  # noqa: E402
 
 gl.choose_backend()  # before anything imports mujoco
 
