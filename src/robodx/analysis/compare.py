@@ -12,7 +12,6 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.stats import fisher_exact  # type: ignore[import-untyped]
 
 from robodx.analysis.episodes import is_finished, load, read_about
 from robodx.analysis.estimates import CONFIDENCE, MAX_ERROR_SHARE, Estimate
@@ -215,6 +214,9 @@ def _unpaired(arms: list[tuple[Floats, Floats]], stopped: Stopped) -> tuple[Esti
         if len(arms) == 1 and np.isin(np.concatenate(arms[0]), (0.0, 1.0)).all():
             # Newcombe's interval by itself would find too much where rates are near a half: up to 6.5% with 25 each.
             table = [[(arm == 1).sum(), (arm == 0).sum()] for arm in arms[0]]
+            # Here, for it takes half a second to import.
+            from scipy.stats import fisher_exact  # type: ignore[import-untyped]
+
             return interval(CONFIDENCE), float(fisher_exact(table).pvalue)
     else:
         of_a, of_b = (partial(mean_over_tasks, arm, stopped) for arm in zip(*arms, strict=True))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from scipy.stats import binom  # type: ignore[import-untyped]
 
 from robodx.analysis.estimates import CONFIDENCE, NOTHING, Estimate
 
@@ -14,6 +13,9 @@ def median(values: pl.Series, confidence: float = CONFIDENCE) -> Estimate:
 
     Fewer than six values leave no 95% interval, and the median comes without.
     """
+    # Here, for it takes half a second to import.
+    from scipy.stats import binom  # type: ignore[import-untyped]
+
     known = np.sort(values.drop_nulls().drop_nans().to_numpy().astype(np.float64))
     n = len(known)
     if n == 0:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq  # type: ignore[import-untyped]
-from scipy.stats import binom  # type: ignore[import-untyped]
+from scipy.special import bdtr  # type: ignore[import-untyped]
 
 from robodx.analysis.estimates import CONFIDENCE, NOTHING, Estimate, wilson
 from robodx.analysis.resampling import RESAMPLES, Limits, bootstrap_macro_mean
@@ -46,7 +46,7 @@ def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike) -> float | None:
 
 
 def mcnemar_p(only_a: int, only_b: int) -> float:
-    return min(1.0, 2 * float(binom.cdf(min(only_a, only_b), only_a + only_b, 0.5)))
+    return min(1.0, 2 * float(bdtr(min(only_a, only_b), only_a + only_b, 0.5)))
 
 
 def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = CONFIDENCE) -> Estimate:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom  # type: ignore[import-untyped]
 
 from robodx.analysis.estimates import wilson
 
@@ -43,6 +42,9 @@ def smallest_visible_difference(
 
     The reference is another arm of `n_reference` trials at that rate (Newcombe), or the rate itself (Wilson).
     """
+    # Here, for it takes half a second to import.
+    from scipy.stats import binom  # type: ignore[import-untyped]
+
     _check_rates(rate=rate)
     if n == 0 or n_reference == 0:
         return None
@@ -91,6 +93,9 @@ def pairs_needed(
 
 def mcnemar_power(pairs: int, rate_a: float, rate_b: float, alpha: float = ALPHA) -> float:
     """The chance that the exact test finds a ahead, where only a solves `rate_a` of the pairs and only b `rate_b`."""
+    # Here, for it takes half a second to import.
+    from scipy.stats import binom
+
     discordant = min(1.0, rate_a + rate_b)
     if pairs == 0 or discordant == 0:
         return 0.0

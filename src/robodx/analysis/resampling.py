@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t as student  # type: ignore[import-untyped]
+from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from robodx.analysis.estimates import CONFIDENCE, NOTHING, Estimate
 from robodx.analysis.macro import macro_rate
@@ -117,6 +117,6 @@ def _stretched_percentiles(
     # Percentiles behave like z; with few seeds the deviations are stretched to Student's t (Welch–Satterthwaite).
     freedom = sum(variances) ** 2 / sum(v * v / f for v, f in zip(variances, freedoms, strict=True))
     upper = 0.5 + confidence / 2
-    stretch = float(student.ppf(upper, freedom)) / NormalDist().inv_cdf(upper)
+    stretch = float(stdtrit(freedom, upper)) / NormalDist().inv_cdf(upper)
     low, high = stretch * np.quantile(deviations, [1 - upper, upper])
     return min(0.0, float(low)), max(0.0, float(high))

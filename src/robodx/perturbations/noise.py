@@ -8,7 +8,6 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.special import ndtr  # type: ignore[import-untyped]
-from scipy.stats import poisson  # type: ignore[import-untyped]
 
 from robodx.perturbations.base import SensorStress, perturbation
 
@@ -55,6 +54,9 @@ def alias_table(severity: float) -> NDArray[np.uint32]:
 
 def distribution(severity: float) -> NDArray[np.float64]:
     """(256, 256): how likely each value becomes each other one, rounded and clamped."""
+    # Here, for it takes half a second to import.
+    from scipy.stats import poisson  # type: ignore[import-untyped]
+
     means = severity * np.arange(VALUES) / (VALUES - 1)
     counts = np.arange(int(severity + FAR * np.sqrt(severity)) + FAR)
     photons = poisson.pmf(counts, means[:, None])  # (value, count)

@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.stats import t as student  # type: ignore[import-untyped]
+from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from robodx.analysis.estimates import CONFIDENCE, NOTHING, Estimate
 from robodx.analysis.resampling import Limits
@@ -66,7 +66,7 @@ def _stretched_percentiles(
     # A resample spreads less than the sample did, and with few seeds percentiles are too narrow: Student's t is not.
     freedom = sum(len(seeds) - 1 for seeds in tasks)
     upper = 0.5 + confidence / 2
-    stretch = math.sqrt(1 + len(tasks) / freedom) * float(student.ppf(upper, freedom)) / NormalDist().inv_cdf(upper)
+    stretch = math.sqrt(1 + len(tasks) / freedom) * float(stdtrit(freedom, upper)) / NormalDist().inv_cdf(upper)
     low, high = stretch * np.quantile(deviations, [1 - upper, upper])
     return min(0.0, float(low)), max(0.0, float(high))
 
