@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq  # type: ignore[import-untyped]
 from scipy.special import bdtr  # type: ignore[import-untyped]
 
 from robodx.analysis.estimates import CONFIDENCE, NOTHING, Estimate, wilson
@@ -73,6 +72,9 @@ def tango(only_a: int, only_b: int, pairs: int, confidence: float = CONFIDENCE) 
 
 
 def _tango_upper(only_a: int, only_b: int, pairs: int, confidence: float) -> float:
+    # Here, for it takes a third of a second to import.
+    from scipy.optimize import brentq  # type: ignore[import-untyped]
+
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     value = (only_b - only_a) / pairs
     if only_b == pairs:

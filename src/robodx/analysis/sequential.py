@@ -16,7 +16,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq  # type: ignore[import-untyped]
 from scipy.special import logsumexp  # type: ignore[import-untyped]
 
 from robodx.analysis.estimates import CONFIDENCE, NOTHING, Estimate
@@ -139,6 +138,9 @@ def p_from(interval: Callable[[float], Estimate]) -> float | None:
 
 
 def _interval(values: NDArray[np.float64], counts: NDArray[np.int64], within: Range, confidence: float) -> Estimate:
+    # Here, for it takes a third of a second to import.
+    from scipy.optimize import brentq  # type: ignore[import-untyped]
+
     _check(values, within)
     n = int(counts.sum())
     if n == 0:
