@@ -100,6 +100,8 @@ def test_pursuit_runs_first_with_a_world_that_waits_then_with_the_latency_it_sho
     further = [trial for trial in stress(done, plan("inference_frequency")) if trial not in waiting]
     # 33 ms, rounded up.
     assert {trial.clock for trial in further} == {"realtime:0.04"}
+    slow = done.with_columns(inference_ms_p95=pl.lit(60_000.0))
+    assert "realtime:10.00" in {trial.clock for trial in stress(slow, plan("inference_frequency"))}
     given = replace(plan("inference_frequency"), clock="realtime:0.2")
     assert {trial.clock for trial in stress(NOTHING_DONE, given)} == {"lockstep", "realtime:0.2"}
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from robodx.errors import UserError
 
 FORMS = "lockstep, realtime:SECONDS (as in realtime:0.1) or realtime:measured"
+LONGEST_S = 10.0
 # A latency that is a whole number of control steps must not become one more by rounding.
 SLACK = 1e-9
 
@@ -31,8 +32,8 @@ class Clock:
             seconds = float(latency.removesuffix("s"))
         except ValueError:
             seconds = -1.0
-        if kind != "realtime" or not 0 <= seconds <= 10:
-            raise UserError(f'No clock "{text}". There are: {FORMS}, with at most 10 seconds.')
+        if kind != "realtime" or not 0 <= seconds <= LONGEST_S:
+            raise UserError(f'No clock "{text}". There are: {FORMS}, with at most {LONGEST_S:g} seconds.')
         return cls(True, seconds)
 
     @property

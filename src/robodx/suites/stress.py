@@ -13,7 +13,7 @@ from robodx.analysis.estimates import TESTABLE
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS, STRESS_LEVELS, PerturbationEntry
 from robodx.registry import UnknownName, unknown
-from robodx.running.clock import Clock
+from robodx.running.clock import LONGEST_S, Clock
 from robodx.running.trial import Trial
 from robodx.suites.base import Plan, suite
 from robodx.tasks.base import TASKS, Tier
@@ -89,7 +89,7 @@ def _pursuits(done: pl.DataFrame, plan: Plan) -> list[Trial]:
     thought_ms = done.filter(pl.col("trial_id").is_in([trial.id for trial in waiting]))["inference_ms_p95"].median()
     if not isinstance(thought_ms, float):
         return waiting
-    latency_s = LATENCY_STEP_S * max(1, math.ceil(thought_ms / 1000 / LATENCY_STEP_S))
+    latency_s = min(LONGEST_S, LATENCY_STEP_S * max(1, math.ceil(thought_ms / 1000 / LATENCY_STEP_S)))
     return waiting + _arm(replace(plan, clock=f"realtime:{latency_s:.2f}"), tasks)
 
 
