@@ -157,3 +157,13 @@ def test_version_two_is_still_read() -> None:
     assert set(evidence) == {"step", "object", "condition", "says"} and evidence["says"]
     assert all(0 < perturbed < steps for perturbed, steps in table.select("perturbed_steps", "steps").iter_rows())
     assert table["chance"].to_list() == [1.0, 1.0] and table["perturbed_queries"].to_list() == [0, 0]
+
+
+def test_version_three_is_read() -> None:
+    golden = Path(__file__).parent.parent / "golden" / "run-v3"
+    table = load(golden)
+    assert json.loads((golden / "run.json").read_text())["schema_version"] == 3
+    assert all("perception/colour" in demands for demands in table["demands"].to_list())
+    assert [target["kind"] for target in table["target"].to_list()] == ["cube"] * len(table)
+    wrong = table.filter(~pl.col("success"))["mistaken"].to_list()
+    assert wrong and all(each["attribute"] == "colour" and each["asked"] != each["chosen"] for (each,) in wrong)

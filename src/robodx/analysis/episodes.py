@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ import polars as pl
 
 from robodx.errors import UserError
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 # Of older versions, what they did not record is null.
-READABLE_VERSIONS = (1, 2)
+READABLE_VERSIONS = (1, 2, 3)
 
 # One row an episode. Written with every part: a part whose column is all null would otherwise break a scan over parts.
 SCHEMA: dict[str, pl.DataType] = {
@@ -51,6 +52,18 @@ SCHEMA: dict[str, pl.DataType] = {
         )
     ),
     "first_touched": pl.String(),
+    "demands": pl.List(pl.String()),
+    "target": pl.Struct(
+        {
+            "name": pl.String(),
+            "kind": pl.String(),
+            "colour": pl.String(),
+            "size_m": pl.Float64(),
+            "x_m": pl.Float64(),
+            "y_m": pl.Float64(),
+        }
+    ),
+    "mistaken": pl.List(pl.Struct({"attribute": pl.String(), "asked": pl.String(), "chosen": pl.String()})),
     "failure_kind": pl.String(),
     "failure_type": pl.String(),
     "failure_evidence": pl.Struct(
@@ -84,9 +97,10 @@ SCHEMA: dict[str, pl.DataType] = {
     "inference_ms_p99": pl.Float64(),
 }
 
-SINCE_VERSION_2 = {
+LATER_COLUMNS = {
     "failure_type", "failure_evidence", "quality_flags", "chance", "primitive", "length_ratio", "sparc", "slips",
     "joint_limit_s", "queries", "perturbed_queries", "perturbed_steps", "actions_per_s", "inference_ms_p99",
+    "demands", "target", "mistaken",
 }  # fmt: skip
 
 # What took how long: of two runs of the same trials these differ.
@@ -120,9 +134,23 @@ def read_about(run: Path | str) -> dict[str, Any]:
 def load(run: Path | str) -> pl.DataFrame:
     """The last attempt at each trial, in the order of suite, task and seed."""
     read_about(run)
-    frames = [_read_part(path) for path in sorted((Path(run) / "episodes").glob("*.parquet"))]
-    table = pl.concat([pl.DataFrame(schema=SCHEMA), *frames])
-    return table.sort("attempt", maintain_order=True).unique("trial_id", keep="last", maintain_order=True).sort(ORDER)
+    return _last_attempts([_read_part(path) for path in sorted((Path(run) / "episodes").glob("*.parquet"))])
+
+
+def load_readable(parts: Iterable[Path]) -> tuple[pl.DataFrame, list[str]]:
+    """As `load`, of those parts of a run that can be read, and a line on each that cannot."""
+    frames, problems = [], []
+    for path in parts:
+        try:
+            frames.append(_last_attempts([_read_part(path)]))
+        except UnreadableRun as error:
+            problems.append(str(error))
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            problems.append(f"{path} is damaged: {error}")
+        except TypeError:
+            # So polars refuses what it cannot spell.
+            problems.append(f"{path} cannot be read: its name is no text")
+    return _last_attempts(frames), problems
 
 
 def is_finished(run: Path | str) -> bool:
@@ -130,12 +158,17 @@ def is_finished(run: Path | str) -> bool:
     return not any((Path(run) / "episodes").glob("part-*.parquet"))
 
 
+def _last_attempts(parts: list[pl.DataFrame]) -> pl.DataFrame:
+    table = pl.concat([pl.DataFrame(schema=SCHEMA), *parts])
+    return table.sort("attempt", maintain_order=True).unique("trial_id", keep="last", maintain_order=True).sort(ORDER)
+
+
 def _read_part(path: Path) -> pl.DataFrame:
     try:
         part = pl.read_parquet(path)
         unsaid = {name: pl.lit(None, kind).alias(name) for name, kind in SCHEMA.items() if name not in part.columns}
-        if not unsaid.keys() <= SINCE_VERSION_2:
-            raise UnreadableRun(f"{path} lacks the columns {', '.join(unsaid.keys() - SINCE_VERSION_2)}")
+        if not unsaid.keys() <= LATER_COLUMNS:
+            raise UnreadableRun(f"{path} lacks the columns {', '.join(unsaid.keys() - LATER_COLUMNS)}")
         return part.with_columns(**unsaid).select(*SCHEMA)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise UnreadableRun(f"{path} is damaged: {error}. Move it away to read the rest.") from error

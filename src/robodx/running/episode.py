@@ -50,6 +50,27 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Target:
+    """The thing that is to be handled first, as it was at first."""
+
+    name: str
+    kind: str
+    colour: str
+    size_m: float
+    x_m: float
+    y_m: float
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """An attribute in which the chosen thing is not what was asked for."""
+
+    attribute: str
+    asked: str
+    chosen: str
+
+
+@dataclass(frozen=True)
 class Episode:
     """One row of a run. Numbers that were not measured are None, never zero."""
 
@@ -89,6 +110,10 @@ class Episode:
     instructions: tuple[Told, ...] = ()
     events: tuple[Happening, ...] = ()
     first_touched: str | None = None
+    # What it takes, as paths; see running/demands.py.
+    demands: tuple[str, ...] = ()
+    target: Target | None = None
+    mistaken: tuple[Mistake, ...] = ()
     trajectory_hash: str | None = None
     duration_s: float | None = None
     path_length_m: float | None = None

@@ -114,6 +114,9 @@ def to_table(episodes: Sequence[Episode]) -> pl.DataFrame:
             "instructions": [{**asdict(told), "text": _writable(told.text)} for told in episode.instructions],
             "error": None if episode.error is None else _writable(episode.error),
             "events": [asdict(event) for event in episode.events],
+            "demands": list(episode.demands),
+            "target": None if episode.target is None else asdict(episode.target),
+            "mistaken": [asdict(mistake) for mistake in episode.mistaken],
         }
         for episode in episodes
     ]

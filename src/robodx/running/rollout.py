@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodx.analysis import motion
+from robodx.analysis.account import Account
 from robodx.analysis.attribution.cause import attribute, quality_flags, slips
 from robodx.policies.base import ActionChunk, Observation, Policy
+from robodx.running import demands
 from robodx.running.accounts import account_of, hand_axes
 from robodx.running.environment import Environment
 from robodx.running.episode import Episode, Evidence, Happening, Outcome, Trajectory
@@ -179,13 +181,14 @@ class _Batch:
                 self.suspects.append(one.environment.trial)
                 self._call(self._policy.finish, [one.environment.trial.id], lambda _: None)
             return
+        declared_s = self._policy.spec.latency_s
         for index, one in enumerate(group):
             one.observation = None
             if answer.error is not None:
                 one.error = _text(answer.error)
             else:
                 try:
-                    one.environment.accept(answer.value[index], answer.seconds)
+                    one.environment.accept(answer.value[index], answer.seconds if declared_s is None else declared_s)
                 except FAILURES:
                     one.error = traceback.format_exc()
             self._go_on(one)
@@ -193,6 +196,11 @@ class _Batch:
     def _go_on(self, one: _Live) -> None:
         """Where an episode stands after something happened to it."""
         environment = one.environment
+        if one.error is None and environment.needs_chunk and environment.is_handed_over:
+            # To the policy an episode begins here: it has not seen what led to this, nor done it.
+            self._call(self._policy.finish, [environment.trial.id], lambda _: None)
+            self._call(self._policy.reset, [environment.start()], partial(self._opened, one))
+            return
         if one.error is None and environment.needs_chunk:
             try:
                 one.observation = environment.observe()
@@ -245,6 +253,7 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
     forces = [entry.value for entry in log.entries if entry.kind == "collision"]
     arms, period_s = environment.robot.arms, account.period_s
     percentiles = _percentiles_ms(trajectory.inference_s)
+    scene, colours, meanings = environment.simulation.scene, environment.simulation.colours, environment.meanings
     episode = _record(environment.trial, attempt, wall_s)(
         outcome=outcome,
         success=outcome == "success",
@@ -256,6 +265,13 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         instructions=tuple(environment.told),
         events=tuple(Happening(e.step, e.time_s, e.kind, e.object, e.other, e.value) for e in log.entries),
         first_touched=log.first_touched,
+        demands=demands.demands(meanings, scene, environment.events, environment.task.varies),
+        target=demands.target(meanings[-1], scene),
+        mistaken=(
+            demands.mistaken(meanings[-1], demands.as_coloured(scene, colours), cause.object, _asked_for(account))
+            if cause is not None and cause.kind in ("reference", "constraint")
+            else ()
+        ),
         failure_kind=cause and cause.kind,
         failure_type=cause and cause.type,
         failure_evidence=cause and Evidence(cause.step, cause.object, cause.condition, cause.says),
@@ -287,6 +303,11 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         inference_ms_p99=percentiles[2],
     )
     return Finished(episode, trajectory)
+
+
+def _asked_for(account: Account) -> frozenset[str]:
+    """All that the stages that were not reached speak of."""
+    return frozenset().union(*(stage.mentioned for stage in account.stages[len(account.stage_steps) :]))
 
 
 def _percentiles_ms(inference_s: Array) -> list[float | None]:

@@ -1,0 +1,79 @@
+"""What a finding is, and what a diagnosis of one policy says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from robodx.analysis.estimates import Estimate
+
+FindingKind = Literal[
+    "weak capability", "failure cliff", "language sub-skill", "reference confusion", "motor weakness", "latency-bound",
+    "updates ignored", "change ignored", "instruction ignored", "visual bias", "memorised layout", "distracted",
+    "unstable control", "unsafe contact",
+]  # fmt: skip
+# Suspected: seen in the episodes by which it was found, and not confirmed on others.
+Certainty = Literal["confirmed", "suspected"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One weakness: where it shows, how, how surely, and what to look at and to do next.
+
+    `inside` is how often it happens where it should if the finding is true, `outside` how often elsewhere, and `effect`
+    the difference, all on the episodes that confirm it (of a suspected one, on those that found it).
+    """
+
+    kind: FindingKind
+    # More exactly: "colour", "negation", "grasp stability"; empty where the kind says it all.
+    subject: str
+    statement: str
+    # The place in the tree: what the trials have in common, and what happens in them.
+    condition: str
+    manner: str
+    certainty: Certainty
+    inside: Estimate
+    outside: Estimate
+    effect: Estimate
+    # Of there being no difference, after Holm over the candidates that were put to the test; None if it was not tested.
+    p: float | None
+    # Of all trials, the share that it concerns.
+    share: float
+    # Episodes that show it, by trial id, those first that show it best.
+    examples: tuple[str, ...]
+    next_test: str
+    # What recovers most of it, if the run was asked why.
+    because: str | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}: {self.subject}" if self.subject else self.kind
+
+    @property
+    def rank(self) -> float:
+        """Effect × certainty: of all trials, the share that is surely lost by it (at the interval's nearer end)."""
+        return max(0.0, self.effect.low or 0.0) * self.share
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All findings about one policy, ranked; without any, what could have been seen is the more important."""
+
+    policy: str
+    episodes: int
+    success: Estimate
+    findings: tuple[Finding, ...]
+    # The smallest fall of one family's success that these episodes would have shown, four times in five; None: none.
+    resolution: float | None
+    # How many episodes found candidates and how many put them to the test.
+    screened: int
+    confirmed_on: int
+
+    @property
+    def headline(self) -> str:
+        """One sentence for the first screen."""
+        confirmed = [one for one in self.findings if one.certainty == "confirmed"]
+        if confirmed:
+            return confirmed[0].statement
+        seen = "" if self.resolution is None else f" A fall of {self.resolution:.0%} or more would have been seen."
+        return f"No weakness found at this resolution.{seen}"

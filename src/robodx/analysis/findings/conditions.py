@@ -1,0 +1,103 @@
+"""Conditions: groups of episodes by what they demanded or what was done to them, each with those to hold it against.
+
+They form a tree: a family, its tiers, their tasks; a demand and its parts. None of them asks for a task or a policy by
+name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Mask = NDArray[np.bool_]
+Sort = Literal["need", "value", "stress", "clock", "family", "tier", "task", "all"]
+
+# What a target is that is to be taken: a policy may have a bias against a value of these.
+VALUES = ("colour", "kind")
+SAYS = {"choice": "a choice among things", "layout": "a varying layout", "change": "changes", "realtime": "no waiting"}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`path` is what distinguishes the episodes inside from those outside; outside may be empty for `all`."""
+
+    sort: Sort
+    path: str
+    inside: Mask
+    outside: Mask
+
+    @property
+    def name(self) -> str:
+        return self.path if self.sort == "all" else f"{self.sort}: {self.path}"
+
+    @property
+    def says(self) -> str:
+        """After "the trials with"."""
+        return SAYS.get(self.path, self.path.replace("/", ": "))
+
+
+def conditions(episodes: pl.DataFrame) -> list[Condition]:
+    """Of the episodes of one policy, with the columns `is_base` and `arms` (see prepare.py)."""
+    base = episodes["is_base"].to_numpy()
+    found = [
+        *_needs(episodes, base),
+        *_values(episodes, base),
+        *_stresses(episodes, base),
+        *_clocks(episodes, base),
+        *_groups(episodes, base),
+        Condition("all", "everything", base, np.zeros(len(base), dtype=np.bool_)),
+    ]
+    return [one for one in found if one.inside.any() and (one.sort == "all" or one.outside.any())]
+
+
+def _needs(episodes: pl.DataFrame, base: Mask) -> Iterator[Condition]:
+    """A demand with all that is below it: "language" is every demand on language."""
+    lists: Sequence[Sequence[str] | None] = episodes["demands"].to_list()
+    prefixes = [{prefix for path in paths or () for prefix in _prefixes(path)} for paths in lists]
+    for path in sorted(set().union(*prefixes)):
+        has = np.array([path in each for each in prefixes], dtype=np.bool_)
+        yield Condition("need", path, base & has, base & ~has)
+
+
+def _prefixes(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[: end + 1]) for end in range(len(parts))]
+
+
+def _values(episodes: pl.DataFrame, base: Mask) -> Iterator[Condition]:
+    """A target's value, held against other values in the same tasks: tasks differ in more than this."""
+    tasks = episodes["task"].to_numpy()
+    for factor in VALUES:
+        worn = episodes["target"].struct.field(factor).to_numpy()
+        for value in sorted({str(each) for each in worn if each is not None}):
+            has = worn == value
+            among = np.isin(tasks, np.unique(tasks[base & has]))
+            yield Condition("value", f"{factor}={value}", base & has, base & ~has & among)
+
+
+def _stresses(episodes: pl.DataFrame, base: Mask) -> Iterator[Condition]:
+    """A stressor, and each of its levels, held against the same situations without it."""
+    arms, pairs = episodes["stress"].to_list(), episodes["pair_id"].to_numpy()
+    paths = {prefix for arm in arms if arm for prefix in _prefixes(arm)}
+    for path in sorted(paths):
+        has = np.array([arm is not None and path in _prefixes(arm) for arm in arms], dtype=np.bool_)
+        yield Condition("stress", path, has, base & np.isin(pairs, pairs[has]))
+
+
+def _clocks(episodes: pl.DataFrame, base: Mask) -> Iterator[Condition]:
+    """Where the world does not wait, held against the same situations where it does."""
+    pairs, has = episodes["pair_id"].to_numpy(), episodes["is_realtime"].to_numpy()
+    yield Condition("clock", "realtime", has, base & np.isin(pairs, pairs[has]))
+
+
+def _groups(episodes: pl.DataFrame, base: Mask) -> Iterator[Condition]:
+    tiers = episodes.select(pl.concat_str("family", "tier", separator="/", ignore_nulls=True)).to_series()
+    for sort, names in (("family", episodes["family"]), ("tier", tiers), ("task", episodes["task"])):
+        for name in sorted(names.drop_nulls().unique()):
+            has = (names == name).fill_null(False).to_numpy()
+            yield Condition(sort, name, base & has, base & ~has)  # type: ignore[arg-type]

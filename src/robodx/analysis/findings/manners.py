@@ -1,0 +1,68 @@
+"""Manners: what can be seen to happen in an episode, from "it failed" to "it took a thing of the wrong colour"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from robodx.analysis.findings.conditions import Mask
+
+Sort = Literal["mistaken", "type", "flag", "kind", "wrong thing", "failure"]
+# A detour says little by itself, and of one who failed nothing.
+FLAGS = ("collision", "instability", "drop_and_regrasp")
+SAYS = {
+    "collision": "it collides",
+    "instability": "it shakes",
+    "drop_and_regrasp": "it drops things and takes them again",
+}
+MOTOR = ("grasp synthesis", "grasp stability", "placement and release")
+# What tells a weakness wherever it happens. To fail or to stop somewhere is no weakness of anything in particular.
+TELLING_TYPES = (*MOTOR, "collision", "control instability")
+
+
+@dataclass(frozen=True)
+class Manner:
+    sort: Sort
+    name: str
+    has: Mask
+
+    @property
+    def says(self) -> str:
+        """What happens, as in "it fails"."""
+        if self.sort == "mistaken":
+            return f"it takes a thing of another {self.name}"
+        if self.sort == "flag":
+            return SAYS[self.name]
+        return f"it fails by {self.name}"
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether it is a weakness by itself, whatever was demanded."""
+        return (
+            self.sort == "mistaken"
+            or (self.sort == "type" and self.name in TELLING_TYPES)
+            or (self.sort == "flag" and self.name in FLAGS[:2])
+        )
+
+
+def manners(episodes: pl.DataFrame) -> list[Manner]:
+    """The most telling first."""
+    failed = ~episodes["success"].to_numpy()
+    kinds, types = (episodes[name].fill_null("").to_numpy() for name in ("failure_kind", "failure_type"))
+    flags = episodes["quality_flags"].to_list()
+    mistaken = [{each["attribute"] for each in one or ()} for one in episodes["mistaken"].to_list()]
+    found = [
+        *(
+            Manner("mistaken", name, failed & np.array([name in one for one in mistaken], dtype=np.bool_))
+            for name in sorted(set().union(*mistaken))
+        ),
+        *(Manner("type", name, failed & (types == name)) for name in sorted(set(types[failed]) - {""})),
+        *(Manner("flag", name, np.array([name in (each or ()) for each in flags], dtype=np.bool_)) for name in FLAGS),
+        *(Manner("kind", name, failed & (kinds == name)) for name in sorted(set(kinds[failed]) - {""})),
+        Manner("wrong thing", "wrong thing", failed & np.isin(kinds, ("reference", "constraint"))),
+        Manner("failure", "failure", failed),
+    ]
+    return [one for one in found if one.has.any()]

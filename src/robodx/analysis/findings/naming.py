@@ -1,0 +1,113 @@
+"""What a candidate is called: its kind, what it is about, a sentence, and what to run to know more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from robodx.analysis.estimates import Estimate
+from robodx.analysis.findings.base import FindingKind
+from robodx.analysis.findings.conditions import Mask
+from robodx.analysis.findings.manners import MOTOR, Manner
+from robodx.analysis.findings.search import Candidate
+
+# Of the episodes in which it shows, so many happen in one manner for that to name it.
+MOSTLY = 0.6
+
+CHANGES = {"moving things": "moving things", "sudden": "sudden changes", "signal": "signals"}
+
+
+class Name(NamedTuple):
+    kind: FindingKind
+    subject: str
+
+
+def named(candidate: Candidate, manners: list[Manner], among: Mask) -> Name:
+    """By the condition where that says what is lacking, else by what mostly happens in it."""
+    sort, path = candidate.condition.sort, candidate.condition.path
+    if sort == "stress":
+        return Name("failure cliff", path)
+    if sort == "clock":
+        return Name("latency-bound", "")
+    if sort == "value":
+        return Name("visual bias", path)
+    shown = candidate.condition.inside & candidate.manner.has & among
+    main, *rest = path.split("/") if sort == "need" else ("", "")
+    if main == "change":
+        is_told = rest == ["words"]
+        return Name("updates ignored", "") if is_told else Name("change ignored", CHANGES.get("".join(rest), ""))
+    if main == "language" and rest:
+        return Name("language sub-skill", rest[0])
+    if main == "layout":
+        return Name("memorised layout", "")
+    if main == "distractors":
+        return Name("distracted", "")
+    if main == "choice":
+        return Name("instruction ignored", "")
+    # Where one skill fails, that hands then meet things is what comes of it.
+    told = [manner for manner in manners if main != "motor" or manner.name in (*MOTOR, candidate.manner.name)]
+    if (name := _by_manner(told, shown)) is not None:
+        return name
+    if main == "motor" and rest:
+        return Name("motor weakness", rest[0])
+    return Name("weak capability", path if path != "everything" else "")
+
+
+def _by_manner(manners: list[Manner], shown: Mask) -> Name | None:
+    """What most of them have in common; of several, what the most have."""
+    shares = [(int((manner.has & shown).sum()), manner) for manner in manners]
+    for shown_by, manner in sorted(shares, key=lambda pair: -pair[0]):
+        if shown_by < MOSTLY * shown.sum():
+            break
+        if manner.sort == "mistaken":
+            return Name("reference confusion", manner.name)
+        if manner.sort == "type" and manner.name in MOTOR:
+            return Name("motor weakness", manner.name)
+        if manner.name in ("instability", "control instability"):
+            return Name("unstable control", "")
+        if manner.name in ("collision", "safety"):
+            return Name("unsafe contact", "")
+    return None
+
+
+SAYS: dict[str, str] = {
+    "failure cliff": "It breaks under {subject}",
+    "latency-bound": "It is too slow where the world does not wait",
+    "visual bias": "It does worse where the thing has the {subject}",
+    "updates ignored": "It does not follow a new instruction while it acts",
+    "change ignored": "It does not cope with {subject}",
+    "language sub-skill": "It does not understand {subject}",
+    "memorised layout": "It does worse where the layout varies, as if it had learnt where things lie",
+    "distracted": "It is distracted by things that nobody spoke of",
+    "instruction ignored": "It takes things whatever the words say",
+    "reference confusion": "It confuses things that differ in {subject}",
+    "motor weakness": "It fails at {subject}",
+    "unstable control": "It shakes",
+    "unsafe contact": "It presses too hard on table or things",
+    "weak capability": "It is weak in {subject}",
+}
+ELSE = {"change ignored": "changes while it acts", "weak capability": "most of what it is asked"}
+
+
+def statement(name: Name, candidate: Candidate, inside: Estimate, outside: Estimate) -> str:
+    """A sentence with its numbers."""
+    says = SAYS[name.kind].format(subject=name.subject or ELSE.get(name.kind, ""))
+    happens = "it fails" if candidate.manner.sort == "failure" else candidate.manner.says
+    where = "all trials" if candidate.condition.sort == "all" else f"the trials with {candidate.condition.says}"
+    rest = "" if not outside.n else f", and in {_percent(outside)} of the others"
+    return f"{says}: {happens} in {_percent(inside)} of {where}{rest}."
+
+
+def next_test(name: Name, candidate: Candidate, tasks: Sequence[str], policy: str) -> str:
+    """A command that would tell more."""
+    some = " ".join(tasks[:3])
+    if name.kind == "failure cliff":
+        stressor = name.subject.split("/")[0]
+        return f"robodx cliff {tasks[0]} --policy {policy} --stressor {stressor}"
+    if name.kind == "latency-bound":
+        return f"robodx run {some} --policy {policy} --clock realtime:measured --seeds 25"
+    return f"robodx run {some} --policy {policy} --seeds 50"
+
+
+def _percent(rate: Estimate) -> str:
+    return "none" if rate.value is None else f"{rate.value:.0%}"
