@@ -6,7 +6,7 @@ from typing import Any
 
 from robodx.registry import UnknownName, unknown
 
-KINDS = ("tasks", "policies", "presets", "robots", "perturbations", "suites", "metrics", "cameras")
+KINDS = ("tasks", "policies", "faults", "presets", "robots", "perturbations", "suites", "metrics", "cameras")
 
 
 def rows(kind: str) -> list[dict[str, Any]]:
@@ -29,6 +29,16 @@ def rows(kind: str) -> list[dict[str, Any]]:
         return [
             {"policy": f"{p.name}:{p.takes}" if p.takes else p.name, "summary": p.summary} for p in POLICIES.entries()
         ]
+    if kind == "faults":
+        from robodx.faults.base import FAULTS
+
+        return [
+            {
+                "fault": f.name, "severity": f.severity, "unit": f.unit,
+                "expected": ": ".join(filter(None, f.expected or ())) or None, "summary": f.summary,
+            }
+            for f in FAULTS.entries()
+        ]  # fmt: skip
     if kind == "presets":
         from robodx.wires.preset_files import find_preset, shipped
 

@@ -43,7 +43,11 @@ def addresses(recorded: Path) -> Iterator[Mapping[str, str]]:
 @pytest.fixture
 def make(recorded: Path, addresses: Mapping[str, str]) -> Iterator[Make]:
     """Build a policy by its registered name; it is let go of when the test ends."""
-    arguments = {"RUN": str(recorded), "PACKAGE.MODULE:NAME": "robodx.policies.still:StillPolicy"}
+    arguments = {
+        "RUN": str(recorded),
+        "PACKAGE.MODULE:NAME": "robodx.policies.still:StillPolicy",
+        "NAME": "colour_blind+jerky+stale_view",
+    }
     with ExitStack() as stack:
 
         def make(name: str) -> Policy:

@@ -29,6 +29,8 @@ DROP_M = 0.001
 TRIES = 4
 # Further than this from its goal, a thing was not placed but lost.
 PLACED_M = 0.03
+# And nearer than this, it was put there before.
+THERE_M = 0.004
 # What is at least this fast and will come this near within this time is waited for: a hand needs about a second to
 # come down, close and rise.
 CROSSING_M_S = 0.15
@@ -141,6 +143,9 @@ def take(scenery: Scenery, name: str, under: tuple[str, ...] = ()) -> Steps:
     """
     if name in under:
         raise CannotBeDone(f"{name} seems to lie on what lies on it")
+    if scenery.view.is_grasped(name):
+        yield from _keep(scenery)
+        return
     known = seen(scenery.view)
     # What is gone has nothing on it.
     for other, looks in known.items() if name in known else ():
@@ -156,6 +161,13 @@ def take(scenery: Scenery, name: str, under: tuple[str, ...] = ()) -> Steps:
         )
         if scenery.view.is_grasped(name):
             return
+
+
+def _keep(scenery: Scenery) -> Steps:
+    """Go on with what is in the hand already, whoever put it there."""
+    hand = scenery.hand
+    hand.grip, hand.commanded = 0.0, hand.tool
+    yield from skills.clear(hand, CARRY_M)
 
 
 def is_crossed(view: View, name: str) -> bool:
@@ -185,7 +197,9 @@ def put(
     over_m: float = OVER_M,
     under: tuple[str, ...] = (),
 ) -> Steps:
-    """Pick a thing up and place it at a pose, again if it was lost on the way."""
+    """Pick a thing up and place it at a pose, again if it was lost on the way; what lies there already stays."""
+    if not scenery.view.is_grasped(name) and math.dist(scenery.view.position(name), goal().position) < THERE_M:
+        return
     for _ in range(TRIES):
         yield from take(scenery, name, under)
         yield from skills.place(scenery.hand, scenery.pose(name), goal, over_m=over_m, opening=opening)

@@ -6,17 +6,29 @@ from robodx.experts.base import Scenery, View, seen, solve
 from robodx.experts.grasps import CannotBeDone
 from robodx.experts.skills import Hand, Steps, Waypoint
 from robodx.language.meaning import Clause, Meaning, Names, resolve_all
-from robodx.language.reference import Unresolved
+from robodx.language.reference import Seen, Unresolved
 
 
 class Understanding:
-    """How an instruction is taken: here exactly as it is meant. A guess takes it otherwise."""
+    """How an instruction is taken: here exactly as it is meant. A guess or a planted fault takes it otherwise."""
+
+    def meaning(self, meaning: Meaning) -> Meaning:
+        """What is heard at a step: a change of it makes all be decided anew."""
+        return meaning
 
     def clauses(self, clauses: tuple[Clause, ...]) -> tuple[Clause, ...]:
         return clauses
 
-    def names(self, meant: Names, view: View) -> Names:
+    def resolved(self, clauses: tuple[Clause, ...], known: Seen, before: Names | None) -> Names:
+        return resolve_all(clauses, known, before)
+
+    def names(self, meant: Names, clauses: tuple[Clause, ...], view: View) -> Names:
+        """What is acted on in place of what is meant; `CannotBeDone` to leave it alone."""
         return meant
+
+    def belief(self, view: View, names: Names) -> View:
+        """Where it believes things to be when it acts on them."""
+        return view
 
 
 class Course:
@@ -36,19 +48,19 @@ class Course:
         self._steps = None
 
     def next(self, meaning: Meaning, view: View) -> Waypoint:
-        known = seen(view)
+        meaning, known = self._understanding.meaning(meaning), seen(view)
         if meaning != self._meaning:
             self._meaning, self._meant, self._steps = meaning, None, None
             self._clauses = self._understanding.clauses(meaning.decided(known))
         try:
-            meant = resolve_all(self._clauses, known, self._meant)
+            meant = self._understanding.resolved(self._clauses, known, self._meant)
         except Unresolved:
             # What is meant is not there yet, or not told apart yet.
             return self.hand.stay()
-        if self._steps is None or meant != self._meant:
-            self._meant, self.is_done = meant, False
-            self._steps = solve(self._clauses, Scenery(view, self.hand, self._understanding.names(meant, view)))
         try:
+            if self._steps is None or meant != self._meant:
+                self._meant, self.is_done = meant, False
+                self._steps = self._plan(meant, view)
             waypoint = next(self._steps, None)
         except CannotBeDone:
             # What was seen may have been taken for what it is not.
@@ -56,3 +68,7 @@ class Course:
             return self.hand.stay()
         self.is_done = waypoint is None
         return waypoint or self.hand.stay()
+
+    def _plan(self, meant: Names, view: View) -> Steps:
+        names = self._understanding.names(meant, self._clauses, view)
+        return solve(self._clauses, Scenery(self._understanding.belief(view, names), self.hand, names))

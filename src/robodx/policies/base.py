@@ -17,6 +17,7 @@ from robodx.sim.geometry import Pose
 from robodx.spaces import ACTION_SPACES, DELTA_FRAMES, DELTA_FROM, ActionSpace, DeltaFrame, DeltaFrom
 
 if TYPE_CHECKING:
+    from robodx.sim.scene import Scene
     from robodx.sim.world import World
 
 MAX_PIXELS = 2048
@@ -58,12 +59,16 @@ class PolicySpec:
     replan: int | None = None
     # How many numbers an action has, where that is known without a robot; None is whatever the robot takes.
     action_width: int | None = None
+    # Declared thinking time, recorded in place of the measured one; None is as long as a reply really takes.
+    latency_s: float | None = None
 
     def __post_init__(self) -> None:
         if not 5 <= self.hz <= 60:
             raise ValueError(f"a policy's rate must be 5 to 60 Hz, not {self.hz:g}")
         if self.replan is not None and self.replan < 1:
             raise ValueError(f"at least 1 action of a chunk must be executed, not {self.replan}")
+        if self.latency_s is not None and not 0 <= self.latency_s <= 10:
+            raise ValueError(f"a policy's declared thinking time must be 0 to 10 s, not {self.latency_s:g}")
         for noun, name, valid in (
             ("action space", self.action_space, ACTION_SPACES),
             ("delta frame", self.delta_frame, DELTA_FRAMES),
@@ -98,6 +103,8 @@ class Privileged:
 
     world: World
     meaning: Meaning
+    # Another layout of the same task, as one remembers it who has seen the task before.
+    usual: Callable[[], Scene] | None = None
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,14 @@ class ExpertPolicy:
     def understanding(self, start: EpisodeStart) -> Understanding:
         return Understanding()
 
+    def course(self, start: EpisodeStart, hand: Hand) -> Course:
+        return Course(hand, self.understanding(start))
+
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
         for start in starts:
             world = privileged(start).world
             hand = Hand(world.tool(), world.openings()[0], 1.0 / self.spec.hz, world.tool())
-            self._courses[start.episode_id] = Course(hand, self.understanding(start))
+            self._courses[start.episode_id] = self.course(start, hand)
 
     def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
         return [self._act(observation) for observation in observations]

@@ -40,7 +40,7 @@ class Guessing(Understanding):
         guessed = clause.place.among[self._rng.integers(len(clause.place.among))]
         return replace(clause, place=replace(clause.place, relation=guessed))
 
-    def names(self, meant: Names, view: View) -> Names:
+    def names(self, meant: Names, clauses: tuple[Clause, ...], view: View) -> Names:
         key = tuple(meant.items())
         if key not in self._guesses:
             self._guesses[key] = shuffled(meant, view, self._rng)
@@ -50,13 +50,14 @@ class Guessing(Understanding):
 def shuffled(names: Mapping[Reference, str], view: View, rng: np.random.Generator) -> dict[Reference, str]:
     """Each thing that is meant becomes another: any loose one, or of what is fixed one of its kind; no two the same."""
     taken: dict[str, str] = {}
-    for group in dict.fromkeys(_group(view, name) for name in names.values()):
-        asked = [name for name in dict.fromkeys(names.values()) if _group(view, name) == group]
-        pool = [name for name in view.things if _group(view, name) == group and view.is_present(name)]
+    for group in dict.fromkeys(group_of(view, name) for name in names.values()):
+        asked = [name for name in dict.fromkeys(names.values()) if group_of(view, name) == group]
+        pool = [name for name in view.things if group_of(view, name) == group and view.is_present(name)]
         taken |= {name: pool[index] for name, index in zip(asked, rng.permutation(len(pool)), strict=False)}
     return {reference: taken[name] for reference, name in names.items()}
 
 
-def _group(view: View, name: str) -> str:
+def group_of(view: View, name: str) -> str:
+    """Things of one group are candidates for each other."""
     thing = view.thing(name)
     return thing.kind if thing.is_fixed else "loose"

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, policy
+from robodx.experts.course import Course
+from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
 from robodx.policies.expert import ExpertPolicy, privileged, to_action
 from robodx.robots.control import Controller
 from robodx.sim.build import PHYSICS_STEP_S
@@ -29,7 +30,7 @@ class OpenLoopPolicy(ExpertPolicy):
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
         super().reset(starts)
         for start in starts:
-            self._plans[start.episode_id] = self._plan(start)
+            self._plans[start.episode_id] = plan_ahead(self._courses[start.episode_id], start, self.spec)
 
     def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
         chunks = [self._plans[observation.episode_id] for observation in observations]
@@ -43,16 +44,17 @@ class OpenLoopPolicy(ExpertPolicy):
         for episode_id in ids:
             self._plans.pop(episode_id, None)
 
-    def _plan(self, start: EpisodeStart) -> ActionChunk:
-        """The actions (n, 8) with which the expert does what is asked in a world where nothing else happens."""
-        course, shown = self._courses[start.episode_id], privileged(start)
-        simulation = shown.world.imagined()
-        world, controller = World(simulation), Controller(ROBOTS[start.robot], self.spec.action_space)
-        substeps = round(1.0 / self.spec.hz / PHYSICS_STEP_S)
-        actions: list[ActionChunk] = []
-        while not course.is_done and len(actions) < HORIZON_S * self.spec.hz:
-            course.hand.tool, course.hand.opening = world.tool(), world.openings()[0]
-            actions.append(to_action(world.base, course.next(shown.meaning, world)))
-            resolved = controller.resolve(actions[-1], simulation.command, substeps * PHYSICS_STEP_S)
-            simulation.step(resolved.command, substeps)
-        return np.stack(actions)
+
+def plan_ahead(course: Course, start: EpisodeStart, spec: PolicySpec) -> ActionChunk:
+    """The actions (n, 8) with which a course does what is asked in a world where nothing else happens."""
+    shown = privileged(start)
+    simulation = shown.world.imagined()
+    world, controller = World(simulation), Controller(ROBOTS[start.robot], spec.action_space)
+    substeps = round(1.0 / spec.hz / PHYSICS_STEP_S)
+    actions: list[ActionChunk] = []
+    while not course.is_done and len(actions) < HORIZON_S * spec.hz:
+        course.hand.tool, course.hand.opening = world.tool(), world.openings()[0]
+        actions.append(to_action(world.base, course.next(shown.meaning, world)))
+        resolved = controller.resolve(actions[-1], simulation.command, substeps * PHYSICS_STEP_S)
+        simulation.step(resolved.command, substeps)
+    return np.stack(actions)

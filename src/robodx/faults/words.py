@@ -1,0 +1,144 @@
+"""Faults of understanding: what is not heard, or heard as something else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from robodx.experts.base import View
+from robodx.faults.base import Fault, fault
+from robodx.language.meaning import Clause, If, Meaning, Names
+from robodx.language.reference import Reference, Where
+from robodx.language.telling import rewritten, untold, without
+from robodx.policies.guess import group_of
+
+MIRRORED = {
+    "left": "right", "leftmost": "rightmost", "left of": "right of",
+    "right": "left", "rightmost": "leftmost", "right of": "left of",
+}  # fmt: skip
+
+
+@fault("colour_blind", expected=("reference confusion", "colour"))
+class ColourBlind(Fault):
+    """Takes descriptions as if colours were not told."""
+
+    def reference(self, reference: Reference) -> Reference:
+        return untold(reference, lambda told: replace(told, colour=None, bands=()))
+
+
+@fault("size_blind", expected=("reference confusion", "size"))
+class SizeBlind(Fault):
+    """Takes descriptions as if sizes were not told: neither big nor bigger, odd or fitting."""
+
+    def reference(self, reference: Reference) -> Reference:
+        return without(reference, "size")
+
+
+@fault("shape_blind", expected=("reference confusion", "shape"))
+class ShapeBlind(Fault):
+    """Takes any loose thing for the kind that is told; what is fixed it knows."""
+
+    def reference(self, reference: Reference) -> Reference:
+        fixed = {thing.kind for thing in self.at_first.world.things.values() if thing.is_fixed}
+        return untold(reference, lambda told: told if told.kind in fixed else replace(told, kind=None))
+
+
+@fault("mirrors_left_right", expected=("language sub-skill", "left and right"))
+class MirrorsLeftRight(Fault):
+    """Takes left for right and right for left."""
+
+    def reference(self, reference: Reference) -> Reference:
+        return rewritten(reference, _mirrored)
+
+    def clauses(self, clauses: tuple[Clause, ...]) -> tuple[Clause, ...]:
+        return tuple(
+            replace(clause, place=replace(clause.place, relation=MIRRORED[clause.place.relation]))  # type: ignore[arg-type]
+            if clause.place and clause.place.relation in MIRRORED
+            else clause
+            for clause in clauses
+        )
+
+
+def _mirrored(told: Reference) -> Reference:
+    where = tuple(Where(MIRRORED.get(each.relation, each.relation), each.of) for each in told.where)  # type: ignore[arg-type]
+    rank = told.rank and replace(told.rank, by=MIRRORED.get(told.rank.by, told.rank.by))  # type: ignore[arg-type]
+    return replace(told, where=where, rank=rank)
+
+
+@fault("ignores_negation", expected=("language sub-skill", "negation"))
+class IgnoresNegation(Fault):
+    """Takes what is excluded or forbidden as if it were asked for."""
+
+    def meaning(self, meaning: Meaning) -> Meaning:
+        asked = [part for part in meaning.clauses if isinstance(part, If) or _asks(part)]
+        # What only narrows down what is asked for is dealt with as part of that description.
+        ways = [(part.action, part.place) for part in asked if isinstance(part, Clause)]
+        ways += [("pick", None)] * any(isinstance(part, Clause) and part.action == "leave" for part in asked)
+        forbidden = [
+            replace(part, is_negated=False)
+            for part in meaning.clauses
+            if isinstance(part, Clause) and not _asks(part) and (part.action, part.place) not in ways
+        ]
+        return Meaning((*forbidden, *meaning.clauses))
+
+    def reference(self, reference: Reference) -> Reference:
+        if not reference.but:
+            return reference
+        said = reference.but[self.rng.integers(len(reference.but))]
+        return replace(
+            reference,
+            kind=said.kind or reference.kind,
+            colour=said.colour or reference.colour,
+            size=said.size or reference.size,
+            where=said.where or reference.where,
+            rank=said.rank or reference.rank,
+            but=said.but,
+        )
+
+
+def _asks(clause: Clause) -> bool:
+    return clause.is_negated == (clause.action == "leave")
+
+
+@fault("ignores_condition", expected=("language sub-skill", "condition"))
+class IgnoresCondition(Fault):
+    """Does the first of two things, whether or not what it depends on is so."""
+
+    def meaning(self, meaning: Meaning) -> Meaning:
+        return Meaning(tuple(part.then if isinstance(part, If) else part for part in meaning.clauses))
+
+
+@fault("wrong_order", expected=("language sub-skill", "order"))
+class WrongOrder(Fault):
+    """Does what is to be done in order the other way round."""
+
+    def clauses(self, clauses: tuple[Clause, ...]) -> tuple[Clause, ...]:
+        return clauses[::-1]
+
+
+@fault("ignores_updates", expected=("updates ignored", ""))
+class IgnoresUpdates(Fault):
+    """Keeps to the first instruction that it was given."""
+
+    def meaning(self, meaning: Meaning) -> Meaning:
+        return self.at_first.meaning
+
+
+@fault("ignores_instruction", expected=("instruction ignored", ""))
+class IgnoresInstruction(Fault):
+    """Takes the same thing and the same place whatever the words: the first there is."""
+
+    def clauses(self, clauses: tuple[Clause, ...]) -> tuple[Clause, ...]:
+        return tuple(
+            replace(clause, place=replace(clause.place, relation=clause.place.among[0]))
+            if clause.place and clause.place.among
+            else clause
+            for clause in clauses
+        )
+
+    def names(self, names: Names, clauses: tuple[Clause, ...], view: View) -> Names:
+        pools: dict[str, list[str]] = {}
+        for name in view.things:
+            if view.is_present(name):
+                pools.setdefault(group_of(view, name), []).append(name)
+        taken = {name: pools[group_of(view, name)].pop(0) for name in dict.fromkeys(names.values())}
+        return {reference: taken[name] for reference, name in names.items()}
