@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
 from robodx.analysis.estimates import Estimate
+from robodx.analysis.findings.base import Diagnosis
+from robodx.analysis.findings.diagnose import diagnose
 from robodx.analysis.stress import StressTable
 from robodx.analysis.summary import Row, Summary, success_rate
 from robodx.errors import UserError
@@ -39,10 +42,18 @@ class Results:
         return self.summary.stress
 
     @property
+    def diagnosis(self) -> Diagnosis:
+        """What is wrong with it; most surely where the suite is `diagnosis`."""
+        (found,) = diagnose(self.episodes, self._about)
+        return found
+
+    @property
     def summary(self) -> Summary:
-        return Summary(
-            self.episodes, {"request": {"perturbations": []}, "perturbations": perturbation_cards(), "tasks": {}}
-        )
+        return Summary(self.episodes, self._about)
+
+    @property
+    def _about(self) -> dict[str, Any]:
+        return {"request": {"perturbations": []}, "perturbations": perturbation_cards(), "tasks": {}}
 
     def __str__(self) -> str:
         rows = [(f"{row.task} {row.perturbations}".strip(), row.success) for row in self.tasks]

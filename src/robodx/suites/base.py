@@ -26,12 +26,14 @@ class Plan:
     clock: str = "lockstep"
     # What follows the suite's name in a selector: `capability/control/easy` gives ("control", "easy").
     within: tuple[str, ...] = ()
+    # The situations are seeds from here on: another run may have had those before.
+    first_seed: int = 0
 
     def trials(self, tasks: Iterable[Task], suite: str) -> list[Trial]:
         return [
             Trial(task.id, task.version, self.policy, seed, self.robot, repeat, self.perturbations, suite, self.clock)
             for task in tasks
-            for seed in range(self.seeds)
+            for seed in range(self.first_seed, self.first_seed + self.seeds)
             for repeat in range(self.repeats)
         ]
 

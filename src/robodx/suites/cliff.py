@@ -98,7 +98,8 @@ class Search:
                 break
             places = self.procedure.wave(*counts, min(WAVE, self.plan.seeds - len(finished)))
             # Each in a situation of its own, so that n counts situations.
-            wave = [self._trial(int(place), len(finished) + at) for at, place in enumerate(places)]
+            seed = self.plan.first_seed + len(finished)
+            wave = [self._trial(int(place), seed + at) for at, place in enumerate(places)]
             ended = [trial for trial in wave if trial.id in outcomes]
             finished += ended
             if len(ended) < len(wave):

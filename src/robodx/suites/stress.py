@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import get_args
 
@@ -55,7 +55,7 @@ def stress(done: pl.DataFrame, plan: Plan) -> Iterable[Trial]:
     if _is_asked(plan.within, "cognitive", "adaptability"):
         trials += _arm(plan, _family("adaptability", plan.within))
     if _is_asked(plan.within, "cognitive", "inference_frequency"):
-        trials += _pursuits(done, plan)
+        trials += pursuits(done, plan, _family("pursuit", plan.within))
     return trials
 
 
@@ -80,9 +80,8 @@ def _testable(done: pl.DataFrame, clean: list[Trial]) -> set[str]:
     return {task for task, rate in rates.iter_rows() if rate >= TESTABLE}
 
 
-def _pursuits(done: pl.DataFrame, plan: Plan) -> list[Trial]:
+def pursuits(done: pl.DataFrame, plan: Plan, tasks: Sequence[str]) -> list[Trial]:
     """First the world waits, which tells how long the policy thinks; then it does not wait, for just so long."""
-    tasks = _family("pursuit", plan.within)
     waiting = _arm(replace(plan, clock="lockstep"), tasks)
     if Clock.parse(plan.clock).is_realtime:
         return waiting + _arm(plan, tasks)

@@ -1,0 +1,102 @@
+"""What is wrong with it: a few situations of everything, and then fresh ones of what looked weak, to confirm it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import cycle, islice
+
+import polars as pl
+
+from robodx.analysis.findings.diagnose import screen
+from robodx.analysis.findings.prepare import CONFIRMATION, prepared
+from robodx.analysis.findings.search import Candidate
+from robodx.errors import UserError
+from robodx.running.trial import Trial
+from robodx.suites.base import Plan, select, suite
+from robodx.suites.stress import pursuits
+from robodx.tasks.base import TASKS, Task
+
+# Enough that a weakness of one sort of trial is told from bad luck, whatever else the policy fails at.
+PER_CANDIDATE = 24
+# Where only some seeds of a task are what is wanted, others are run in vain; this many times as many at most.
+MOST_IN_VAIN = 1.75
+# Of everything else, to hold it against.
+BESIDE = 24
+TAGS = {"capability", "stress"}
+# What else is said in various ways: conditions are rare among the others.
+MORE_WORDS = "isolation"
+
+
+@suite("diagnosis", grows=True)
+def diagnosis(done: pl.DataFrame, plan: Plan) -> Iterable[Trial]:
+    """Some seeds of everything, then fresh seeds of what looked weak; narrowed as `diagnosis/language`."""
+    if plan.repeats > 1:
+        raise UserError("a diagnosis confirms on fresh situations: ask for more --seeds, not --repeats")
+    tasks = select(plan.within, [task for task in TASKS.entries() if _is_asked(task)])
+    screening = _screening(done, plan, tasks)
+    screened = done.filter(pl.col("trial_id").is_in([trial.id for trial in screening]))
+    if len(screened) < len(screening):
+        return screening
+    return [*screening, *_confirming(screened, plan, tasks)]
+
+
+def _is_asked(task: Task) -> bool:
+    return bool(TAGS & set(task.tags)) or (MORE_WORDS in task.tags and "instruction" in task.varies)
+
+
+def _screening(done: pl.DataFrame, plan: Plan, tasks: list[Task]) -> list[Trial]:
+    """Also in real time where haste matters, once it is known how long the policy thinks."""
+    hasty = [task.id for task in tasks if task.family == "pursuit"]
+    trials = [*plan.trials(tasks, "diagnosis"), *(pursuits(done, plan, hasty) if hasty else ())]
+    return list({trial.id: replace(trial, suite="diagnosis") for trial in trials}.values())
+
+
+def _confirming(screened: pl.DataFrame, plan: Plan, tasks: list[Task]) -> list[Trial]:
+    request = {"perturbations": [list(one) for one in plan.perturbations], "clock": plan.clock}
+    table = prepared(screened, {"request": request})
+    suspected = screen(table)
+    if not suspected:
+        return []
+    spread = [task.id for task in tasks[:: max(1, len(tasks) // BESIDE)]]
+    wanted = list(islice(spread, BESIDE))
+    clocks = [plan.clock]
+    for candidate in suspected:
+        if candidate.condition.sort == "clock":
+            clocks += table.filter("is_realtime")["clock"].unique().to_list()
+        wanted += _tasks_of(candidate, table)
+    trials = list(_fresh(wanted, plan))
+    hasty = table.filter("is_realtime")["task"].unique().to_list()
+    return [
+        replace(trial, clock=clock, suite=CONFIRMATION)
+        for clock in clocks
+        for trial in trials
+        if clock == plan.clock or trial.task in hasty
+    ]
+
+
+def _tasks_of(candidate: Candidate, table: pl.DataFrame) -> list[str]:
+    """The tasks to run again, each as often as it is named: in turn those in which the condition holds most often."""
+    shares = _shares(table, pl.Series(candidate.condition.inside))
+    turns: list[str] = []
+    expected = 0.0
+    for task, share in cycle(shares):
+        if expected >= PER_CANDIDATE or len(turns) >= MOST_IN_VAIN * PER_CANDIDATE:
+            break
+        turns.append(task)
+        expected += share
+    return turns
+
+
+def _shares(table: pl.DataFrame, inside: pl.Series) -> list[tuple[str, float]]:
+    """Of each task, in how many of its episodes the condition holds; those first in which it mostly does."""
+    shares = table.with_columns(inside=inside).group_by("task").agg(pl.col("inside").mean())
+    return list(shares.filter(pl.col("inside") > 0).sort("inside", "task", descending=[True, False]).iter_rows())
+
+
+def _fresh(wanted: list[str], plan: Plan) -> Iterator[Trial]:
+    """A seed that was not screened for each time that a task is named."""
+    for task, count in Counter(wanted).items():
+        fresh = replace(plan, first_seed=plan.first_seed + plan.seeds, seeds=count)
+        yield from fresh.trials([TASKS[task]], CONFIRMATION)

@@ -1,0 +1,97 @@
+"""The validation as text: the goals, and what was planted against what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from robodx.analysis.findings.validation import GROUPS, Group, Verdict, confusion, scores
+from robodx.terminal.console import table_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# What the diagnosis is held to: the share that must be told right.
+GOALS: dict[Group, float] = {"one fault": 0.95, "weaker base": 0.8, "two faults": 0.8, "no fault": 0.95}
+SAYS: dict[Group, str] = {
+    "one fault": "one fault: the top finding is its",
+    "weaker base": "one fault, 40% random failures besides: the top finding is its",
+    "two faults": "two faults: both are among the top three",
+    "no fault": "no fault: no finding",
+}
+
+
+def lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    yield from table_lines(
+        [
+            {
+                "planted": SAYS[score.group],
+                "right": str(score.right),
+                "runs": score.right.n,
+                "goal": f"{GOALS[score.group]:.0%}",
+                "reached": "yes" if (score.right.value or 0.0) >= GOALS[score.group] else "NO",
+            }
+            for score in scores(verdicts)
+        ]
+    )
+    for group in GROUPS:
+        rows = list(matrix_rows(verdicts, group))
+        if rows:
+            yield ""
+            yield from table_lines(rows)
+
+
+def matrix_rows(verdicts: Sequence[Verdict], group: Group) -> Iterator[dict[str, Any]]:
+    """A row for each planted fault and top finding, with how often; the wrong ones marked."""
+    right = {(one.planted, one.found[:1]) for one in verdicts if one.group == group and one.is_right}
+    for planted, found in sorted(confusion(verdicts, group).items()):
+        for name, count in found.most_common():
+            is_right = (planted, (name,)) in right or (planted, ()) in right
+            yield {f"{group}": planted, "top finding": name, "runs": count, "": "" if is_right else "wrong"}
+
+
+def as_dict(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "scores": {score.group: {**asdict(score.right), "goal": GOALS[score.group]} for score in scores(verdicts)},
+        "verdicts": [{**asdict(one), "expected": [str(each) for each in one.expected]} for one in verdicts],
+    }
+
+
+def is_reached(verdicts: Sequence[Verdict]) -> bool:
+    return all((score.right.value or 0.0) >= GOALS[score.group] for score in scores(verdicts))
+
+
+@contextmanager
+def validation_bar(total: int) -> Iterator[Callable[[Verdict], None]]:
+    """A bar with an ETA on a terminal; a line for each run elsewhere."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
+        TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        job = bar.add_task("runs", total=total)
+        wrong = 0
+
+        def tell(verdict: Verdict) -> None:
+            nonlocal wrong
+            wrong += not verdict.is_right
+            bar.update(job, advance=1, description=f"runs, {wrong} told wrong")
+            if not console.is_terminal:
+                found = ", ".join(verdict.found) or "no weakness found"
+                console.print(f"{verdict.planted}: {found}{'' if verdict.is_right else ' (wrong)'}", soft_wrap=True)
+
+        yield tell
