@@ -59,7 +59,8 @@ def _needs(episodes: pl.DataFrame, base: Mask) -> Iterator[Condition]:
     """A demand with all that is below it: "language" is every demand on language."""
     lists: Sequence[Sequence[str] | None] = episodes["demands"].to_list()
     prefixes = [{prefix for path in paths or () for prefix in _prefixes(path)} for paths in lists]
-    for path in sorted(set().union(*prefixes)):
+    # The deeper first: of two that hold the same episodes it says more.
+    for path in sorted(set().union(*prefixes), key=lambda path: (-path.count("/"), path)):
         has = np.array([path in each for each in prefixes], dtype=np.bool_)
         yield Condition("need", path, base & has, base & ~has)
 
@@ -75,9 +76,9 @@ def _values(episodes: pl.DataFrame, base: Mask) -> Iterator[Condition]:
     for factor in VALUES:
         worn = episodes["target"].struct.field(factor).to_numpy()
         for value in sorted({str(each) for each in worn if each is not None}):
-            has = worn == value
-            among = np.isin(tasks, np.unique(tasks[base & has]))
-            yield Condition("value", f"{factor}={value}", base & has, base & ~has & among)
+            has = base & (worn == value)
+            both = base & np.isin(tasks, np.intersect1d(tasks[has], tasks[base & ~has]))
+            yield Condition("value", f"{factor}={value}", both & has, both & ~has)
 
 
 def _stresses(episodes: pl.DataFrame, base: Mask) -> Iterator[Condition]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from robodx.analysis.causes import leading, read_causes
 from robodx.analysis.episodes import load, read_about
@@ -68,7 +69,7 @@ def _of_policy(table: pl.DataFrame, because: Because) -> Diagnosis:
     table = table.sort("task", "seed", "repeat", "trial_id")
     where, how, fresh = conditions(table), manners(table), is_fresh(table)
     suspected = candidates(where, how, ~fresh)
-    tested = _tested(suspected, fresh)
+    tested = _tested(suspected, fresh, table["task"].rank("dense").to_numpy())
     p_values = holm({str(index): p for index, (_, p) in enumerate(tested)})
     findings = [
         _finding(table, one, counts, p_values[str(index)], how, fresh, because)
@@ -86,21 +87,33 @@ def _of_policy(table: pl.DataFrame, because: Because) -> Diagnosis:
     )
 
 
-def _tested(suspected: Sequence[Candidate], fresh: Mask) -> list[tuple[Counts, float | None]]:
-    """Each candidate on fresh episodes.
+def _tested(
+    suspected: Sequence[Candidate], fresh: Mask, tasks: NDArray[np.uint32]
+) -> list[tuple[Counts, float | None]]:
+    """Each candidate on fresh episodes: inside held against outside among those alike in the others' conditions.
 
-    What an earlier one says holds where it holds: so the inside is held against the outside among the episodes that are
-    alike in the conditions before it. To leave out the failures that those explain would leave too few outside.
+    Fresh episodes were chosen for the candidates: what one of them costs must not be held against another. A target's
+    value is also held against others within the same task.
     """
     tested: list[tuple[Counts, float | None]] = []
-    for index, one in enumerate(suspected):
-        before = [each.condition.inside for each in suspected[:index] if each.condition.sort != "all"]
-        alike = np.zeros(len(fresh), dtype=np.int64) + sum(mask << place for place, mask in enumerate(before))
-        strata = [count(one.condition, one.manner, fresh & (alike == label)) for label in np.unique(alike)]
+    for one in suspected:
+        apart = [other.condition.inside for other in suspected if other.condition.sort != "all"]
+        apart = [mask for mask in apart if (mask != one.condition.inside).any()]
+        if one.condition.sort == "value":
+            apart += [tasks == task for task in np.unique(tasks)]
+        strata = [count(one.condition, one.manner, fresh & alike) for alike in _alike(apart, len(fresh))]
         telling = [each for each in strata if one.condition.sort == "all" or (each.n_inside and each.n_outside)]
         together = Counts(*(sum(column) for column in zip(*telling, strict=True))) if telling else Counts(0, 0, 0, 0)
         tested.append((together, _p(telling, one.condition)))
     return tested
+
+
+def _alike(apart: Sequence[Mask], n: int) -> list[Mask]:
+    """The episodes in groups of which none is divided by these masks."""
+    groups = [np.ones(n, dtype=np.bool_)]
+    for mask in apart:
+        groups = [part for group in groups for part in (group & mask, group & ~mask) if part.any()]
+    return groups
 
 
 def _p(strata: Sequence[Counts], condition: Condition) -> float | None:

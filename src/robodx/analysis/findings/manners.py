@@ -42,7 +42,7 @@ class Manner:
     def is_telling(self) -> bool:
         """Whether it is a weakness by itself, whatever was demanded."""
         return (
-            self.sort == "mistaken"
+            self.sort in ("mistaken", "wrong thing")
             or (self.sort == "type" and self.name in TELLING_TYPES)
             or (self.sort == "flag" and self.name in FLAGS[:2])
         )

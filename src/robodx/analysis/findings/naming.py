@@ -45,11 +45,13 @@ def named(candidate: Candidate, manners: list[Manner], among: Mask) -> Name:
     if main == "choice":
         return Name("instruction ignored", "")
     # Where one skill fails, that hands then meet things is what comes of it.
-    told = [manner for manner in manners if main != "motor" or manner.name in (*MOTOR, candidate.manner.name)]
+    told = [manner for manner in manners if main != "motor" or manner.name in MOTOR]
     if (name := _by_manner(told, shown)) is not None:
         return name
     if main == "motor" and rest:
         return Name("motor weakness", rest[0])
+    if sort == "all" and candidate.manner.sort == "wrong thing":
+        return Name("instruction ignored", "")
     return Name("weak capability", path if path != "everything" else "")
 
 

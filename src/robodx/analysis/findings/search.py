@@ -1,7 +1,7 @@
 """The search for what explains the failures best: which condition, in which manner, one after the other.
 
-A candidate says: where this is demanded, that happens, more often than elsewhere. It is scored by how surprising its
-episodes would be if they were like the others: so the most specific condition wins that still holds them all, for a
+A candidate says: where this is demanded, that happens, more often than elsewhere. It is scored by the log likelihood
+ratio of two rates, inside and outside, to one: so the most specific condition wins that still holds them all, for a
 wider one has healthy episodes in it and a narrower one leaves failures outside. What a candidate explains is then set
 aside, and the search goes on with the rest.
 """
@@ -25,6 +25,8 @@ LEAST_EFFECT = 0.1
 NEARLY = 0.97
 # Fewer episodes to hold it against show nothing.
 LEAST_OUTSIDE = 3
+# What is a weakness by itself is one of a condition only if it hardly happens elsewhere.
+HEALTHY = 0.05
 MOST_CANDIDATES = 5
 
 
@@ -52,14 +54,15 @@ class Candidate(NamedTuple):
 def candidates(conditions: list[Condition], manners: list[Manner], among: Mask) -> list[Candidate]:
     """The best, what is best without its episodes, and so on; conditions and manners the more telling first."""
     found: list[Candidate] = []
+    order = {condition.name: place for place, condition in enumerate(conditions)}
     left = among.copy()
     while len(found) < MOST_CANDIDATES:
-        scored = [_scored(condition, manner, left) for condition in conditions for manner in manners]
+        scored = [one for manner in manners for one in _scored(conditions, manner, left)]
         worthy = [one for one in scored if one.score >= LEAST_SCORE and one.counts.effect >= LEAST_EFFECT]
         if not worthy:
             break
         best = max(one.score for one in worthy)
-        chosen = next(one for one in worthy if one.score >= NEARLY * best)
+        chosen = min((one for one in worthy if one.score >= NEARLY * best), key=lambda one: order[one.condition.name])
         found.append(chosen)
         left &= ~explained(chosen)
     return found
@@ -77,19 +80,40 @@ def count(condition: Condition, manner: Manner, among: Mask) -> Counts:
     )
 
 
-def _scored(condition: Condition, manner: Manner, among: Mask) -> Candidate:
-    counts = count(condition, manner, among)
-    is_fit = manner.is_telling if condition.sort == "all" else counts.n_outside >= LEAST_OUTSIDE
-    return Candidate(condition, manner, counts, _score(counts) if is_fit else 0.0)
+def _scored(conditions: list[Condition], manner: Manner, among: Mask) -> list[Candidate]:
+    counted = [(condition, count(condition, manner, among)) for condition in conditions]
+    # How much is explained by its being a weakness at all, wherever.
+    anywhere = max((_beyond_background(counts) for one, counts in counted if one.sort == "all"), default=0.0)
+    found = []
+    for condition, counts in counted:
+        score = _difference(counts)
+        if condition.sort == "all":
+            score = anywhere if manner.is_telling else 0.0
+        elif counts.n_outside < LEAST_OUTSIDE or (manner.is_telling and counts.outside > HEALTHY * counts.n_outside):
+            score = 0.0
+        elif manner.is_telling and score >= LEAST_SCORE:
+            score += anywhere
+        found.append(Candidate(condition, manner, counts, score))
+    return found
 
 
-def _score(counts: Counts) -> float:
-    """The log likelihood ratio of the rate inside to the one outside, which is never taken for less than usual."""
+def _beyond_background(counts: Counts) -> float:
     if not counts.n_inside:
         return 0.0
-    usual = max(BACKGROUND, (counts.outside + 0.5) / (counts.n_outside + 1)) if counts.n_outside else BACKGROUND
     rate = counts.inside / counts.n_inside
-    if rate <= usual:
+    return counts.n_inside * _divergence(rate, BACKGROUND) if rate > BACKGROUND else 0.0
+
+
+def _difference(counts: Counts) -> float:
+    """The log likelihood ratio of two rates to one; none if it is not more often inside."""
+    if counts.effect <= 0 or not counts.n_outside:
         return 0.0
-    lost = 0.0 if rate == 1.0 else (1 - rate) * np.log((1 - rate) / (1 - usual))
-    return float(counts.n_inside * (rate * np.log(rate / usual) + lost))
+    inside, outside = counts.inside / counts.n_inside, counts.outside / counts.n_outside
+    together = (counts.inside + counts.outside) / (counts.n_inside + counts.n_outside)
+    return counts.n_inside * _divergence(inside, together) + counts.n_outside * _divergence(outside, together)
+
+
+def _divergence(rate: float, other: float) -> float:
+    """Kullback and Leibler's, of one rate from another."""
+    parts = ((rate, other), (1 - rate, 1 - other))
+    return float(sum(p * np.log(p / q) for p, q in parts if p > 0))
