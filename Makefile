@@ -10,7 +10,7 @@ export PYTHON
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
 
-setup: $(STAMP)  ## make .venv, and install the GL libraries where allowed
+setup: $(STAMP)  ## make .venv, and install the GL libraries and Chromium where allowed
 
 $(STAMP): pyproject.toml requirements.lock scripts/setup.sh
 	@sh scripts/setup.sh
@@ -62,6 +62,9 @@ vision-table: setup  ## run `vision` through the capability suite and write its 
 
 stress-table: setup  ## run `expert` and `vision` through the suite stress and write the tables into the docs (an hour)
 	@$(BIN)/python scripts/stress_table.py
+
+validation-table: setup  ## put the diagnosis to the test with planted faults and write the tables into the docs (an hour)
+	@$(BIN)/python scripts/validation_table.py
 
 coverage: setup  ## simulate how often intervals hold and tests err, and how good the cliff search is (half an hour)
 	@$(BIN)/python scripts/interval_coverage.py

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Makes .venv from requirements.lock and, where it may, installs the GL libraries; `make setup` calls it.
+# Makes .venv from requirements.lock and, where it may, installs the GL libraries and Chromium; `make setup` calls it.
 set -eu
 
 stamp=.venv/.stamp
 debian_gl="libegl1 libgl1 libgl1-mesa-dri"
+debian_chromium="chromium fonts-dejavu-core"
 
 say() { echo "setup: $*"; }
 fail() { say "$*" >&2; exit 1; }
@@ -11,9 +12,10 @@ as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi; }
 may_install() {
     command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; }
 }
+lists_are_new=
 apt_install() {
     say "installing $* with apt-get"
-    as_root apt-get update -qq &&
+    [ -n "$lists_are_new" ] || as_root apt-get update -qq && lists_are_new=yes &&
         as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
@@ -54,6 +56,13 @@ can_render() {
 if [ "$(uname)" = Linux ] && ! can_render; then
     # shellcheck disable=SC2086 # a list of packages
     may_install && apt_install $debian_gl || say "no OpenGL here, and it could not be installed: see .venv/bin/robodx doctor"
+fi
+
+has_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
+if ! has_chromium >/dev/null; then
+    # shellcheck disable=SC2086 # a list of packages
+    may_install && apt_install $debian_chromium ||
+        say "no Chromium here, and it could not be installed; only the tests need it. Debian: apt-get install $debian_chromium"
 fi
 
 echo "$PWD" >"$stamp"

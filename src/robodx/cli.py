@@ -130,6 +130,7 @@ def run(
             max=100_000,
         ),
     ] = None,
+    first_seed: Annotated[int, typer.Option(help="The first of the seeds, for other situations.", min=0)] = 0,
     repeats: Annotated[int, typer.Option(help="Repeats a situation, with other randomness of the policy.", min=1)] = 1,
     perturb: Annotated[
         list[str], typer.Option(metavar="NAME=LEVEL", help="Apply a perturbation; may be given several times.")
@@ -220,6 +221,7 @@ def run(
         preset=preset,
         name=name,
         seeds=seeds,
+        first_seed=first_seed,
         repeats=repeats,
         robot=robot,
         perturbations=_perturbations(perturb),
@@ -263,6 +265,150 @@ def run(
     comparison = None if against is None else compare_runs(against, folder, margin=margin)
     if not print_summary(folder, as_json=as_json, comparison=comparison):
         raise typer.Exit(1)
+
+
+@app.command()
+def diagnose(
+    policy: Annotated[str, typer.Argument(help="Who acts; see: robodx list policies.")],
+    preset: Preset = None,
+    name: Annotated[str | None, typer.Option(help="What to call the policy in the record.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder; the same command resumes it.")] = None,
+    seeds: Annotated[
+        int, typer.Option(help="Situations a task to look for weaknesses in; they are confirmed on others.", min=1)
+    ] = 3,
+    first_seed: Annotated[int, typer.Option(help="The first of the seeds, for other situations.", min=0)] = 0,
+    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+    batch: Annotated[int, typer.Option(help="As for robodx run.", min=1)] = 1,
+    video: Annotated[int, typer.Option(help="Film up to N successes and N failures a task.", min=0)] = 0,
+    quality: Annotated[str, typer.Option(help="Rendering quality of the policy's cameras.")] = "fast",
+    robot: Annotated[str, typer.Option(help="The embodiment.")] = "panda",
+    as_json: Json = False,
+    plugin: Plugins = [],  # noqa: B006
+) -> None:
+    """Find out what is wrong with a policy: try everything a little, then confirm on fresh seeds what looked weak.
+
+    Prints the findings and writes the page; robodx report, view, why and findings then work on its folder.
+    """
+    _load(plugin)
+    from robodx.report.page import write_report
+    from robodx.running.run import Request, film
+    from robodx.running.run import run as execute_run
+    from robodx.sim import gl
+    from robodx.terminal.diagnosis import print_diagnosis
+
+    request = Request(
+        selectors=("diagnosis",),
+        policy=policy,
+        preset=preset,
+        name=name,
+        seeds=seeds,
+        first_seed=first_seed,
+        robot=robot,
+        quality=quality,
+        batch=batch,
+        plugins=_located(plugin),
+    )
+    folder = out or Path("runs") / _default_name(["diagnosis"], request.label)
+    if video:
+        gl.context()
+    with _keeping(folder):
+        with progress_bar() as progress, redirect_stdout(sys.stderr):
+            execute_run(request, folder, workers=workers, progress=progress)
+        for path in film(folder, video) if video else ():
+            print(f"Filmed {path}", file=sys.stderr)
+    print_diagnosis([folder], as_json=as_json)
+    page = write_report([folder], folder / "report.html")
+    print(f"The page is {page}. Next: robodx why {folder}, robodx view {folder}", file=sys.stderr)
+
+
+@app.command()
+def findings(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    as_json: Json = False,
+) -> None:
+    """Print what the episodes of runs say is wrong: screened on some seeds, confirmed on others, ranked.
+
+    Of a run of robodx diagnose the confirming seeds are those it asked for; of another every other seed.
+    """
+    from robodx.terminal.diagnosis import print_diagnosis
+
+    print_diagnosis(runs, as_json=as_json)
+
+
+@app.command()
+def validate(
+    out: Annotated[Path, typer.Option(help="Where episodes are kept; the same command goes on from there.")] = Path(
+        "runs/validation"
+    ),
+    fault: Annotated[list[str], typer.Option(help="Only this fault; may be given several times.")] = [],  # noqa: B006
+    sets: Annotated[int, typer.Option(help="Disjoint sets of seeds for each fault.", min=1)] = 5,
+    healthy: Annotated[int, typer.Option(help="Runs of policies without a fault.", min=0)] = 60,
+    pairs: Annotated[int, typer.Option(help="Pairs of faults.", min=0)] = 40,
+    first_set: Annotated[int, typer.Option(help="The first set of seeds.", min=0)] = 1,
+    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+    as_json: Json = False,
+) -> None:
+    """Prove the diagnosis: policies with planted faults go through it, and the finding must name the fault.
+
+    Prints planted × found, how often the top finding is right and how often healthy policies raise a false alarm.
+    All of it takes more than an hour on two cores. Ctrl-C keeps what is finished. Exits with 1 if a goal is missed.
+    """
+    from robodx.running.validation import design
+    from robodx.running.validation import validate as run_cases
+    from robodx.terminal.validation import as_dict, is_reached, lines, validation_bar
+
+    cases = design(sets=sets, healthy=healthy, pairs=pairs, only=fault, first_set=first_set)
+    verdicts = []
+    with _keeping(out), validation_bar(len(cases)) as tell:
+        for verdict in run_cases(cases, out, workers=workers):
+            verdicts.append(verdict)
+            tell(verdict)
+    if as_json:
+        print_json(as_dict(verdicts))
+    else:
+        print(*lines(verdicts), sep="\n")
+    if not is_reached(verdicts):
+        raise typer.Exit(1)
+
+
+@app.command()
+def why(
+    run: Run,
+    episodes: Annotated[int, typer.Option(help="At most so many failed trials are run again.", min=1, max=10_000)] = 40,
+    only: Annotated[
+        list[str], typer.Option(metavar="SUBSTITUTION", help="Only this one; may be given several times.")
+    ] = [],  # noqa: B006
+    policy: Annotated[
+        str | None, typer.Option(help="Who acts, where RUN does not say how its policy is made, or it moved.")
+    ] = None,
+    preset: Preset = None,
+    out: Annotated[Path | None, typer.Option(help="Where the trials are kept; unless given RUN/why.")] = None,
+    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+    as_json: Json = False,
+    plugin: Plugins = [],  # noqa: B006
+) -> None:
+    """Say why a policy fails: run failed trials again, with one component at a time made perfect.
+
+    What plain words recover is a problem of language, what a lone target recovers one of perception, and so on. Ctrl-C
+    keeps what is finished; the same command goes on.
+    """
+    _load(plugin)
+    from robodx.running.why import why as ask
+    from robodx.terminal.why import print_causes
+
+    with _keeping(out or run / "why"), progress_bar() as progress, redirect_stdout(sys.stderr):
+        causes = ask(
+            run,
+            out=out,
+            episodes=episodes,
+            only=only,
+            policy=policy,
+            preset=preset,
+            plugins=_located(plugin),
+            workers=workers,
+            progress=progress,
+        )
+    print_causes(str(run), causes, as_json=as_json)
 
 
 @app.command()
@@ -430,6 +576,47 @@ def summary(
 
 
 @app.command()
+def report(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Run folders: of one policy, or of several to be compared.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="The file; without, a page goes to RUN/report.html.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Instead of the policies' names.")] = None,
+    videos: Annotated[
+        str, typer.Option(metavar="embed|link|none", help="Within the page up to --embed-mb, or as files beside it.")
+    ] = "embed",
+    embed_mb: Annotated[float, typer.Option(help="How many megabytes of videos the page may carry.", min=0)] = 20.0,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Markdown instead, as for a pull request; printed unless -o is given.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write the diagnosis as one page that needs nothing else: what a policy can do, when it breaks, why, what to fix.
+
+    Runs of the same policy are one diagnosis; the first policy is what others are compared with.
+    """
+    from robodx.report.page import FILE_NAME, write, write_report
+    from robodx.report.page import report as make_report
+    from robodx.report.videos import mode
+
+    if as_json and markdown:
+        raise UserError("--json and --markdown are two forms of the same: choose one")
+    if as_json or markdown:
+        found = make_report(runs, title=title, videos="none")
+        text = found.json() if as_json else found.markdown()
+        if out is None:
+            print(text)
+            return
+        size = write(out, f"{text}\n")
+    else:
+        out = write_report(runs, out or runs[0] / FILE_NAME, title=title, videos=mode(videos), embed_mb=embed_mb)
+        size = out.stat().st_size
+    print(f"Wrote {out} ({size / 1e6:.1f} MB).")
+
+
+@app.command()
 def compare(
     first: Annotated[Path, typer.Argument(metavar="A", help="The run to be measured against.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="The run to be judged.")],
@@ -447,6 +634,33 @@ def compare(
 
     if not print_comparison(first, second, margin=margin, as_json=as_json) and fail_on_regression:
         raise typer.Exit(1)
+
+
+@app.command()
+def view(
+    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="A run folder, or a folder of runs.")] = Path("runs"),
+    host: Annotated[
+        str, typer.Option(help="Which interface; any but this machine's own needs a token, which is then printed.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int | None, typer.Option(help="0 takes any free one. Unless given 7860 or the next free.", min=0, max=65535)
+    ] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+) -> None:
+    """Look at episodes in a browser: filter, play and compare them, also while they are being made; until Ctrl-C."""
+    import webbrowser
+
+    from robodx.report.viewer.serving import view as serve_viewer
+
+    has_screen = sys.platform in ("darwin", "win32") or not os.environ.keys().isdisjoint({"DISPLAY", "WAYLAND_DISPLAY"})
+
+    def tell(address: str) -> None:
+        print(f"Viewing {folder} at {address} (Ctrl-C ends it)", flush=True)
+        if has_screen and not no_browser:
+            webbrowser.open(address)
+
+    _stop_on_signals()
+    serve_viewer(folder, tell, host=host, port=port)
 
 
 @app.command()

@@ -23,6 +23,8 @@ STRESSORS = {
     "gripper_backlash", "encoder_bias", "calibration_offset", "payload", "friction", "inference_pauses",
 }  # fmt: skip
 
+SUBSTITUTIONS = {"plain_words", "lone_target", "expert_grasps", "expert_starts", "expert_ends"}
+
 
 def trial(*applied: tuple[str, float], seed: int = 3) -> Trial:
     return Trial(TASK, 1, "expert", seed, perturbations=applied)
@@ -47,6 +49,12 @@ def test_the_stressors_are_there_and_graded() -> None:
         assert 0 < severities[0] < severities[1] < severities[2] <= entry.most
         # A search for the cliff needs an end, where there is a cliff to look for.
         assert entry.most < float("inf") or not entry.is_ordered
+
+
+def test_substitutions_are_none_of_the_stressors_and_have_no_cliff() -> None:
+    substitutions = [entry for entry in PERTURBATIONS.entries() if entry.kind == "substitution"]
+    assert {entry.name for entry in substitutions} == SUBSTITUTIONS
+    assert not any(entry.is_stressor or entry.is_ordered or entry.cls.is_wrappable for entry in substitutions)
 
 
 @pytest.mark.parametrize("name", list(PERTURBATIONS))
@@ -85,7 +93,8 @@ def test_observations_keep_shape_and_type(name: str, level: str) -> None:
         assert one == other
 
 
-@pytest.mark.parametrize(("name", "level"), LEVELS)
+# Words may be plain already, a target alone, and an expert is no better than another.
+@pytest.mark.parametrize(("name", "level"), [each for each in LEVELS if PERTURBATIONS[each[0]].kind != "substitution"])
 def test_a_level_changes_something(name: str, level: str) -> None:
     assert outcome(name, PERTURBATIONS[name].levels[level]) != outcome(name, 0.0)
 

@@ -1,4 +1,8 @@
-"""The command line as a user types it: in a process of its own, judged by its output, exit code and files."""
+"""The command line as a user types it, judged by its output, exit code and files.
+
+What a process of its own has no part in is called in this one, which is quicker; the examples and the README's commands
+are run in processes all of them.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ import polars as pl
 import pytest
 
 from robodx.analysis.episodes import TIMINGS, load
+from tests.commands import call
 
 ROBODX = (sys.executable, "-c", "from robodx.cli import main; main()")
 TASK = "primitive/press_switch"
@@ -96,14 +101,14 @@ def test_help_teaches_and_every_command_has_it(tmp_path: Path) -> None:
     text = robodx("--help", cwd=tmp_path)
     for command in ("list", "show", "run", "summary", "merge", "diff", "doctor"):
         assert command in text
-        assert "Usage" in robodx(command, "--help", cwd=tmp_path)
+        assert "Usage" in call(command, "--help", cwd=tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["tasks", "policies", "robots", "perturbations", "suites", "cameras"])
 def test_lists_are_there_for_people_and_programs(kind: str, tmp_path: Path) -> None:
-    rows = json.loads(robodx("list", kind, "--json", cwd=tmp_path))
+    rows = json.loads(call("list", kind, "--json", cwd=tmp_path))
     first = next(iter(rows[0].values()))
-    assert first in robodx("list", kind, cwd=tmp_path)
+    assert first in call("list", kind, cwd=tmp_path)
 
 
 def test_one_two_and_shuffled_workers_give_the_same_run(tmp_path: Path) -> None:
@@ -111,52 +116,52 @@ def test_one_two_and_shuffled_workers_give_the_same_run(tmp_path: Path) -> None:
     robodx(*common, "--out", "one", cwd=tmp_path)
     robodx(*common, "--workers", "2", "--out", "two", cwd=tmp_path)
     robodx(*common, "--workers", "2", "--shuffle", "7", "--batch", "2", "--out", "mixed", cwd=tmp_path)
-    assert "8 trajectories are the same, 0 differ." in robodx("diff", "one", "two", cwd=tmp_path)
-    assert json.loads(robodx("diff", "one", "mixed", "--json", cwd=tmp_path))["is_same"]
+    assert "8 trajectories are the same, 0 differ." in call("diff", "one", "two", cwd=tmp_path)
+    assert json.loads(call("diff", "one", "mixed", "--json", cwd=tmp_path))["is_same"]
     tables = [load(tmp_path / name).drop(TIMINGS) for name in ("one", "two")]
     assert tables[0].equals(tables[1])
 
 
 def test_a_replay_moves_bit_for_bit_like_its_record(tmp_path: Path) -> None:
-    robodx("run", TASK, "--policy", "expert", "--seeds", "2", "--out", "record", cwd=tmp_path)
-    robodx("run", TASK, "--policy", "replay:record", "--seeds", "2", "--out", "replay", cwd=tmp_path)
-    assert "2 trajectories are the same" in robodx("diff", "record", "replay", cwd=tmp_path)
+    call("run", TASK, "--policy", "expert", "--seeds", "2", "--out", "record", cwd=tmp_path)
+    call("run", TASK, "--policy", "replay:record", "--seeds", "2", "--out", "replay", cwd=tmp_path)
+    assert "2 trajectories are the same" in call("diff", "record", "replay", cwd=tmp_path)
     words = ("run", TASK, "--policy", "replay:record", "--seeds", "3", "--out", "more")
-    text = robodx(*words, cwd=tmp_path, expect=1)
+    text = call(*words, cwd=tmp_path, expect=1)
     assert "no primitive/press_switch at seed 2" in text
 
 
 def test_parts_of_a_run_merge_into_the_whole(tmp_path: Path) -> None:
     common = ("run", "primitive", "--policy", "expert", "--seeds", "4")
-    robodx(*common, "--out", "whole", cwd=tmp_path)
+    call(*common, "--out", "whole", cwd=tmp_path)
     for part in ("1", "2", "3"):
-        robodx(*common, "--shard", f"{part}/3", "--out", f"part{part}", cwd=tmp_path)
+        call(*common, "--shard", f"{part}/3", "--out", f"part{part}", cwd=tmp_path)
     parts = [load(tmp_path / f"part{part}") for part in (1, 2, 3)]
     assert sum(len(part) for part in parts) == 8 and max(len(part) for part in parts) < 8
-    robodx("merge", "part1", "part2", "--out", "merged", cwd=tmp_path)
-    text = robodx(*common, "--out", "merged", cwd=tmp_path)
+    call("merge", "part1", "part2", "--out", "merged", cwd=tmp_path)
+    text = call(*common, "--out", "merged", cwd=tmp_path)
     assert f"Resuming: {len(parts[0]) + len(parts[1])} of 8" in text, "the whole command runs what is missing"
-    robodx("merge", "part1", "part2", "part3", "--out", "all", cwd=tmp_path)
+    call("merge", "part1", "part2", "part3", "--out", "all", cwd=tmp_path)
     for name in ("merged", "all"):
-        assert "8 trajectories are the same, 0 differ." in robodx("diff", "whole", name, cwd=tmp_path)
-    assert "8 trajectories are the same" in robodx("diff", "whole", "all", cwd=tmp_path)
-    robodx("run", "primitive", "--policy", "replay:all", "--seeds", "4", "--out", "replay", cwd=tmp_path)
-    robodx("run", TASK, "--policy", "expert", "--seeds", "1", "--out", "other", cwd=tmp_path)
-    text = robodx("merge", "part1", "other", "--out", "mixed", cwd=tmp_path, expect=2)
+        assert "8 trajectories are the same, 0 differ." in call("diff", "whole", name, cwd=tmp_path)
+    assert "8 trajectories are the same" in call("diff", "whole", "all", cwd=tmp_path)
+    call("run", "primitive", "--policy", "replay:all", "--seeds", "4", "--out", "replay", cwd=tmp_path)
+    call("run", TASK, "--policy", "expert", "--seeds", "1", "--out", "other", cwd=tmp_path)
+    text = call("merge", "part1", "other", "--out", "mixed", cwd=tmp_path, expect=2)
     assert "are not parts of one run" in text and "seeds: 4 / 1" in text
     assert not (tmp_path / "mixed").exists()
 
 
 def test_diff_names_what_differs_and_exits_with_one(tmp_path: Path) -> None:
-    robodx("run", TASK, "--policy", "expert", "--seeds", "2", "--out", "a", cwd=tmp_path)
-    robodx("run", TASK, "--policy", "still", "--seeds", "1", "--out", "b", cwd=tmp_path)
-    text = robodx("diff", "a", "b", cwd=tmp_path, expect=1)
+    call("run", TASK, "--policy", "expert", "--seeds", "2", "--out", "a", cwd=tmp_path)
+    call("run", TASK, "--policy", "still", "--seeds", "1", "--out", "b", cwd=tmp_path)
+    text = call("diff", "a", "b", cwd=tmp_path, expect=1)
     assert f"{TASK} seed 0 repeat 0: success" in text and "1 trials only in a" in text
 
 
 def test_a_run_on_a_measured_clock_is_not_compared_bit_for_bit(tmp_path: Path) -> None:
-    robodx("run", TASK, "--policy", "still", "--seeds", "1", "--clock", "realtime:measured", "--out", "a", cwd=tmp_path)
-    assert "ran on a measured clock" in robodx("diff", "a", "a", cwd=tmp_path, expect=2)
+    call("run", TASK, "--policy", "still", "--seeds", "1", "--clock", "realtime:measured", "--out", "a", cwd=tmp_path)
+    assert "ran on a measured clock" in call("diff", "a", "a", cwd=tmp_path, expect=2)
 
 
 def test_a_policy_in_the_users_folder_is_found_by_every_worker(tmp_path: Path) -> None:
@@ -166,9 +171,9 @@ def test_a_policy_in_the_users_folder_is_found_by_every_worker(tmp_path: Path) -
 
 
 def test_summary_shows_rates_with_intervals(tmp_path: Path) -> None:
-    robodx("run", TASK, "--policy", "expert", "--seeds", "3", "--out", "run", cwd=tmp_path)
-    assert "100% [44, 100]" in robodx("summary", "run", cwd=tmp_path)
-    report = json.loads(robodx("summary", "run", "--json", cwd=tmp_path))
+    call("run", TASK, "--policy", "expert", "--seeds", "3", "--out", "run", cwd=tmp_path)
+    assert "100% [44, 100]" in call("summary", "run", cwd=tmp_path)
+    report = json.loads(call("summary", "run", "--json", cwd=tmp_path))
     assert report["rows"][0]["success"] == pytest.approx({"value": 1.0, "low": 0.4385, "high": 1.0, "n": 3}, abs=1e-3)
 
 
@@ -200,7 +205,7 @@ def test_summary_shows_rates_with_intervals(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_is_told_in_a_line(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    text = robodx(*words, cwd=tmp_path, expect=2)
+    text = call(*words, cwd=tmp_path, expect=2)
     assert message in text and "Traceback" not in text
     assert not list(tmp_path.iterdir()), "nothing is left behind"
 
@@ -210,7 +215,7 @@ def test_show_draws_a_picture_and_a_video_that_browsers_play(tmp_path: Path) -> 
     assert '"Press the switch."' in text and "Wrote x.png" in text
     with av.open(str(tmp_path / "x.png")) as picture:
         assert (picture.streams.video[0].width, picture.streams.video[0].height) == (3 * 96 + 8, 2 * 96 + 4)
-    robodx("show", TASK, "--size", "96", "-o", "x.mp4", cwd=tmp_path)
+    call("show", TASK, "--size", "96", "-o", "x.mp4", cwd=tmp_path)
     with av.open(str(tmp_path / "x.mp4")) as video:
         stream = video.streams.video[0]
         assert (stream.codec_context.name, stream.codec_context.pix_fmt) == ("h264", "yuv420p")
@@ -221,18 +226,18 @@ def test_show_draws_a_picture_and_a_video_that_browsers_play(tmp_path: Path) -> 
 
 def test_a_run_is_filmed_without_simulating_again(tmp_path: Path) -> None:
     common = ("run", TASK, "--policy", "expert", "--seeds", "2", "--out", "run")
-    robodx(*common, cwd=tmp_path)
-    robodx(*common, "--video", "1", cwd=tmp_path)
+    call(*common, cwd=tmp_path)
+    call(*common, "--video", "1", cwd=tmp_path)
     (video,) = (tmp_path / "run/videos").iterdir()
     assert video.name.startswith("primitive.press_switch-seed0-success") and video.stat().st_size > 10_000
 
 
 def test_the_same_command_resumes_and_another_is_refused(tmp_path: Path) -> None:
     common = ("run", TASK, "--policy", "expert", "--out", "run")
-    robodx(*common, "--seeds", "2", cwd=tmp_path)
+    call(*common, "--seeds", "2", cwd=tmp_path)
     before = (tmp_path / "run/episodes/all.parquet").read_bytes()
-    assert "Resuming: 2 of 2 episodes are there already." in robodx(*common, "--seeds", "2", cwd=tmp_path)
-    text = robodx(*common, "--seeds", "3", cwd=tmp_path, expect=2)
+    assert "Resuming: 2 of 2 episodes are there already." in call(*common, "--seeds", "2", cwd=tmp_path)
+    text = call(*common, "--seeds", "3", cwd=tmp_path, expect=2)
     assert "seeds: 2 there, 3 asked" in text
     assert (tmp_path / "run/episodes/all.parquet").read_bytes() == before
 
@@ -256,7 +261,7 @@ def test_what_a_policy_prints_does_not_get_into_the_answer(workers: str, plugin:
 
 def test_what_two_suites_ask_for_is_run_once(tmp_path: Path) -> None:
     words = ("run", TASK, "primitive", f"capability/{TASK}", "--policy", "expert", "--seeds", "1", "--out", "run")
-    robodx(*words, cwd=tmp_path)
+    call(*words, cwd=tmp_path)
     assert len(load(tmp_path / "run")) == 2
 
 

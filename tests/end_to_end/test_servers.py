@@ -17,6 +17,7 @@ from robodx.analysis.episodes import load
 from robodx.errors import Stop
 from robodx.running import policy_process
 from robodx.running.run import Request, run
+from tests.commands import call
 from tests.serving import ROBODX, served
 
 TASK = "primitive/press_switch"
@@ -103,21 +104,21 @@ def test_a_run_goes_on_at_another_address_if_the_policy_has_a_name(
     serve: Serve, port: int, recorded: Path, tmp_path: Path
 ) -> None:
     serve()
-    subprocess.run(words(port, tmp_path / "run"), check=True, capture_output=True, timeout=90)
-    moved = [word.replace("127.0.0.1", "localhost") for word in words(port, tmp_path / "run")]
-    again = subprocess.run(moved, check=True, capture_output=True, text=True, timeout=90)
-    assert f"Resuming: {SEEDS} of {SEEDS}" in again.stderr
+    here = words(port, tmp_path / "run")[len(ROBODX) :]
+    call(*here, cwd=tmp_path)
+    moved = [word.replace("127.0.0.1", "localhost") for word in here]
+    assert f"Resuming: {SEEDS} of {SEEDS}" in call(*moved, cwd=tmp_path)
     assert load(tmp_path / "run")["policy"].unique().to_list() == ["served"]
     assert hashes(tmp_path / "run") == hashes(recorded)
 
 
 @pytest.mark.parametrize("protocol", ["openpi", "gr00t", "vla-eval"])
-def test_check_reads_a_servers_conventions_off_it(protocol: str, serve: Serve, port: int) -> None:
+def test_check_reads_a_servers_conventions_off_it(protocol: str, serve: Serve, port: int, tmp_path: Path) -> None:
     serve(protocol)
     address = f"{protocol}://127.0.0.1:{port}"
-    said = subprocess.run([*ROBODX, "check", address, "--task", TASK], check=True, capture_output=True, text=True)
-    assert "action joint, 8 numbers" in said.stdout
-    assert "The policy is deterministic" in said.stdout
+    said = call("check", address, "--task", TASK, cwd=tmp_path)
+    assert "action joint, 8 numbers" in said
+    assert "The policy is deterministic" in said
 
 
 @pytest.mark.parametrize("more", [("--workers", "2"), ("--batch", "4")], ids=["workers", "batch"])
@@ -127,8 +128,8 @@ def test_a_policy_in_a_process_of_its_own_gives_the_same_episodes(
     words = ("run", TASK, "--policy", f"replay:{recorded}", "--seeds", str(SEEDS), "--out", "run", "--policy-process")
     subprocess.run([*ROBODX, *words, *more], cwd=tmp_path, check=True, capture_output=True, timeout=90)
     assert hashes(tmp_path / "run") == hashes(recorded)
-    again = subprocess.run([*ROBODX, *words[:-1], *more], cwd=tmp_path, capture_output=True, text=True, timeout=90)
-    assert f"Resuming: {SEEDS} of {SEEDS}" in again.stderr, "where the policy lived is no part of what was asked"
+    again = call(*words[:-1], *more, cwd=tmp_path)
+    assert f"Resuming: {SEEDS} of {SEEDS}" in again, "where the policy lived is no part of what was asked"
 
 
 @pytest.mark.parametrize(
@@ -137,8 +138,8 @@ def test_a_policy_in_a_process_of_its_own_gives_the_same_episodes(
 )
 def test_a_policy_that_cannot_live_in_a_process_of_its_own_is_told(policy: str, message: str, tmp_path: Path) -> None:
     words = ("run", TASK, "--policy", policy, "--policy-process")
-    said = subprocess.run([*ROBODX, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert said.returncode == 2 and message in said.stderr and "Traceback" not in said.stderr, said.stderr
+    said = call(*words, cwd=tmp_path, expect=2)
+    assert message in said and "Traceback" not in said
 
 
 MORTAL = '''

@@ -240,3 +240,8 @@ def test_a_verdict_counts_only_what_was_confirmed() -> None:
         "no fault": 0.0,
         "two faults": 0.0,
     }
+
+
+def test_a_handful_of_episodes_confirms_nothing() -> None:
+    few = table(lambda task, seed: {"quality_flags": ["instability"]}, seeds=2).head(6)
+    assert [finding.certainty for finding in of(few).findings] == ["suspected"]

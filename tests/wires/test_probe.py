@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.policies.remote import RemotePolicy
+from robodx.running import probe as probing
 from robodx.running.demonstrations import Frame, demonstrate
 from robodx.running.probe import Verdict, probe
 from robodx.sim.geometry import conjugate, multiply, rotate, to_rotation_vector
@@ -31,9 +32,23 @@ STATE = ("joint_positions", "gripper_opening")
 
 
 @cache
-def remembered(hz: float = 20.0) -> list[Frame]:
-    spec = PolicySpec(cameras=CAMERAS, state=STATE, hz=hz)
-    return list(demonstrate(spec, TASKS, every=EVERY))
+def shown(spec: PolicySpec) -> tuple[Frame, ...]:
+    return tuple(demonstrate(spec, TASKS, every=EVERY))
+
+
+def remembered(hz: float = 20.0) -> tuple[Frame, ...]:
+    return shown(PolicySpec(cameras=CAMERAS, state=STATE, hz=hz))
+
+
+@pytest.fixture(autouse=True)
+def one_demonstration_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The expert's frames depend on what is shown and for how long; nothing else of a policy makes them differ."""
+
+    def again(spec: PolicySpec, tasks: Sequence[str], *, every: int, robot: str) -> tuple[Frame, ...]:
+        assert (tasks, every, robot) == (TASKS, EVERY, "panda")
+        return shown(PolicySpec(cameras=spec.cameras, state=spec.state, hz=spec.hz))
+
+    monkeypatch.setattr(probing, "demonstrate", again)
 
 
 class Memory:

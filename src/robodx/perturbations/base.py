@@ -20,8 +20,11 @@ from robodx.streams import Streams
 
 if TYPE_CHECKING:
     from robodx.sim.simulation import Command
+    from robodx.sim.world import World
+    from robodx.tasks.base import Situation
 
-Kind = Literal["scene", "language", "sensor", "execution"]
+# A substitution makes one component perfect, to see what that cures; the others make something worse, or different.
+Kind = Literal["scene", "language", "sensor", "execution", "substitution"]
 # A perturbation with just these levels is a stressor, and part of the suite `stress`.
 STRESS_LEVELS = ("v1", "v2", "v3")
 
@@ -57,6 +60,12 @@ class Perturbation:
 
     def begin(self) -> None:
         """Set up what is kept through the episode."""
+
+    def plan(self, situation: Situation) -> None:
+        """What the task has laid out, before any seam; for what depends on what will be asked for."""
+
+    def meet(self, world: World) -> None:
+        """The world as it begins, before the first instruction; for what depends on how things look by then."""
 
     def scene(self, scene: Scene) -> Scene:
         return scene

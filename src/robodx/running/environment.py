@@ -18,6 +18,7 @@ from robodx.policies.base import ActionChunk, Calibration, EpisodeStart, Observa
 from robodx.robots.control import Controller, action_width, as_joint_action, read_chunk
 from robodx.running.clock import Clock
 from robodx.running.episode import Query, Recorder, Told, Trajectory
+from robodx.running.standin import stand_in
 from robodx.running.trial import Trial
 from robodx.scoring.events import Script
 from robodx.scoring.stages import Score, Stage
@@ -33,6 +34,9 @@ from robodx.sim.world import World
 from robodx.spaces import InvalidAction
 from robodx.streams import Streams
 from robodx.tasks.base import TASKS
+
+# No run comes to it.
+USUAL_SEED = 2**31
 
 
 class Unfit(UserError):
@@ -62,6 +66,7 @@ class Environment:
         nominal = {camera.name: camera for camera in scene.cameras}
         planned = scene
         for perturbation in self._perturbations:
+            perturbation.plan(replace(situation, scene=planned))
             scene = perturbation.scene(scene)
         # A scene or an instruction that was changed is noticed, or might be, at every query.
         self._is_altered = scene is not planned
@@ -73,10 +78,19 @@ class Environment:
         # What the policy last asked for: a perturbation may have executed something else.
         self._issued = self.simulation.command
         self.world = World(self.simulation)
+        for perturbation in self._perturbations:
+            perturbation.meet(self.world)
+        # Who acts in the policy's place, if anybody ever does.
+        self._standin = stand_in(self._perturbations, self.world, self.robot, 1.0 / spec.hz)
+        self._is_assisted = False
+        # Whether the policy is to begin anew, for it was not its own doing how things came to be as they are.
+        self.is_handed_over = False
         self.score = Score(tuple(Stage.of(stage) for stage in situation.stages), situation.never)
         self.events = (*situation.events, *(event for p in self._perturbations for event in p.events()))
         self._script = Script(self.events)
         self.told: list[Told] = []
+        # What each of these means.
+        self.meanings: list[Meaning] = []
         self._instruct(situation.instruction)
         self._controller = Controller(self.robot, spec.action_space, spec.delta_frame, spec.delta_from)
         self._renderer: Renderer | None = None
@@ -114,10 +128,13 @@ class Environment:
             "base_pose": lambda: [*base.position, *base.quaternion],
         }
         self._note_state()
+        if self._standin is not None:
+            self._change_hands()
 
     # What the policy is told.
 
     def start(self) -> EpisodeStart:
+        self.is_handed_over = False
         return EpisodeStart(
             episode_id=self.trial.id,
             policy_seed=self.trial.policy_seed,
@@ -159,7 +176,9 @@ class Environment:
         return Calibration(carried.fovy_deg, self.simulation.tool_in_world().inverse() @ carried.in_world, "tool")
 
     def _privileged(self) -> Privileged | None:
-        return Privileged(self.world, self._instruction.meaning) if self.spec.is_privileged else None
+        if not self.spec.is_privileged:
+            return None
+        return Privileged(self.world, self._instruction.meaning, partial(usual_layout, self.trial.task))
 
     def _with_pictures(self, observation: Observation) -> Observation:
         renderer, cameras = self.renderer, self.spec.cameras
@@ -184,7 +203,7 @@ class Environment:
 
     @property
     def needs_chunk(self) -> bool:
-        return not self._pending and self._awaited is None and not self.is_done
+        return not (self._pending or self._is_assisted) and self._awaited is None and not self.is_done
 
     def accept(self, chunk: ActionChunk | Exception, inference_s: float) -> None:
         """Take a policy's reply. One that cannot be executed ends the episode, or raises if it is the first.
@@ -219,7 +238,10 @@ class Environment:
         if self._awaited is not None and step >= self._awaited[1]:
             self._pending.extend(self._awaited[0])
             self._awaited = None
-        if self._pending:
+        if self._is_assisted and self._standin is not None:
+            action = self._no_action
+            self._issued = self._standin.command(self._instruction.meaning, self._issued)
+        elif self._pending:
             action = self._pending.popleft()
             achieved = simulation.joint_positions() if self._controller.starts_from_achieved else None
             resolved = self._controller.resolve(action, self._issued, substeps * PHYSICS_STEP_S, achieved)
@@ -235,8 +257,22 @@ class Environment:
         is_last = simulation.step_count >= self.max_steps
         self.score.update(self.world, is_last=is_last)
         self._is_over = is_last or self.score.is_over
-        self._recorder.note_step(action, as_joint_action(command, self.robot), command is not self._issued)
+        is_perturbed = self._is_assisted or command is not self._issued
+        self._recorder.note_step(action, as_joint_action(command, self.robot), is_perturbed)
         self._note_state()
+        if self._standin is not None:
+            self._change_hands()
+
+    def _change_hands(self) -> None:
+        """Let the expert act, or the policy again, whoever's turn it is."""
+        assert self._standin is not None
+        was_assisted, self._is_assisted = self._is_assisted, self._standin.is_called(self.score)
+        if self._is_assisted and not was_assisted:
+            self._pending.clear()
+            self._awaited = None
+            self._standin.take_over()
+        elif was_assisted and not self._is_assisted:
+            self.is_handed_over = True
 
     @property
     def is_done(self) -> bool:
@@ -267,6 +303,9 @@ class Environment:
             instruction = perturbation.instruction(instruction)
         self._is_altered = self._is_altered or instruction is not said
         self._instruction = instruction
+        self.meanings.append(instruction.meaning)
+        if self._standin is not None and not self._is_assisted:
+            self._standin.listen(instruction.meaning)
         step = self.simulation.step_count
         self.told.append(Told(step, instruction.text))
         if step:
@@ -304,6 +343,13 @@ def check_fit(spec: PolicySpec, robot: Robot, scene: Scene) -> None:
             f"the policy asks for the camera{'s' if len(missing) > 1 else ''} {', '.join(missing)}, "
             f"but {robot.name} in this scene has: {', '.join(cameras)}"
         )
+
+
+def usual_layout(task: str) -> Scene:
+    """How the task looks in another seed: what one remembers who goes by memory."""
+    streams = Streams.of(USUAL_SEED, TASKS[task].varies)
+    scene = TASKS[task].situation(USUAL_SEED).scene
+    return place(scene, streams.rng("layout", "placement")) if needs_layout(scene) else scene
 
 
 def _tools_in_base(simulation: Simulation, world_in_base: Pose, arms: int) -> list[float]:

@@ -53,6 +53,8 @@ class Request:
     # How the policy is made; what it is called in the record is `label`.
     policy: str
     seeds: int
+    # The first of them: other seeds than those of another run are fresh situations.
+    first_seed: int = 0
     repeats: int = 1
     robot: str = "panda"
     perturbations: tuple[Applied, ...] = ()
@@ -126,6 +128,7 @@ def plan_round(request: Request, done: pl.DataFrame, spec: PolicySpec | None = N
             perturbations=request.perturbations,
             clock=request.clock,
             within=within,
+            first_seed=request.first_seed,
         )
         trials.update({trial.id: trial for trial in SUITES[name](done, plan)})
     return [trial for trial in trials.values() if spec is None or is_applicable(trial.task, spec)]
@@ -159,11 +162,13 @@ def run(
     progress: Progress | None = None,
     cluster: Cluster | None = None,
     in_own_process: bool = False,
+    planned: list[Trial] | None = None,
 ) -> pl.DataFrame:
     """Execute what is missing in the folder, and return the table of all its episodes.
 
     With `in_own_process` the policy is built once, in a process that all workers ask, else in each worker. Episodes
-    that end in an error are tried again, up to `retries` times, when the others are done.
+    that end in an error are tried again, up to `retries` times, when the others are done. `planned` are trials in
+    place of those that the request's suites ask for.
     """
     if in_own_process and cluster is not None:
         raise UserError("a policy in a process of this machine cannot be asked from a cluster: use policy actors there")
@@ -182,7 +187,7 @@ def run(
                 # The workers build their own, and a model is large.
                 stack.pop_all().close()
                 policy = None
-        trials, beside = first_round(request, told.spec)
+        trials, beside = first_round(request, told.spec) if planned is None else (planned, [])
         check(request, told.spec, trials, workers)
         facts = {**_facts(told, trials), "not_applicable": beside}
         asked = _asked(request, facts, trials)
@@ -216,7 +221,7 @@ def run(
             folder.flush()
             # A suite sees whole rounds only, so that a killed run goes on as it would have.
             rounds = folder.episodes().filter(pl.col("trial_id").is_in(known))
-            wanted = plan_round(request, rounds, told.spec)
+            wanted = plan_round(request, rounds, told.spec) if planned is None else planned
             allowed = wanted if rule is None else rule(wanted, rounds)
             trials = [trial for trial in allowed if trial.id not in known]
             if trials and request.shard is not None:

@@ -26,6 +26,8 @@ from robodx.analysis.multiple import holm
 from robodx.analysis.power import smallest_visible_difference
 
 ALPHA = 0.05
+# Fewer episodes inside confirm nothing, however rare it should be.
+LEAST_FRESH = 5
 EXAMPLES = 5
 
 # What recovers most of the failed trials with these ids, in words.
@@ -124,7 +126,7 @@ def _p(strata: Sequence[Counts], condition: Condition) -> float | None:
     # Here, for it takes half a second to import.
     from scipy.stats import binom, hypergeom  # type: ignore[import-untyped]
 
-    if not strata:
+    if sum(each.n_inside for each in strata) < LEAST_FRESH:
         return None
     inside = sum(each.inside for each in strata)
     if condition.sort == "all":

@@ -1,0 +1,250 @@
+"""Why trials fail: what of them is recovered when one component is made perfect, beyond merely trying again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from robodx.analysis.episodes import load, read_about
+from robodx.analysis.estimates import NOTHING, Estimate, wilson
+from robodx.analysis.multiple import holm
+from robodx.analysis.paired import mcnemar, paired_difference
+
+SUBSTITUTION = "substitution"
+# The folder within a run that holds what was run again.
+FOLDER = "why"
+EXAMPLES = 5
+ALPHA = 0.05
+AGAIN = "again"
+
+Applied = tuple[tuple[str, float], ...]
+Kinds = Mapping[str, str]
+
+
+class Arm(NamedTuple):
+    """What a failed trial becomes, as far as it becomes another."""
+
+    perturbations: Applied
+    clock: str
+
+
+class Failed(NamedTuple):
+    """A failed trial, as far as it decides what it becomes."""
+
+    perturbations: Applied
+    clock: str
+    reached: int
+    stages: int
+
+
+@dataclass(frozen=True)
+class Substitute:
+    """One component made perfect; `change` gives the trial with it, or None where there is nothing to be changed."""
+
+    name: str
+    component: str
+    does: str
+    change: Callable[[Failed, Kinds], Arm | None]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A failed trial, and the trial with the substitution that succeeded."""
+
+    failed: str
+    cured: str
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What one substitution recovers of the failed trials to which it applies, over all or of one group."""
+
+    component: str
+    substitution: str
+    # Of those to which it applies; none is no data, not zero.
+    recovered: Estimate
+    # By merely trying again, of the same ones; and what the substitution recovers beyond that.
+    again: Estimate
+    excess: Estimate
+    p: float | None
+    p_holm: float | None
+    # Of all trials that fail again too, those that this one cures and none before it: the causal share.
+    share: Estimate
+    examples: tuple[Example, ...] = ()
+    group: str | None = None
+
+    @property
+    def n(self) -> int:
+        return self.recovered.n
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it is no accident that it recovers something."""
+        return self.p_holm is not None and self.p_holm < ALPHA and (self.excess.value or 0.0) > 0
+
+
+def _without(kind: str) -> Callable[[Failed, Kinds], Arm | None]:
+    def change(failed: Failed, kinds: Kinds) -> Arm | None:
+        left = tuple(one for one in failed.perturbations if kinds.get(one[0]) != kind)
+        return None if left == failed.perturbations else Arm(left, failed.clock)
+
+    return change
+
+
+def _with(name: str) -> Callable[[Failed, Kinds], Arm | None]:
+    return lambda failed, kinds: Arm((*failed.perturbations, (name, 1.0)), failed.clock)
+
+
+def _at_once(failed: Failed, kinds: Kinds) -> Arm | None:
+    return None if failed.clock == "lockstep" else Arm(failed.perturbations, "lockstep")
+
+
+def _ended(failed: Failed, kinds: Kinds) -> Arm | None:
+    """The policy as far as it got, then the expert."""
+    if not 0 < failed.reached < failed.stages:
+        return None
+    return Arm((*failed.perturbations, ("expert_ends", float(failed.reached))), failed.clock)
+
+
+def _started(failed: Failed, kinds: Kinds) -> Arm | None:
+    """The expert past the stage at which the policy failed, then the policy."""
+    if failed.reached + 1 >= failed.stages:
+        return None
+    return Arm((*failed.perturbations, ("expert_starts", float(failed.reached + 1))), failed.clock)
+
+
+# From the least to the most that is done for the policy. A target without rivals also helps who misread the words, and
+# an expert who helps whoever cannot grasp: so each has as its share only what none before it cures.
+SUBSTITUTES: tuple[Substitute, ...] = (
+    Substitute("clean_sensors", "sensors", "the same without what was done to its sensors", _without("sensor")),
+    Substitute("clean_commands", "actuation", "the same without what was done to its commands", _without("execution")),
+    Substitute("zero_latency", "timing", "the world waits while it thinks", _at_once),
+    Substitute("plain_words", "language", "the instruction in plain words", _with("plain_words")),
+    Substitute("lone_target", "perception", "nothing there to be mistaken for the target", _with("lone_target")),
+    Substitute("expert_grasps", "grasping", "the expert takes hold of what it went for", _with("expert_grasps")),
+    Substitute("expert_ends", "acting", "the expert goes on from the last stage it reached", _ended),
+    Substitute("expert_starts", "acting", "the expert does the stage it failed at, and all before", _started),
+)
+
+
+def sample(table: pl.DataFrame, most: int, kinds: Kinds) -> pl.DataFrame:
+    """Up to so many failed trials, as evenly over tasks and kinds of failure as there are; the same for the same run.
+
+    A situation counts once, however often it was repeated, and so do situations that went alike, bit for bit.
+    """
+    substitutions = [name for name, kind in kinds.items() if kind == SUBSTITUTION]
+    failed = table.filter(
+        ~pl.col("success")
+        & (pl.col("outcome") != "error")
+        & ~pl.col("perturbations").list.eval(pl.element().struct.field("name").is_in(substitutions)).list.any()
+    ).sort("repeat", "trial_id")
+    failed = failed.unique(["pair_id", "perturbations", "clock"], keep="first", maintain_order=True)
+    failed = failed.unique(
+        ["task", "robot", "perturbations", "clock", "instructions", "trajectory_hash"],
+        keep="first",
+        maintain_order=True,
+    )
+    # A trial's id is a digest: its order is one by chance.
+    turn = pl.col("trial_id").rank("ordinal").over("task", "failure_kind")
+    return failed.with_columns(turn=turn).sort("turn", "task", "failure_kind", "trial_id").head(most).drop("turn")
+
+
+def changed(row: Mapping[str, Any], kinds: Kinds) -> dict[str, Arm]:
+    """What a failed trial becomes by each substitution that may apply to it; `again` is itself."""
+    applied = tuple((one["name"], one["severity"]) for one in row["perturbations"])
+    failed = Failed(applied, row["clock"], row["stages_reached"] or 0, row["stages"] or 0)
+    arms = {one.name: one.change(failed, kinds) for one in SUBSTITUTES}
+    return {AGAIN: Arm(applied, failed.clock), **{name: arm for name, arm in arms.items() if arm is not None}}
+
+
+def causal_shares(failed: pl.DataFrame, substituted: pl.DataFrame, kinds: Kinds, by: str | None = None) -> list[Cause]:
+    """What trying again and each substitution recover of the failed trials that were run again; with `by`, by group.
+
+    Luck is taken out by the control arm: it shares the policy's randomness with the substituted ones.
+    """
+    results = _results(failed, substituted, kinds)
+    if by is None:
+        return _causes(results, None)
+    values = sorted({str(one.row[by]) for one in results})
+    return [cause for value in values for cause in _causes([r for r in results if str(r.row[by]) == value], value)]
+
+
+def leading(causes: Iterable[Cause]) -> Cause | None:
+    """The substitution with the largest share, of those that are shown to recover something."""
+    shown = [cause for cause in causes if cause.substitution != AGAIN and cause.is_shown and cause.share.value]
+    return max(shown, key=lambda cause: cause.share.value or 0.0, default=None)
+
+
+def read_causes(run: Path | str, by: str | None = None, among: pl.Expr | None = None) -> list[Cause] | None:
+    """Of a run that was asked why, or of some of its failed trials; None if it was not."""
+    folder = Path(run) / FOLDER
+    if not (folder / "run.json").exists():
+        return None
+    failed = load(run) if among is None else load(run).filter(among)
+    return causal_shares(failed, load(folder), kinds_of(read_about(folder)), by)
+
+
+def kinds_of(about: Mapping[str, Any]) -> dict[str, str]:
+    """Of a run's perturbations, by name."""
+    return {name: card.get("kind", "") for name, card in about.get("perturbations", {}).items()}
+
+
+class _Result(NamedTuple):
+    """A failed trial, and whether it succeeded in each arm that was run, by whose trial."""
+
+    row: Mapping[str, Any]
+    arms: Mapping[str, tuple[bool, str]]
+
+
+def _results(failed: pl.DataFrame, substituted: pl.DataFrame, kinds: Kinds) -> list[_Result]:
+    # Where the expert left nothing to be done, the policy was not asked, and nothing is said of it.
+    heard = substituted.filter((pl.col("outcome") != "error") & (pl.col("queries") > 0))
+    done = {
+        (row["pair_id"], tuple((one["name"], one["severity"]) for one in row["perturbations"]), row["clock"]): row
+        for row in heard.iter_rows(named=True)
+    }
+    results = []
+    for row in sample(failed, len(failed), kinds).iter_rows(named=True):
+        found = {name: done.get((row["pair_id"], *arm)) for name, arm in changed(row, kinds).items()}
+        arms = {name: (bool(other["success"]), str(other["trial_id"])) for name, other in found.items() if other}
+        if AGAIN in arms:
+            results.append(_Result(row, arms))
+    return results
+
+
+def _causes(results: list[_Result], group: str | None) -> list[Cause]:
+    lasting = [one for one in results if not one.arms[AGAIN][0]]
+    cures = [next((name for name, (is_cured, _) in one.arms.items() if is_cured), None) for one in lasting]
+    causes = [
+        _cause(name, component, results, wilson(cures.count(name), len(lasting)), group)
+        for name, component in ((AGAIN, "chance"), *((one.name, one.component) for one in SUBSTITUTES))
+    ]
+    adjusted = holm({cause.substitution: cause.p for cause in causes})
+    return [replace(cause, p_holm=adjusted[cause.substitution]) for cause in causes]
+
+
+def _cause(name: str, component: str, results: list[_Result], share: Estimate, group: str | None) -> Cause:
+    applicable = [one for one in results if name in one.arms]
+    again = [one.arms[AGAIN][0] for one in applicable]
+    recovered = [one.arms[name][0] for one in applicable]
+    is_control = name == AGAIN
+    return Cause(
+        component=component,
+        substitution=name,
+        recovered=wilson(sum(recovered), len(recovered)),
+        again=wilson(sum(again), len(again)),
+        excess=paired_difference(again, recovered),
+        p=None if is_control else mcnemar(again, recovered),
+        p_holm=None,
+        share=NOTHING if is_control or not applicable else share,
+        examples=tuple(
+            Example(one.row["trial_id"], one.arms[name][1])
+            for one in applicable
+            if one.arms[name][0] and (is_control or not one.arms[AGAIN][0])
+        )[:EXAMPLES],
+        group=group,
+    )

@@ -1,0 +1,81 @@
+"""The expert takes hold of things for the policy, and of nothing that the policy did not go for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from robodx.perturbations.base import perturbation
+from robodx.perturbations.substitution import Relief
+from robodx.scoring.conditions import Condition
+from robodx.scoring.contact import Grasped, Released, Touched
+
+if TYPE_CHECKING:
+    from robodx.scoring.stages import Score, Stage
+    from robodx.sim.world import World
+
+# A hand this near a thing, and to no other nearer, has come for it: hands wait 80 mm above what they will take.
+NEAR_M = 0.075
+# Held for so long it is held: the first touch of both fingers is not yet a grip.
+FIRM_S = 0.15
+
+
+@perturbation("expert_grasps", kind="substitution", levels={"on": 1.0}, is_ordered=False, most=1.0)
+class ExpertGrasps(Relief):
+    """Once the policy has brought the hand to what is to be taken, the expert grasps it; the rest is the policy's."""
+
+    def begin(self) -> None:
+        self._taking: str | None = None
+        self._held_s = 0.0
+
+    def is_experts_turn(self, world: World, score: Score) -> bool:
+        if self._taking is None:
+            self._taking = next((name for name in wanted(score) if _has_come_for(name, world)), None)
+            self._held_s = 0.0
+            return self._taking is not None
+        self._held_s = self._held_s + self.period_s if world.is_grasped(self._taking) else 0.0
+        if self._held_s >= FIRM_S:
+            self._taking = None
+        return self._taking is not None
+
+
+def wanted(score: Score) -> Iterator[str]:
+    """What the current stage wants grasped, or the next one if this one only wants it touched."""
+    for stage in score.stages[score.reached : score.reached + 2]:
+        yield from _grasps(stage)
+        if not all(isinstance(part, Touched) for part in _parts(stage)):
+            return
+
+
+def wants_grasp(stage: Stage) -> bool:
+    return any(_grasps(stage))
+
+
+def _grasps(stage: Stage) -> Iterator[str]:
+    conditions = list(_parts(stage))
+    # To be let go of settles it: what is put somewhere is held before, and not when it is there.
+    if not any(isinstance(part, Released) for part in conditions):
+        yield from (part.thing for part in conditions if isinstance(part, Grasped))
+
+
+def _parts(node: Stage | Condition) -> Iterator[Condition]:
+    """The conditions without parts that a stage is made of."""
+    parts = getattr(node, "alternatives", None) or getattr(node, "parts", None)
+    inner = getattr(node, "part", None)
+    if parts is None and isinstance(inner, Condition):
+        parts = (inner,)
+    if parts:
+        for part in parts:
+            yield from _parts(part)
+    elif isinstance(node, Condition):
+        yield node
+
+
+def _has_come_for(name: str, world: World) -> bool:
+    if world.is_grasped(name) or not world.is_present(name):
+        return False
+    hand = world.tool().position
+    loose = [other for other, thing in world.things.items() if not thing.is_fixed and world.is_present(other)]
+    distances = {other: math.dist(hand, world.position(other)) for other in loose}
+    return name in distances and distances[name] < NEAR_M and distances[name] == min(distances.values())

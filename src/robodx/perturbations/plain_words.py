@@ -1,0 +1,19 @@
+"""Says what is meant as plainly as can be: language made perfect."""
+
+from __future__ import annotations
+
+from robodx.language.canonical import plainly, understood
+from robodx.language.meaning import Instruction
+from robodx.perturbations.base import perturbation
+from robodx.perturbations.substitution import Substitution
+
+
+@perturbation("plain_words", kind="substitution", levels={"on": 1.0}, is_ordered=False, most=1.0)
+class PlainWords(Substitution):
+    """The instruction in canonical words: conditions decided, exclusions resolved, things named by their own looks."""
+
+    def instruction(self, instruction: Instruction) -> Instruction:
+        seen = self.seen()
+        what = understood(instruction.meaning, seen)
+        plain = what and plainly(what, seen)
+        return instruction if plain is None or plain == instruction else plain

@@ -1,0 +1,1 @@
+"""Pages for people to read, built from records alone: the report and the viewer."""

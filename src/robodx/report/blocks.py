@@ -1,0 +1,143 @@
+"""What sections are made of. A block knows how it looks on a page and in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from markupsafe import Markup
+
+from robodx.report.templating import fill
+from robodx.report.words import code, escaped
+
+
+class Block(Protocol):
+    def html(self) -> Markup: ...
+
+    def markdown(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph; `tone` "quiet" is for what explains, "warning" for what must not be overlooked."""
+
+    text: str
+    tone: str = ""
+
+    def html(self) -> Markup:
+        return fill("text.html", block=self)
+
+    def markdown(self) -> str:
+        return f"**{escaped(self.text)}**" if self.tone == "warning" else escaped(self.text)
+
+
+@dataclass(frozen=True)
+class Heading:
+    """Within a section."""
+
+    text: str
+
+    def html(self) -> Markup:
+        return Markup("<h3>{}</h3>").format(self.text)
+
+    def markdown(self) -> str:
+        return f"### {escaped(self.text)}"
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What is not known here, and the command that would tell."""
+
+    text: str
+    command: str = ""
+
+    def html(self) -> Markup:
+        return fill("missing.html", block=self)
+
+    def markdown(self) -> str:
+        return f"{escaped(self.text)}{f' {code(self.command)}' if self.command else ''}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`sort` is what a column is sorted by; `plot` is drawn before the text."""
+
+    text: str
+    sort: float | str | None = None
+    title: str = ""
+    plot: Markup | None = None
+    # A word of a few, that is coloured: an outcome, a verdict.
+    chip: str = ""
+    # From 0 to 1: how dark the cell is.
+    shade: float | None = None
+    # Of CSS: "strong", or "part" of the strong one above it.
+    style: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    title: str = ""
+    is_number: bool = False
+    # An axis for the plots in its cells.
+    axis: Markup | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """With `is_long` it can be sorted, and filtered by words; with `is_folded` it is shown when asked for."""
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    is_long: bool = False
+    is_folded: bool = False
+    # Of CSS: "forest" has plots, "matrix" is shaded.
+    kind: str = ""
+
+    def html(self) -> Markup:
+        return fill("table.html", table=self)
+
+    def markdown(self) -> str:
+        # What is drawn is written beside it.
+        told = [at for at, one in enumerate(self.columns) if one.axis is None or any(row[at].text for row in self.rows)]
+        lines = [
+            f"*{escaped(self.caption)}*",
+            "",
+            _line([escaped(self.columns[at].name) for at in told]),
+            _line(["---:" if self.columns[at].is_number else "---" for at in told]),
+            *(_line([_written(row[at]) for at in told]) for row in self.rows[:MARKDOWN_ROWS]),
+        ]
+        if left := len(self.rows) - MARKDOWN_ROWS:
+            lines += ["", f"{left} more rows are on the page and in the JSON."] if left > 0 else []
+        return "\n".join(lines)
+
+
+# Of a table in a comment to a pull request.
+MARKDOWN_ROWS = 80
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Drawings side by side with what they show; the table has the numbers, below them or (`is_beside`) beside them."""
+
+    drawings: Sequence[Markup]
+    caption: str
+    table: Table
+    is_beside: bool = False
+
+    def html(self) -> Markup:
+        return fill("figure.html", figure=self)
+
+    def markdown(self) -> str:
+        return self.table.markdown()
+
+
+def _written(cell: Cell) -> str:
+    text = escaped(cell.text)
+    return f"**{text}**" if cell.style == "strong" else f"&nbsp;&nbsp;{text}" if cell.style == "part" else text
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

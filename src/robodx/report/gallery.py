@@ -1,0 +1,44 @@
+"""Which episodes a page shows: those that findings name, then films, then failures; each policy gets its share."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from robodx.analysis.findings.base import Finding
+
+# More would make a page that nobody scrolls through; the viewer shows all.
+MOST = 48
+EXAMPLES = 3
+# It is failures that tell something.
+SOLVED = 9
+
+
+def chosen(
+    episodes: Sequence[pl.DataFrame], findings: Sequence[Sequence[Finding]], films: Mapping[str, Path]
+) -> list[str]:
+    """Trial ids, the most telling first."""
+    queues = [_wanted(table, found, films) for table, found in zip(episodes, findings, strict=True)]
+    in_turn = (trial for round_ in itertools.zip_longest(*queues) for trial in round_ if trial is not None)
+    return list(itertools.islice(dict.fromkeys(in_turn), MOST))
+
+
+def _wanted(episodes: pl.DataFrame, findings: Sequence[Finding], films: Mapping[str, Path]) -> Iterator[str]:
+    there = set(episodes["trial_id"])
+    # The first example of each finding, then the second of each.
+    for examples in itertools.zip_longest(*(finding.examples[:EXAMPLES] for finding in findings)):
+        yield from (trial for trial in examples if trial in there)
+    failed = episodes.filter(pl.col("outcome").is_in(["failure", "timeout"]))
+    solved = episodes.filter(pl.col("outcome") == "success")
+    yield from (trial for trial in _varied(failed) if trial in films)
+    yield from itertools.islice((trial for trial in _varied(solved) if trial in films), SOLVED)
+    yield from _varied(failed)
+
+
+def _varied(episodes: pl.DataFrame) -> Iterator[str]:
+    """One of every task and kind of failure, then a second of each."""
+    ranked = episodes.with_columns(place=pl.int_range(pl.len()).over("task", "failure_kind"))
+    yield from ranked.sort("place", maintain_order=True)["trial_id"]

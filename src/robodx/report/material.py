@@ -1,0 +1,232 @@
+"""What a report is made of: runs, read as far as they can be read, joined by policy and diagnosed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from robodx.analysis.compare import Comparison, Unlike, compare_tables
+from robodx.analysis.episodes import UnreadableRun, is_finished, load_readable, read_about
+from robodx.analysis.estimates import Estimate
+from robodx.analysis.findings.base import Diagnosis
+from robodx.analysis.findings.diagnose import diagnose
+from robodx.analysis.sequential import Stopped, stopped_how
+from robodx.analysis.stress import StressTable
+from robodx.analysis.summary import Summary, success_rate
+from robodx.errors import UserError
+from robodx.report.gallery import chosen
+from robodx.report.videos import Film
+from robodx.report.words import counted, plain
+
+CLIFF = "cliff"
+# What a film of an episode is called, from its seed on.
+FILM = re.compile(r"-seed(\d+)-\w+-(\w{6})\.mp4$")
+# The less a run's length was decided beforehand, the later.
+HOW: tuple[Stopped, ...] = ("planned", "together", "apart")
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run folder, as far as it could be read."""
+
+    path: Path
+    about: Mapping[str, Any]
+    episodes: pl.DataFrame
+    is_finished: bool
+
+    @property
+    def stopped(self) -> Stopped:
+        return stopped_how(self.about.get("request", {}))
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One policy with all its runs. Searches for cliffs are apart: they ask most where it fails."""
+
+    policy: str
+    runs: tuple[Run, ...]
+    episodes: pl.DataFrame
+    about: Mapping[str, Any]
+
+    @cached_property
+    def summary(self) -> Summary:
+        return Summary(self.episodes, self.about)
+
+    @cached_property
+    def base(self) -> pl.DataFrame:
+        """Without a suite's stressors and without the identity arm."""
+        return self.summary.episodes.filter("is_base")
+
+    @cached_property
+    def success(self) -> Estimate:
+        return success_rate(self.base, self.summary.stopped)
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis | None:
+        return next((one for one in diagnose(self.episodes, self.about) if one.policy == self.policy), None)
+
+    @cached_property
+    def stress(self) -> tuple[StressTable, ...]:
+        """One of all runs that share what was asked of every arm: the clean arm of one is that of the others."""
+        alike: dict[str, list[Run]] = {}
+        for run in self.runs:
+            if run.stopped == "planned" and "request" in run.about:
+                alike.setdefault(str(run.about["request"].get("perturbations")), []).append(run)
+        found = (Summary(_together(runs), _joined([run.about for run in runs])).stress for runs in alike.values())
+        return tuple(table for table in found if table is not None)
+
+    @property
+    def searches(self) -> list[Run]:
+        return [run for run in self.runs if _is_search(run)]
+
+
+@dataclass(frozen=True)
+class Material:
+    subjects: tuple[Subject, ...]
+    runs: tuple[Run, ...]
+    # What could not be read or joined, for a reader to know before anything else.
+    problems: tuple[str, ...]
+    # Of episodes that were filmed, by trial id.
+    films: Mapping[str, Path]
+    # Where a player finds those of them that the page shows.
+    players: Mapping[str, Film] = field(default_factory=dict)
+
+    @cached_property
+    def shown(self) -> list[str]:
+        """The episodes of the gallery, by trial id."""
+        findings = [() if one.diagnosis is None else one.diagnosis.findings for one in self.subjects]
+        return chosen([one.episodes for one in self.subjects], findings, self.films)
+
+    @cached_property
+    def anchors(self) -> dict[str, str]:
+        """Where on the page an episode is shown, by trial id: sections link to it."""
+        return {trial: f"episode-{place}" for place, trial in enumerate(self.shown, start=1)}
+
+    @property
+    def judged(self) -> tuple[Subject, ...]:
+        """In the order in which they are told of: what is measured against comes last."""
+        return (*self.subjects[1:], self.subjects[0])
+
+    @property
+    def is_comparison(self) -> bool:
+        return len(self.subjects) > 1
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        """Every other policy against the first."""
+        return [found for found in self._found if isinstance(found, Comparison)]
+
+    @property
+    def not_compared(self) -> list[str]:
+        """Why there is no comparison with some."""
+        return [told for told in self._found if isinstance(told, str)]
+
+    @cached_property
+    def _found(self) -> list[Comparison | str]:
+        return [self._compared(one) for one in self.subjects[1:]]
+
+    def _compared(self, other: Subject) -> Comparison | str:
+        first = self.subjects[0]
+        stopped = _stopped([*first.runs, *other.runs])
+        cards = {**first.about.get("perturbations", {}), **other.about.get("perturbations", {})}
+        try:
+            return compare_tables(first.episodes, other.episodes, stopped=stopped, cards=cards)
+        except Unlike as error:
+            return f"{first.policy} and {other.policy} cannot be compared: {error}."
+
+
+def gather(paths: Sequence[Path]) -> Material:
+    """Everything readable in the run folders; none of it at all is the user's mistake."""
+    runs, problems = [], []
+    for path in dict.fromkeys(paths):
+        run, told = _read(path)
+        runs.append(run)
+        problems += told
+    read = [run for run in runs if len(run.episodes)]
+    if not read:
+        where = ", ".join(str(run.path) for run in runs)
+        reasons = f" ({'; '.join(problems)})" if problems else ""
+        raise UserError(f"no episodes to report on in {where}{reasons}: robodx run makes some")
+    problems += [f"{run.path} has no episodes yet." for run in runs if run not in read]
+    names = list(dict.fromkeys(name for run in read for name in run.episodes["policy"].unique(maintain_order=True)))
+    subjects = tuple(_subject(name, read, problems) for name in names)
+    return Material(subjects, tuple(read), tuple(map(plain, problems)), films_of(read))
+
+
+def films_of(runs: Sequence[Run]) -> dict[str, Path]:
+    """The film of each episode that has one, by trial id."""
+    films: dict[str, Path] = {}
+    for run in runs:
+        there: dict[tuple[str, str], Path] = {}
+        for path in sorted((run.path / "videos").glob("*.mp4")):
+            if (named := FILM.search(path.name)) and path.is_file():
+                there[named[1], named[2]] = path
+        for trial, seed in run.episodes.select("trial_id", "seed").iter_rows():
+            if film := there.get((str(seed), trial[:6])):
+                films[trial] = film
+    return films
+
+
+def _read(path: Path) -> tuple[Run, list[str]]:
+    problems = []
+    parts = sorted((path / "episodes").glob("*.parquet"))
+    try:
+        about = read_about(path)
+    except UnreadableRun as error:
+        if not parts:
+            raise
+        about = {}
+        problems.append(f"{error}. Without it, levels have no names and versions are unknown.")
+    episodes, damaged = load_readable(parts)
+    problems += damaged
+    if not is_finished(path):
+        problems.append(f"{path} is not finished: this is what it has so far.")
+    return Run(path, about, episodes, is_finished(path)), problems
+
+
+def _subject(policy: str, runs: Sequence[Run], problems: list[str]) -> Subject:
+    own = []
+    for run in runs:
+        mine = run.episodes.filter(pl.col("policy") == policy)
+        if len(mine):
+            own.append(Run(run.path, run.about, mine, run.is_finished))
+    told = [run for run in own if not _is_search(run)] or own
+    differing = pl.concat([run.episodes for run in told]).group_by("trial_id").agg(pl.col("trajectory_hash").n_unique())
+    if clashes := int((differing["trajectory_hash"] > 1).sum()):
+        word = counted(clashes, "trial")
+        problems.append(f"{word} of {policy} went differently in two of the runs: the last one given counts.")
+    return Subject(policy, tuple(own), _together(told), _joined([run.about for run in told]))
+
+
+def _together(runs: Sequence[Run]) -> pl.DataFrame:
+    return pl.concat([run.episodes for run in runs]).unique("trial_id", keep="last", maintain_order=True)
+
+
+def _joined(abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One description of several runs."""
+    about = dict(abouts[0])
+    for key in ("tasks", "perturbations"):
+        about[key] = {name: card for one in abouts for name, card in one.get(key, {}).items()}
+    about["not_applicable"] = sorted({task for one in abouts for task in one.get("not_applicable", [])})
+    requests = [one["request"] for one in abouts if "request" in one]
+    if requests:
+        # One that its outcomes ended makes all of it so; what only some were asked to perturb is an arm of the whole.
+        strictest = max(requests, key=lambda request: HOW.index(stopped_how(request)))
+        least = min((request.get("perturbations", []) for request in requests), key=len)
+        about["request"] = {**strictest, "perturbations": least}
+    return about
+
+
+def _stopped(runs: Sequence[Run]) -> Stopped:
+    told = [run for run in runs if not _is_search(run)] or runs
+    return max((run.stopped for run in told), key=HOW.index)
+
+
+def _is_search(run: Run) -> bool:
+    return bool((run.episodes["suite"] == CLIFF).all())

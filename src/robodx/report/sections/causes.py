@@ -1,0 +1,110 @@
+"""Why trials fail: what of the failures is recovered when one component is made perfect."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict
+
+import polars as pl
+
+from robodx.analysis.causes import AGAIN, FOLDER, SUBSTITUTES, Cause, causal_shares, kinds_of, leading
+from robodx.analysis.episodes import UnreadableRun, load_readable, read_about
+from robodx.report.blocks import Block, Cell, Column, Heading, Missing, Text
+from robodx.report.forest import Row, forest
+from robodx.report.material import Material, Subject
+from robodx.report.plots.whiskers import DIFFERENCES
+from robodx.report.sections.base import Content, section
+from robodx.report.words import counted, p_cell, points, rate, signed
+
+P = Column("p", "adjusted (Holm)", is_number=True)
+DOES = {one.name: one.does for one in SUBSTITUTES} | {AGAIN: "nothing is changed, it merely tries again"}
+
+
+@section(order=40, title="Why it fails")
+def causes(material: Material) -> Content | None:
+    blocks: list[Block] = []
+    data = []
+    for subject in material.judged:
+        found = causes_of(subject)
+        if not found:
+            continue
+        if material.is_comparison:
+            blocks.append(Heading(subject.policy))
+        blocks += [*(Text(told) for told in first_sentence(subject)), *_tables(found)]
+        data += [{"policy": subject.policy, **asdict(one), "is_shown": one.is_shown} for one in found]
+    if blocks:
+        return Content(blocks, data)
+    for run in (run for one in material.judged for run in one.runs):
+        if (run.episodes["outcome"].is_in(["failure", "timeout"])).any():
+            told = "Failures were not yet run again with one component made perfect:"
+            return Content([Missing(told, f"robodx why {shlex.quote(str(run.path))}")])
+    return None
+
+
+def causes_of(subject: Subject) -> list[Cause]:
+    """Of all its runs that were asked why, together."""
+    failed: list[pl.DataFrame] = []
+    substituted: list[pl.DataFrame] = []
+    kinds: dict[str, str] = {}
+    for run in subject.runs:
+        folder = run.path / FOLDER
+        if not (folder / "run.json").exists():
+            continue
+        try:
+            kinds |= kinds_of(read_about(folder))
+        except UnreadableRun:
+            continue
+        episodes, _ = load_readable(sorted((folder / "episodes").glob("*.parquet")))
+        failed.append(run.episodes)
+        substituted.append(episodes)
+    if not failed or all(table.is_empty() for table in substituted):
+        return []
+    return causal_shares(pl.concat(failed), pl.concat(substituted), kinds)
+
+
+def first_sentence(subject: Subject) -> list[str]:
+    """What recovers most, if anything is shown to; a sentence or none."""
+    found = causes_of(subject)
+    best = leading(found)
+    if best is not None:
+        share = f"{rate(best.share)} of what fails again when repeated (n = {best.share.n})"
+        return [f"Making {best.component} perfect recovers {share}: {DOES[best.substitution]}."]
+    return ["No single component, made perfect, is shown to recover its failures."] if found else []
+
+
+def _tables(found: list[Cause]) -> list[Block]:
+    known = [one for one in found if one.share.value is not None]
+    n = known[0].share.n if known else 0
+    shares = forest(
+        f"Causal shares of {counted(n, 'trial')} that fail again: what each cures that none above it does",
+        ["component", "what is made perfect"],
+        [Row([one.component, DOES[one.substitution]], one.share, _colour(one)) for one in known],
+        what="share",
+    )
+    applied = [
+        Row(
+            [one.component, one.substitution],
+            one.excess,
+            _colour(one),
+            further=[Cell(rate(one.recovered)), Cell(rate(one.again)), Cell(p_cell(one.p_holm))],
+        )
+        for one in known
+        if one.substitution != AGAIN
+    ]
+    excess = forest(
+        "What each recovers where it applies, beyond merely trying again, in points, with 95% intervals",
+        ["component", "substitution"],
+        applied,
+        what="beyond trying again",
+        scale=DIFFERENCES,
+        tick=signed,
+        told=points,
+        line=0.0,
+        further=[Column("recovered", is_number=True), Column("again", is_number=True), P],
+        is_folded=True,
+    )
+    return [shares, excess]
+
+
+def _colour(one: Cause) -> int:
+    return 2 if one.is_shown else 4

@@ -1,0 +1,90 @@
+"""How it fails: kinds and types of failures, and faults of episodes that succeeded nevertheless."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from robodx.analysis.failing import Error, Failures
+from robodx.report.blocks import Block, Cell, Column, Heading, Text
+from robodx.report.forest import Row, forest
+from robodx.report.material import Material
+from robodx.report.sections.base import Content, section
+from robodx.report.words import counted, rate
+
+# What the kinds mean, in a few words.
+KINDS = {
+    "reference": "took or touched the wrong thing",
+    "constraint": "broke a count, an order or an exclusion",
+    "motor": "the right thing, done badly",
+    "safety": "too much force or speed, or a collision",
+    "timeout": "not done in time",
+    "invalid_action": "sent what is no action",
+    "unknown": "not attributed",
+}
+
+
+@section(order=50, title="How it fails")
+def failures(material: Material) -> Content | None:
+    blocks: list[Block] = []
+    found = [one for subject in material.judged for one in subject.summary.failures()]
+    for one in found:
+        if material.is_comparison:
+            blocks.append(Heading(one.policy))
+        blocks += _of(one)
+    for subject in material.judged:
+        blocks += [
+            Text(told, "warning") for told in _errors(subject.policy, subject.summary.errors(), len(subject.episodes))
+        ]
+    return Content(blocks, [asdict(one) for one in found])
+
+
+def _of(one: Failures) -> list[Block]:
+    failed = sum(share.count for share in one.kinds)
+    if not failed:
+        blocks: list[Block] = [Text(f"None of {counted(one.n, 'distinct episode')} failed.")]
+    else:
+        rows = [
+            Row(
+                [share.label],
+                share.share,
+                colour=2,
+                further=[Cell(str(share.count), sort=share.count), Cell(_what(one, share.label))],
+            )
+            for share in one.kinds
+        ]
+        kinds = forest(
+            f"Kinds, as shares of {counted(failed, 'failure')} among {one.n:,} distinct episodes, with 95% intervals",
+            ["kind"], rows, what="share", kind="told",
+            further=[Column("count", is_number=True), Column("what it means, and an example")],
+        )  # fmt: skip
+        rows = [
+            Row([share.label, kind], share.share, colour=4, further=[Cell(str(share.count), sort=share.count)])
+            for kind, shares in one.types_of.items()
+            for share in shares
+        ]
+        types = forest(
+            "Types within each kind, as shares of its failures, with 95% intervals",
+            ["type", "kind"], rows, what="share", further=[Column("count", is_number=True)], is_folded=True,
+        )  # fmt: skip
+        blocks = [kinds, types]
+    if one.flags_on_successes:
+        told = [f"{flag.replace('_', ' ')} {rate(found)}" for flag, found in one.flags_on_successes.items()]
+        blocks.append(Text(f"Of {one.successes:,} successes, with a fault nevertheless: {'; '.join(told)}.", "quiet"))
+    return blocks
+
+
+def _what(one: Failures, kind: str) -> str:
+    meaning = KINDS.get(kind, "")
+    example = one.examples.get(kind)
+    if example is None or not example.says:
+        return meaning
+    return f"{meaning}. {example.task}, seed {example.seed}: {example.says}"
+
+
+def _errors(policy: str, errors: list[Error], episodes: int) -> list[str]:
+    if not errors:
+        return []
+    total = sum(one.count for one in errors)
+    told = "; ".join(f"{one.count} × {one.says}" for one in errors[:3])
+    some = f"{counted(total, 'episode')} of {episodes:,} of {policy}"
+    return [f"{some} ended in an error of the machinery and are in no rate: {told}"]

@@ -1,0 +1,107 @@
+"""How the numbers came about, with what versions, and how to get them again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from robodx.report.blocks import Block, Cell, Column, Table, Text
+from robodx.report.material import Material, Run
+from robodx.report.sections.base import Content, section
+
+METHODS = (
+    "Success is success / (success + failure + timeout). Errors of the machinery count apart; above 5% of them there "
+    "is no rate. Of several tasks it is their mean, each counting the same.",
+    "n counts situations: episodes that were told the same and moved alike, bit for bit, are one. Intervals are 95%: "
+    "Wilson's for one rate, score or bootstrap intervals of seeds within tasks for means, Newcombe's and Tango's for "
+    "differences; p of pairs is exact (McNemar), adjusted (Holm) within a family of tests.",
+    "Findings are looked for in one part of the episodes and confirmed on the other. A suspected one was seen only "
+    "where it was found.",
+)
+ADAPTIVE = (
+    "What was seen decided when a run stopped: success rates have always-valid intervals, and what would need a fixed "
+    "number of episodes has none."
+)
+# What a run was asked for, in the words of the command line, where it is not what one gets anyway.
+USUAL = {
+    "first_seed": 0, "repeats": 1, "clock": "lockstep", "quality": "fast", "robot": "panda", "batch": 1, "shard": None,
+    "until_width": None,
+}  # fmt: skip
+
+
+@section(order=120, title="Methods and versions")
+def methods(material: Material) -> Content | None:
+    blocks: list[Block] = [Text(text) for text in METHODS]
+    if any(subject.summary.stopped != "planned" for subject in material.subjects):
+        blocks.append(Text(ADAPTIVE))
+    columns = [Column("run"), Column("policy"), Column("episodes", is_number=True), Column("state")]
+    blocks.append(Table("The runs", columns, [_row(run) for run in material.runs]))
+    versions = list(dict.fromkeys(_versions(run) for run in material.runs))
+    blocks.append(Text(f"Made with {'; '.join(versions)}."))
+    if len(versions) > 1:
+        blocks.append(Text("The runs were made with different versions: their bits may differ.", "warning"))
+    commands = [(str(run.path), command(run)) for run in material.runs if run.about.get("request")]
+    blocks.append(
+        Table(
+            "To run it again",
+            [Column("run"), Column("command")],
+            [[Cell(a), Cell(b)] for a, b in commands],
+            kind="commands",
+        )
+    )
+    if any(run.about.get("is_reproducible") is False for run in material.runs):
+        blocks.append(Text("A run on a measured clock cannot be reproduced bit for bit.", "quiet"))
+    return Content(blocks, [_plain(run) for run in material.runs])
+
+
+def command(run: Run) -> str:
+    """The robodx run that asks for the same; older runs say less of it."""
+    request: Mapping[str, Any] = run.about["request"]
+    selectors, policy = [str(one) for one in request.get("selectors", [])], str(request.get("policy"))
+    if selectors and selectors[0].startswith("cliff/"):
+        stressed, _, task = selectors[0].removeprefix("cliff/").partition("/")
+        stressor, _, most = stressed.partition("=")
+        words = ["robodx", "cliff", task, "--policy", policy, "--stressor", stressor]
+        return shlex.join([*words, *(["--max", most] if most else []), "--episodes", str(request.get("seeds"))])
+    words = ["robodx", "run", *selectors, "--policy", policy]
+    # In the oldest runs a preset was one of rendering.
+    if "quality" in request:
+        words += _given(request, {"preset": None, "name": None})
+    words += ["--seeds", str(request.get("seeds")), *_given(request, USUAL)]
+    for name, severity in request.get("perturbations", []):
+        words += ["--perturb", f"{name}={severity:g}"]
+    if request.get("until_decided"):
+        words += ["--against", str(request.get("against")), "--until-decided"]
+    for plugin in request.get("plugins", []):
+        words += ["--plugin", str(plugin)]
+    return shlex.join(words)
+
+
+def _given(request: Mapping[str, Any], usual: Mapping[str, Any]) -> list[str]:
+    """The options that are other than usual."""
+    given = {name: request.get(name, value) for name, value in usual.items()}
+    options = ((name, value) for name, value in given.items() if value != usual[name])
+    return [word for name, value in options for word in (f"--{name.replace('_', '-')}", str(value))]
+
+
+def _row(run: Run) -> list[Cell]:
+    policies = ", ".join(run.episodes["policy"].unique(maintain_order=True))
+    state = "finished" if run.is_finished else "not finished"
+    return [Cell(str(run.path)), Cell(policies), Cell(f"{len(run.episodes):,}"), Cell(state)]
+
+
+def _versions(run: Run) -> str:
+    found = run.about.get("versions", {})
+    return ", ".join(f"{name} {value}" for name, value in found.items() if value) or "versions that are not recorded"
+
+
+def _plain(run: Run) -> dict[str, Any]:
+    return {
+        "run": str(run.path),
+        "episodes": len(run.episodes),
+        "is_finished": run.is_finished,
+        "stopped": run.stopped,
+        **{name: run.about.get(name) for name in ("schema_version", "versions", "machine", "physics", "policy_spec")},
+        "command": command(run) if run.about.get("request") else None,
+    }

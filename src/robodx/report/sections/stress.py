@@ -1,0 +1,167 @@
+"""When it breaks: success over each stressor's levels, beside the clean and the identity arm."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import polars as pl
+from markupsafe import Markup
+
+from robodx.analysis.estimates import Estimate
+from robodx.analysis.stress import Degradation, StressTable
+from robodx.analysis.summary import REPEATED, success_rate
+from robodx.report.blocks import Block, Cell, Column, Figure, Missing, Table, Text
+from robodx.report.cliffs import Search, searches
+from robodx.report.forest import Row, forest
+from robodx.report.material import Material, Subject
+from robodx.report.plots.curves import Curve, Fall, Level, curves
+from robodx.report.plots.svg import MARKS
+from robodx.report.plots.whiskers import DIFFERENCES
+from robodx.report.sections.base import Content, section
+from robodx.report.words import p_cell, points, rate, short, signed
+
+COMMAND = "robodx run stress --policy {} --seeds 10"
+CAPTION = (
+    "Success with 95% intervals over the severity of each stressor. The dotted line is the success without stress. The "
+    "hollow diamond is the same situations once more without stress: how much is mere chance. Shaded: from there on "
+    "every level is seen to harm. A line marked cliff: where a search found success halved, with its interval."
+)
+TREND = "of a trend over the levels, adjusted (Holm) over the stressors"
+
+# A stressor's levels, of each policy that was put under it.
+Stressed = list[tuple[Subject, list[Degradation]]]
+
+
+@section(order=30, title="When it breaks")
+def stress(material: Material) -> Content | None:
+    found = [(subject, table) for subject in material.subjects for table in subject.stress]
+    if not found:
+        if any(subject.searches for subject in material.subjects):
+            return None
+        policy = material.subjects[0].policy
+        return Content([Missing("No stressed episodes here. What breaks it:", COMMAND.format(policy))])
+    blocks: list[Block] = []
+    if any(table.rows for _, table in found):
+        stressors = _stressors(found)
+        cliffs = [search for subject in material.subjects for search in searches(subject)]
+        drawings = [_drawing(material, name, each, cliffs) for name, each in stressors.items()]
+        blocks.append(Figure(drawings, CAPTION, _table(material, stressors, _trends(found))))
+    blocks += [
+        Text(f"{one.task} is not testable: {one.policy} solves {rate(one.clean)} without stress (n = {one.clean.n}).")
+        for _, table in found
+        for one in table.not_testable
+    ]
+    return Content(blocks, [asdict(table) for _, table in found])
+
+
+def by_stressor(table: StressTable) -> dict[str, list[Degradation]]:
+    """Each stressor's levels, over all its carriers."""
+    found: dict[str, list[Degradation]] = {}
+    for row in table.rows:
+        if row.task is None:
+            found.setdefault(row.stressor, []).append(row)
+    return found
+
+
+def harmed_from(rows: list[Degradation]) -> str | None:
+    """The first level that by itself is seen to harm, as all after it are."""
+    level = None
+    for row in reversed(rows):
+        if row.difference.high is None or row.difference.high >= 0:
+            break
+        level = row.level
+    return level
+
+
+def _stressors(found: list[tuple[Subject, StressTable]]) -> dict[str, Stressed]:
+    stressors: dict[str, Stressed] = {}
+    for subject, table in found:
+        for name, rows in by_stressor(table).items():
+            stressors.setdefault(name, []).append((subject, rows))
+    return dict(sorted(stressors.items(), key=lambda pair: (pair[1][0][1][0].kind, pair[0])))
+
+
+def _trends(found: list[tuple[Subject, StressTable]]) -> dict[tuple[str, str], float | None]:
+    return {(trend.policy, trend.stressor): trend.p_holm for _, table in found for trend in table.trends}
+
+
+def _drawing(material: Material, name: str, each: Stressed, cliffs: list[Search]) -> Markup:
+    is_ordered = all(_card(subject, name).get("is_ordered", True) for subject, _ in each)
+    lines = [
+        Curve(
+            subject.policy,
+            [Level("clean", 0.0, rows[0].clean), *(_level(subject, row) for row in rows)],
+            material.subjects.index(subject) % len(MARKS),
+            _again(subject, name),
+            harmed_from(rows) if is_ordered else None,
+        )
+        for subject, rows in each
+    ]
+    subject, (first, *_) = each[0]
+    who = f"{short(subject.policy, 16)}; " if material.is_comparison else ""
+    falls = [fall for one in cliffs if one.stressor == name and (fall := _fall(one)) is not None]
+    return curves(
+        name,
+        f"{who}success; {first.kind or 'stressor'}, n = {first.clean.n}",
+        lines,
+        is_ordered=is_ordered,
+        fall=falls[0] if len(falls) == len(each) == 1 else None,
+    )
+
+
+def _level(subject: Subject, row: Degradation) -> Level:
+    """A level without a name is called by its severity."""
+    levels = _card(subject, row.stressor).get("levels", {})
+    return Level(row.level, float(levels.get(row.level, row.level)), row.stressed)
+
+
+def _card(subject: Subject, stressor: str) -> dict[str, dict[str, float]]:
+    card: dict[str, dict[str, float]] = subject.about.get("perturbations", {}).get(stressor, {})
+    return card
+
+
+def _again(subject: Subject, stressor: str) -> Estimate | None:
+    """The success of the identity arm on the stressor's carriers."""
+    episodes = subject.summary.episodes
+    names = pl.col("perturbations").list.eval(pl.element().struct.field("name") == stressor)
+    carriers = episodes.filter(names.list.any())["task"].unique().implode()
+    again = episodes.filter(pl.col("arm").str.ends_with(REPEATED) & pl.col("task").is_in(carriers))
+    return success_rate(again) if len(again) and subject.summary.stopped == "planned" else None
+
+
+def _fall(search: Search) -> Fall | None:
+    found = search.found
+    if not found.is_found or found.severity is None or found.low is None or found.high is None:
+        return None
+    return Fall(found.severity, found.low, found.high)
+
+
+def _table(material: Material, stressors: dict[str, Stressed], trends: dict[tuple[str, str], float | None]) -> Table:
+    has_policies = material.is_comparison
+    rows = [
+        Row(
+            [name, row.level, *([subject.policy] if has_policies else [])],
+            row.difference,
+            1 + material.subjects.index(subject) % 4,
+            further=[Cell(rate(row.clean)), Cell(rate(row.stressed)), Cell(p_cell(trends.get((row.policy, name))))],
+        )
+        for name, each in stressors.items()
+        for subject, levels in each
+        for row in levels
+    ]
+    return forest(
+        "What each level costs on the same situations, in points of success, with 95% intervals",
+        ["stressor", "level", *(["policy"] if has_policies else [])],
+        rows,
+        what="difference",
+        scale=DIFFERENCES,
+        tick=signed,
+        told=points,
+        line=0.0,
+        further=[
+            Column("clean", is_number=True),
+            Column("stressed", is_number=True),
+            Column("p of trend", TREND, is_number=True),
+        ],
+        is_folded=True,
+    )

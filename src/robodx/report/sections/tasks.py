@@ -1,0 +1,59 @@
+"""Every task in every arm, for who looks for a particular one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from robodx.analysis.arms import CLEAN
+from robodx.analysis.summary import Row
+from robodx.report.blocks import Cell, Column, Table, Text
+from robodx.report.forest import N
+from robodx.report.material import Material
+from robodx.report.plots.whiskers import Drawn, axis, whiskers
+from robodx.report.sections.base import Content, section
+from robodx.report.words import percent, rate
+
+# A page must stay readable; the JSON has them all.
+MOST = 1500
+CHANCE = "success on a scale where skill without understanding is 0% and certain success 100%"
+
+
+@section(order=110, title="Every task")
+def tasks(material: Material) -> Content | None:
+    rows = [(place, row) for place, subject in enumerate(material.subjects) for row in subject.summary.rows()]
+    columns = [
+        Column("task"), *([Column("policy")] if material.is_comparison else []), Column("tier"),
+        Column("arm", "what was perturbed"), Column("", axis=axis()),
+        Column("success", "with its 95% interval", is_number=True), N, Column("above chance", CHANCE, is_number=True),
+        Column("progress", "mean share of the stages", is_number=True), Column("steps", "median", is_number=True),
+        Column("timeouts", is_number=True), Column("errors", is_number=True),
+    ]  # fmt: skip
+    cells = [_cells(row, place, has_policies=material.is_comparison) for place, row in rows[:MOST]]
+    blocks = [Table("Success by task and arm, with 95% intervals", columns, cells, is_long=True, kind="forest")]
+    told = "Errors of the machinery are in no rate. Above 5% of them there is no rate at all, only a dash."
+    if len(rows) > MOST:
+        told += f" {len(rows) - MOST:,} more rows are in the JSON."
+    adaptive = [one.summary for one in material.subjects if one.summary.until_width is not None]
+    wide = [f"{row.task} {row.perturbations}".strip() for one in adaptive for row in one.too_wide()]
+    if wide:
+        told += f" Not yet known to the width that was asked for: {', '.join(wide)}."
+    return Content([*blocks, Text(told, "quiet")], [asdict(row) for _, row in rows])
+
+
+def _cells(row: Row, place: int, *, has_policies: bool) -> list[Cell]:
+    says = f"{row.task}, {row.perturbations or CLEAN}: {rate(row.success)}, n = {row.success.n}"
+    steps, above = row.median_steps, row.above_chance
+    return [
+        Cell(row.task, title=row.task),
+        *([Cell(row.policy)] if has_policies else []),
+        Cell(row.tier or ""),
+        Cell(row.perturbations or CLEAN),
+        Cell("", plot=whiskers([Drawn(row.success, 1 + place % 4, place % 4)], says)),
+        Cell(rate(row.success), sort=row.success.value),
+        Cell(str(row.success.n), sort=row.success.n),
+        Cell("" if above is None else rate(above), sort=None if above is None else above.value),
+        Cell(percent(row.progress), sort=row.progress),
+        Cell("—" if steps is None else f"{steps:.0f}", sort=steps),
+        Cell(str(row.timeouts or ""), sort=row.timeouts),
+        Cell(str(row.errors or ""), sort=row.errors),
+    ]

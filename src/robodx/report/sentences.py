@@ -1,0 +1,168 @@
+"""The sentences of the first screen: what a policy can do, when it breaks, why, and what to fix next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from robodx.analysis.stress import Degradation
+from robodx.analysis.summary import TIERS, error_bounds
+from robodx.report.cliffs import searches
+from robodx.report.material import Subject
+from robodx.report.sections.capability import Ability, abilities
+from robodx.report.sections.causes import first_sentence
+from robodx.report.sections.stress import by_stressor, harmed_from
+from robodx.report.words import counted, listed, percent, points, rate
+
+ALPHA = 0.05
+# A run in which only larger falls than this would be seen says little of a stressor that was not seen to harm.
+LARGE_FALL = 0.25
+MOST = 3
+
+
+@dataclass(frozen=True)
+class Line:
+    """A sentence, and the command that it speaks of."""
+
+    text: str
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    question: str
+    lines: Sequence[Line]
+
+
+def answers(subject: Subject) -> Iterator[Answer]:
+    yield Answer("What can it do?", list(_abilities(subject)))
+    yield Answer("When does it break?", list(_breaks(subject)))
+    yield Answer("Why?", list(_why(subject)))
+    yield Answer("What to fix next?", list(_next(subject)))
+
+
+def _abilities(subject: Subject) -> Iterator[Line]:
+    success, base = subject.success, subject.base
+    if base.is_empty():
+        yield Line("Unknown: nothing was run without stress.")
+        return
+    if success.value is None:
+        low, high = error_bounds(base) or (0.0, 1.0)
+        told = f"between {percent(low)} and {percent(high)} of {counted(len(base), 'episode')}"
+        yield Line(f"Unknown: too many episodes ended in errors. Had they ended, it would be {told}.")
+        return
+    tasks = counted(base["task"].n_unique(), "task")
+    yield Line(
+        f"It solves {rate(success)} of the situations of {tasks} (n = {success.n:,}; each task counts the same)."
+    )
+    found = [one for one in abilities(subject) if one.success.value is not None]
+    families = sorted(
+        (one for one in found if one.tier is None), key=lambda one: one.success.value or 0.0, reverse=True
+    )
+    if len(families) > 1:
+        best, worst = families[0], families[-1]
+        if (best.success.low or 0.0) > (worst.success.high or 0.0):
+            yield Line(f"Strongest: {_told(best)}. Weakest: {_told(worst)}.")
+        else:
+            yield Line(f"No family stands out: from {_told(worst)} to {_told(best)}.")
+
+
+def _told(one: Ability) -> str:
+    return f"{one.family} {rate(one.success)}"
+
+
+def _breaks(subject: Subject) -> Iterator[Line]:
+    lines = [*_under_stress(subject), *_at_cliffs(subject), *_by_tier(subject)]
+    if not subject.stress and not subject.searches:
+        lines.append(
+            Line("Nothing was stressed here:", f"robodx run stress --policy {shlex.quote(subject.policy)} --seeds 10")
+        )
+    yield from lines
+
+
+def _under_stress(subject: Subject) -> Iterator[Line]:
+    breaks, unharmed, unknown = [], [], []
+    for table in subject.stress:
+        trends = {trend.stressor: trend for trend in table.trends}
+        for name, rows in by_stressor(table).items():
+            trend = trends.get(name)
+            visible = [row.visible_drop for row in rows]
+            if trend is not None and trend.p_holm is not None and trend.p_holm < ALPHA and (trend.slope or 0.0) < 0:
+                breaks.append(_fall(name, rows))
+            elif all(fall is not None and fall <= LARGE_FALL for fall in visible):
+                unharmed.append(name)
+            else:
+                unknown.append(name)
+    for told in breaks[:MOST]:
+        yield Line(told)
+    if len(breaks) > MOST:
+        yield Line(f"It also breaks under {len(breaks) - MOST} more stressors.")
+    if unharmed:
+        yield Line(
+            f"Not seen to suffer from {listed(unharmed)}: a fall of {LARGE_FALL:.0%} or more would have been seen."
+        )
+    if unknown:
+        yield Line(f"Too few episodes to tell of {listed(unknown)}.")
+
+
+def _fall(name: str, rows: list[Degradation]) -> str:
+    level = harmed_from(rows)
+    row = next((row for row in rows if row.level == level), rows[-1])
+    fall = f"{points(row.difference, unit=True)}, n = {row.clean.n}"
+    return f"Under {name} at {row.level} it falls from {percent(row.clean.value)} to {rate(row.stressed)} ({fall})."
+
+
+def _at_cliffs(subject: Subject) -> Iterator[Line]:
+    for one in searches(subject):
+        if one.found.is_found:
+            yield Line(f"On {one.task} its success is halved at {one.stressor} {one.told()}.")
+        elif one.found.is_absent:
+            yield Line(f"On {one.task} {one.stressor} does not halve its success up to {one.found.maximum:g}.")
+
+
+def _by_tier(subject: Subject) -> Iterator[Line]:
+    found = [
+        one
+        for one in subject.summary.subtotals("tier")
+        if one.perturbations in subject.summary.base_arms[:1] and one.success.value is not None
+    ]
+    if len(found) > 1 and found[0].group in TIERS:
+        first, last = found[0].success, found[-1].success
+        if (last.high or 0.0) < (first.low or 0.0):
+            yield Line(
+                f"It falls from {rate(first)} on {found[0].group} tasks to {rate(last)} on {found[-1].group} ones."
+            )
+
+
+def _why(subject: Subject) -> Iterator[Line]:
+    diagnosis = subject.diagnosis
+    if diagnosis is not None:
+        confirmed = [one for one in diagnosis.findings if one.certainty == "confirmed"]
+        yield from (Line(one.statement) for one in confirmed[:2])
+        if not confirmed and diagnosis.findings:
+            yield Line(f"Nothing is confirmed yet. Suspected: {diagnosis.findings[0].statement}")
+        elif not confirmed:
+            yield Line(diagnosis.headline)
+    for told in first_sentence(subject):
+        yield Line(told)
+    for failures in subject.summary.failures():
+        if failures.kinds:
+            total = sum(share.count for share in failures.kinds)
+            kind = failures.kinds[0]
+            yield Line(f"Of {counted(total, 'failure')}, {rate(kind.share)} are of the kind {kind.label}.")
+
+
+def _next(subject: Subject) -> Iterator[Line]:
+    diagnosis = subject.diagnosis
+    found = () if diagnosis is None else diagnosis.findings[:MOST]
+    for number, one in enumerate(found, start=1):
+        yield Line(
+            f"{number}. {one.name[:1].upper()}{one.name[1:]} ({one.certainty}, {points(one.effect, unit=True)}):",
+            one.next_test,
+        )
+    if not found:
+        yield Line(
+            "Nothing that these episodes show. More of them, or harder ones, would show more:",
+            f"robodx run capability --policy {shlex.quote(subject.policy)} --seeds 50",
+        )

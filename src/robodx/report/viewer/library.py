@@ -1,0 +1,192 @@
+"""The runs of a folder, read when they are first asked for and again when they change."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from robodx.analysis.arms import CLEAN, with_arms
+from robodx.analysis.episodes import load_readable, read_about
+from robodx.errors import UserError
+from robodx.report.viewer.finding import Found, find_runs
+
+# Looking at the folder again within this time would find the same.
+FRESH_S = 0.5
+# How long a list of runs may read tables before it answers; the rest is read when it is next asked for.
+READING_S = 1.0
+# A run that is unfinished and has not changed for longer was stopped.
+LIVE_S = 300.0
+LONGEST_SAID = 400
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as far as it can be read, and what of it cannot."""
+
+    found: Found
+    about: Mapping[str, Any]
+    episodes: pl.DataFrame
+    # One short row an episode, to be filtered, sorted and shown in a list.
+    listing: pl.DataFrame
+    problems: tuple[str, ...]
+
+    def row(self, trial_id: str) -> dict[str, Any] | None:
+        rows = self.episodes.filter(pl.col("trial_id") == trial_id)
+        return rows.row(0, named=True) if len(rows) else None
+
+    def card(self, task: str) -> Mapping[str, Any]:
+        """What run.json says of a task; nothing if it is damaged."""
+        return _mapping(_mapping(self.about.get("tasks")).get(task))
+
+    @property
+    def policy_spec(self) -> Mapping[str, Any]:
+        return _mapping(self.about.get("policy_spec"))
+
+    def video(self, row: Mapping[str, Any]) -> Path | None:
+        """The film of an episode, by the names that films are given."""
+        begin, end = f"{str(row['task']).replace('/', '.')}-seed{row['seed']}-", f"-{str(row['trial_id'])[:6]}.mp4"
+        named = sorted(name for name in self.found.videos if name.startswith(begin) and name.endswith(end))
+        return self.found.path / "videos" / named[0] if named else None
+
+
+class Library:
+    """Runs by id. Several requests may ask at once."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._lock = threading.RLock()
+        self._looked_s = float("-inf")
+        self._found: dict[str, Found] = {}
+        self._read: dict[str, Run] = {}
+
+    def ids(self) -> list[str]:
+        return list(self._look())
+
+    def run(self, id: str) -> Run | None:
+        """The run of this id as it is now, or None if the folder has none."""
+        with self._lock:
+            found = self._look().get(id)
+            if found is None:
+                return None
+            read = self._read.get(id)
+            if read is None or read.found != found:
+                self._read[id] = read = _read(found, read, self.root)
+            return read
+
+    def read_runs(self) -> list[Run]:
+        """Those that were read already."""
+        with self._lock:
+            return list(self._read.values())
+
+    def summaries(self) -> list[dict[str, Any]]:
+        """A line on each run; those that there was no time to read yet have no counts."""
+        began_s = time.monotonic()
+        lines = []
+        for id, found in self._look().items():
+            with self._lock:
+                is_read = id in self._read and self._read[id].found.parts == found.parts
+            run = self.run(id) if is_read or time.monotonic() - began_s < READING_S else None
+            is_unfinished = not found.is_finished
+            lines.append(
+                {
+                    "id": id,
+                    "name": found.name,
+                    "contents": f"{found.contents}{'' if run is None else '+'}",
+                    "is_live": is_unfinished and time.time() - found.changed_s < LIVE_S,
+                    "is_unfinished": is_unfinished,
+                    "changed_s": found.changed_s,
+                    "videos": len(found.videos),
+                    **({} if run is None else _counts(run)),
+                }
+            )
+        return lines
+
+    def _look(self) -> dict[str, Found]:
+        with self._lock:
+            if time.monotonic() - self._looked_s >= FRESH_S:
+                self._found = {found.id: found for found in find_runs(self.root)}
+                self._read = {id: run for id, run in self._read.items() if id in self._found}
+                self._looked_s = time.monotonic()
+            return self._found
+
+
+def _counts(run: Run) -> dict[str, Any]:
+    outcomes = dict(run.listing["outcome"].value_counts().iter_rows())
+    return {
+        "episodes": len(run.listing),
+        "outcomes": outcomes,
+        "policies": run.listing["policy"].unique().sort().to_list()[:5],
+        "problems": list(run.problems),
+    }
+
+
+def _read(found: Found, before: Run | None, root: Path) -> Run:
+    if before is not None and before.found.parts == found.parts:
+        # Only films came: the tables are as they were.
+        return Run(found, before.about, before.episodes, _with_films(before.listing, found), before.problems)
+    problems = []
+    about: Mapping[str, Any] = {}
+    try:
+        # A run.json that is a link out of the folder is not among its files.
+        if not any(name == "run.json" for name, _, _ in found.parts):
+            raise UserError("it has no run.json: stages and levels have no names")
+        about = _mapping(read_about(found.path))
+    except (UserError, OSError, AttributeError, RecursionError) as error:
+        problems.append(str(error))
+    episodes, unreadable = load_readable(path for path in found.part_paths() if path.exists())
+    problems += unreadable
+    if len(episodes) and not (found.path / "trajectories").is_dir():
+        problems.append("it has no trajectories: nothing can be plotted or played")
+    try:
+        listing = _listing(found, episodes, _levels(about))
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        problems.append(f"its arms cannot be named: {error}")
+        listing = _listing(found, episodes.with_columns(perturbations=pl.lit([], episodes.schema["perturbations"])), {})
+    told = tuple(line.replace(f"{root}/", "").replace(str(root), root.name)[:500] for line in problems)
+    return Run(found, about, episodes, listing, told)
+
+
+def _levels(about: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The cards of perturbations that name levels."""
+    cards = {name: _mapping(card) for name, card in _mapping(about.get("perturbations")).items()}
+    return {name: card for name, card in cards.items() if isinstance(card.get("levels"), Mapping)}
+
+
+def _listing(found: Found, episodes: pl.DataFrame, levels: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+    said = pl.col("instructions").list.eval(pl.element().struct.field("text")).list.join(" → ", ignore_nulls=True)
+    with_words = with_arms(episodes, levels).with_columns(
+        run=pl.lit(found.id),
+        arm=pl.when(pl.col("arm") == "").then(pl.lit(CLEAN)).otherwise("arm"),
+        said=said.fill_null("").str.slice(0, LONGEST_SAID),
+        says=pl.col("failure_evidence").struct.field("says"),
+        kind="failure_kind",
+    )
+    names = ("task", "policy", "arm", "outcome", "trial_id")
+    searched = (*names, "tier", "suite", "kind", "failure_type", "said", "says", "error")
+    listing = with_words.select(
+        "run", *(pl.col(name).fill_null("unknown") for name in names),
+        "pair_id", "arm_rank", "seed", "repeat", "kind", "failure_type", "progress", "steps", "duration_s",
+        "path_length_m", "said",
+        words=pl.concat_str(
+            [pl.format("seed{}", pl.col("seed")), *searched, pl.col("quality_flags").list.join(" ", ignore_nulls=True)],
+            separator="\n", ignore_nulls=True,
+        ).str.to_lowercase(),
+    )  # fmt: skip
+    return _with_films(listing, found)
+
+
+def _with_films(listing: pl.DataFrame, found: Found) -> pl.DataFrame:
+    filmed = [name.removesuffix(".mp4").rpartition("-")[2] for name in found.videos]
+    return listing.with_columns(
+        film=pl.when(pl.col("trial_id").str.slice(0, 6).is_in(filmed)).then(pl.lit("filmed")).otherwise(pl.lit("drawn"))
+    )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,86 @@
+"""A page of the list of episodes: filtered, sorted, and with the counts of what else could be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from robodx.errors import UserError
+
+FACETS = ("outcome", "kind", "arm", "task", "policy", "film")
+SORTS = {
+    "task": ("task", "seed", "arm_rank", "repeat", "policy"),
+    "seed": ("seed", "task", "arm_rank", "repeat", "policy"),
+    "outcome": ("outcome", "kind", "task", "seed"),
+    "arm": ("arm_rank", "arm", "task", "seed"),
+    "policy": ("policy", "task", "seed", "arm_rank"),
+    "progress": ("progress", "task", "seed"),
+    "duration": ("duration_s", "task", "seed"),
+    "path": ("path_length_m", "task", "seed"),
+}
+# Of a facet, as many values are told; the search finds the rest.
+MOST_VALUES = 300
+LONGEST_PAGE = 500
+SHOWN = (
+    "run", "trial_id", "pair_id", "task", "seed", "repeat", "policy", "arm", "outcome", "kind", "failure_type",
+    "progress", "steps", "duration_s", "said", "film",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is to be listed. Values of one facet are alternatives; words must all be there."""
+
+    chosen: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    text: str = ""
+    sort: str = "task"
+    is_descending: bool = False
+    offset: int = 0
+    limit: int = 100
+    # (run, trial_id) of episodes whose places in the list are wanted.
+    located: Sequence[tuple[str, str]] = ()
+
+    def __post_init__(self) -> None:
+        if self.sort not in SORTS:
+            raise UserError(f'No order "{self.sort}"; there are {", ".join(SORTS)}')
+
+
+def page(listing: pl.DataFrame, query: Query) -> dict[str, Any]:
+    """The rows from `offset` on, how many there are, and the facets."""
+    tests = {name: pl.col(name).is_in(list(values)) for name, values in query.chosen.items() if values}
+    words = [pl.col("words").str.contains(word, literal=True) for word in query.text.lower().split()]
+    found = listing.filter(*words) if words else listing
+    shown = found.filter(*tests.values()) if tests else found
+    shown = shown.sort(
+        *SORTS[query.sort], "trial_id", "run", descending=query.is_descending, nulls_last=True, maintain_order=True
+    )
+    return {
+        "total": len(listing),
+        "matching": len(shown),
+        "solved": int((shown["outcome"] == "success").sum()),
+        "errors": int((shown["outcome"] == "error").sum()),
+        "offset": query.offset,
+        "rows": shown.slice(query.offset, min(query.limit, LONGEST_PAGE)).select(SHOWN).to_dicts(),
+        "facets": {name: _facet(found, name, tests, query.chosen.get(name, ())) for name in FACETS},
+        "places": [_place(shown, *one) for one in query.located],
+    }
+
+
+def _facet(
+    found: pl.DataFrame, name: str, tests: Mapping[str, pl.Expr], chosen: Sequence[str]
+) -> list[dict[str, str | int]]:
+    """Each value with how many episodes there are, given what is chosen of the other facets."""
+    others = [test for facet, test in tests.items() if facet != name]
+    kept = (found.filter(*others) if others else found)[name].drop_nulls()
+    counts: dict[str, int] = dict(kept.value_counts().iter_rows())
+    # What is chosen stays to be seen, though nothing is left of it.
+    values = sorted({*counts, *chosen})[:MOST_VALUES]
+    return [{"value": value, "count": counts.get(value, 0)} for value in values]
+
+
+def _place(shown: pl.DataFrame, run: str, trial_id: str) -> int | None:
+    places = ((shown["run"] == run) & (shown["trial_id"] == trial_id)).arg_true()
+    return int(places[0]) if len(places) else None

@@ -1,0 +1,114 @@
+"""Asks a run why it failed: a sample of its failed trials is run again, with one component at a time made perfect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from robodx.analysis.causes import AGAIN, FOLDER, SUBSTITUTES, Arm, Cause, causal_shares, changed, kinds_of, sample
+from robodx.analysis.episodes import load, read_about
+from robodx.errors import UserError
+from robodx.perturbations.expert_grasps import wants_grasp
+from robodx.policies.base import POLICIES, PolicySpec
+from robodx.registry import UnknownName, unknown
+from robodx.running.environment import Environment
+from robodx.running.run import Progress, Request, perturbation_cards
+from robodx.running.run import run as execute_run
+from robodx.running.trial import Trial
+from robodx.scoring.events import NewInstruction
+from robodx.wires.preset_files import shipped
+
+EPISODES = 40
+
+
+def why(
+    run: Path,
+    *,
+    out: Path | None = None,
+    episodes: int = EPISODES,
+    only: Sequence[str] = (),
+    policy: str | None = None,
+    preset: str | None = None,
+    plugins: tuple[str, ...] = (),
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> list[Cause]:
+    """What each substitution recovers of up to so many failed trials; the trials are kept in RUN/why, and resumed."""
+    about, table = read_about(run), load(run)
+    names = [one.name for one in SUBSTITUTES]
+    for name in only:
+        if name not in names:
+            raise UnknownName(unknown("substitution", name, names))
+    kinds = kinds_of({"perturbations": perturbation_cards()})
+    failed = sample(table, episodes, kinds)
+    if failed.is_empty():
+        raise UserError(f"{run} has no failed episode to ask about")
+    request = _request(run, about["request"], policy, preset, plugins)
+    hz = float(about["policy_spec"]["hz"])
+    # One that no trial of the run has: the arms share it, and were not chosen for the luck that it brought.
+    repeat = 1 + max(table["repeat"])
+    # By id: without what stressed them, two failed trials may be the same.
+    trials = {
+        trial.id: trial
+        for row in failed.iter_rows(named=True)
+        for trial in _arms(row, changed(row, kinds), repeat, only or names, hz)
+    }
+    done = execute_run(request, out or run / FOLDER, workers=workers, progress=progress, planned=list(trials.values()))
+    return causal_shares(failed, done, kinds)
+
+
+def _arms(row: Mapping[str, Any], arms: Mapping[str, Arm], repeat: int, only: Sequence[str], hz: float) -> list[Trial]:
+    trials = {
+        name: Trial(
+            row["task"], row["task_version"], row["policy"], row["seed"], row["robot"], repeat,
+            arm.perturbations, FOLDER, arm.clock,
+        )
+        for name, arm in arms.items()
+        if name == AGAIN or name in only
+    }  # fmt: skip
+    plain = Environment(trials[AGAIN], PolicySpec(hz=hz))
+    return [trial for name, trial in trials.items() if _is_applicable(name, trial, plain)]
+
+
+def _is_applicable(name: str, trial: Trial, plain: Environment) -> bool:
+    """Whether there is anything to be made better: words may be plain already, and a target alone."""
+    if name == "expert_grasps":
+        return any(wants_grasp(stage) for stage in plain.score.stages)
+    if name not in ("plain_words", "lone_target"):
+        return True
+    other = Environment(trial, plain.spec)
+    is_changed = (other.told, other.meanings) != (plain.told, plain.meanings)
+    if name == "lone_target":
+        return is_changed or other.simulation.scene != plain.simulation.scene
+    return is_changed or any(isinstance(event.effect, NewInstruction) for event in plain.events)
+
+
+def _request(
+    run: Path, asked: Mapping[str, Any], policy: str | None, preset: str | None, plugins: tuple[str, ...]
+) -> Request:
+    """As the run was asked for; how its policy is made is told by its name, if that is not one of the user's."""
+    label = str(asked["policy"])
+    needed = [Path(name).name for name, _ in asked.get("plugins", [])]
+    if missing := [name for name in needed if name not in [Path(each).name for each in plugins]]:
+        raise UserError(f"{run} was made with plugins: give --plugin {' --plugin '.join(missing)} here too")
+    if policy is None:
+        made, _, conventions = label.partition("#")
+        if made.partition(":")[0] not in POLICIES:
+            raise UserError(f'{run} calls its policy "{label}", which does not say how it is made: give --policy too')
+        if conventions and preset is None and conventions not in shipped():
+            raise UserError(f'the preset "{conventions}" of {run} is a file of yours: give it with --preset')
+        policy, preset = made, preset or conventions or None
+    request = Request(
+        selectors=tuple(asked["selectors"]),
+        policy=policy,
+        preset=preset,
+        seeds=asked["seeds"],
+        robot=asked["robot"],
+        perturbations=tuple((name, severity) for name, severity in asked["perturbations"]),
+        clock=asked["clock"],
+        quality=asked["quality"],
+        batch=asked["batch"],
+        plugins=plugins,
+    )
+    return request if request.label == label else Request(**{**vars(request), "name": label})

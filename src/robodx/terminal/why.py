@@ -1,0 +1,99 @@
+"""Why a policy fails, as a person reads it: what each substitution recovers, and what that comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from robodx.analysis.causes import AGAIN, SUBSTITUTES, Cause, leading
+from robodx.terminal.comparison import p_value, points
+from robodx.terminal.console import counted, print_json, table_lines, wrapped
+
+# A share from which "most" is no exaggeration, and one below which nothing is explained.
+MOST = 0.5
+SOME = 0.2
+
+
+def print_causes(run: str, causes: Sequence[Cause], *, as_json: bool = False) -> None:
+    if as_json:
+        print_json({"run": run, "conclusion": conclusion(causes), "causes": [_json(cause) for cause in causes]})
+        return
+    for line in lines(causes):
+        print(line)
+
+
+def lines(causes: Sequence[Cause]) -> Iterator[str]:
+    """A row for each substitution that applies, and the conclusion."""
+    again = causes[0]
+    yield f"Of {counted(again.n, 'failed trial')}, run again with one thing made perfect at a time:"
+    yield from table_lines([_row(cause) for cause in causes if cause.n])
+    yield ""
+    yield from wrapped(conclusion(causes))
+    if beside := [cause.substitution for cause in causes if not cause.n]:
+        yield from wrapped(f"Not applicable to any of them: {', '.join(beside)}.")
+    yield from wrapped(
+        "recovered: of those that it applies to, how many succeed with it; beyond chance: the same less those that "
+        "succeed when merely tried again, in points; p: exact, adjusted (Holm); share: of the trials that fail again "
+        "too, those that it cures and none above it does."
+    )
+
+
+def conclusion(causes: Sequence[Cause]) -> str:
+    """In a sentence or two: what is wrong, and how much of what fails is luck or unexplained."""
+    again, found = causes[0], leading(causes)
+    lasting = again.n - round((again.recovered.value or 0.0) * again.n)
+    luck = ""
+    if again.recovered.value and again.recovered.value >= SOME:
+        luck = f" Merely tried again, {_percent(again.recovered.value)} succeed."
+    if lasting == 0:
+        return "All of what failed succeeds when merely tried again: it fails by chance."
+    if found is None or found.share.value is None or found.share.value < SOME:
+        return f"No single substitution recovers much of what fails: it is more than one thing, or none of these.{luck}"
+    how_much = "Most" if found.share.value > MOST else f"{_percent(found.share.value)}"
+    return f"{how_much} of what fails is recovered by {_says(found)}: it is {_problem(found.component)}.{luck}"
+
+
+def verdict(cause: Cause) -> str | None:
+    """A row in words."""
+    share = cause.share.value
+    if cause.substitution == AGAIN:
+        return "by chance" if cause.recovered.value else None
+    if share is None or not cause.recovered.value:
+        return "recovers nothing"
+    if not cause.is_shown:
+        return "no more than chance could" if cause.n else None
+    if share < SOME:
+        return "helps, but so does less"
+    return "the cause of most" if share > MOST else "a cause"
+
+
+def _row(cause: Cause) -> dict[str, Any]:
+    is_control = cause.substitution == AGAIN
+    return {
+        "component": cause.component,
+        "substitution": cause.substitution,
+        "n": cause.n,
+        "recovered": str(cause.recovered),
+        "beyond chance": None if is_control else points(cause.excess),
+        "p": p_value(cause.p_holm),
+        "share": None if is_control else str(cause.share),
+        "verdict": verdict(cause),
+    }
+
+
+def _json(cause: Cause) -> dict[str, Any]:
+    return {**asdict(cause), "n": cause.n, "verdict": verdict(cause) if cause.n else "not applicable"}
+
+
+def _says(cause: Cause) -> str:
+    does = next(one.does for one in SUBSTITUTES if one.name == cause.substitution)
+    return f"{cause.substitution} ({does})"
+
+
+def _problem(component: str) -> str:
+    return f"{'an' if component[0] in 'aeiou' else 'a'} {component} problem"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}%"

@@ -1,0 +1,191 @@
+"""The viewer in a browser: filtering, playing, comparing, links, keys, following, and names that mean harm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from robodx.running.video import write_mp4
+from tests.viewing import HZ, LATENCY, episode, viewer, write_run, write_trajectory
+
+# A film long enough not to end while a busy machine looks away.
+STEPS = 200
+END_S = STEPS / HZ
+expect.set_options(timeout=15_000)
+
+SCRIPT = "<script>document.title = 'harmed'</script><img src=x onerror=\"document.title='harmed'\">\u202e" + "y" * 3000
+
+
+class Viewed(NamedTuple):
+    address: str
+    root: Path
+
+
+@pytest.fixture(scope="module")
+def viewed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewed]:
+    """Run `first` of guess, clean and stressed, with one film; `second` of another policy; one of hostile names."""
+    root = tmp_path_factory.mktemp("runs")
+    clean = [episode(number, success=number % 2 == 0, pair_id=f"pair{number}") for number in range(40)]
+    stressed = [
+        episode(100 + n, pair_id=f"pair{n}", seed=n, perturbations=[LATENCY], failure_kind="timeout", outcome="timeout")
+        for n in range(40)
+    ]
+    first = write_run(root / "first", [*clean, *stressed])
+    second = write_run(root / "second", [episode(200, pair_id="pair1", seed=1, policy="rival", success=True)])
+    for run, row in ((first, clean[1]), (first, stressed[1]), (second, episode(200))):
+        write_trajectory(run, row["trial_id"], STEPS)
+    film = first / "videos" / f"control.stack_cube-seed1-failure-{clean[1]['trial_id'][:6]}.mp4"
+    film.parent.mkdir()
+    write_mp4(film, (np.full((32, 64, 3), step, dtype=np.uint8) for step in range(STEPS + 1)), HZ)
+    hostile = episode(300, task=SCRIPT, policy=SCRIPT, failure_kind=SCRIPT, instructions=[{"step": 0, "text": SCRIPT}])
+    hostile["events"][0]["object"] = SCRIPT
+    hostile["failure_evidence"]["says"] = SCRIPT
+    write_run(root / SCRIPT.replace("/", "|")[:200], [hostile])
+    with viewer(root) as address:
+        yield Viewed(address, root)
+
+
+def open_run(page: Page, viewed: Viewed, name: str = "first") -> None:
+    page.goto(viewed.address)
+    page.locator("#runs .run", has_text=name).click()
+    expect(page.locator("#count")).to_contain_text("80 episodes" if name == "first" else "1 episode")
+
+
+def wait_until(page: Page, holds: Callable[[], bool]) -> None:
+    """Playwright's own waiting evaluates text in the page, which the page forbids."""
+    for _ in range(300):
+        if holds():
+            return
+        page.wait_for_timeout(50)
+    pytest.fail("it did not come to hold in 15 s")
+
+
+def film_time(page: Page) -> float:
+    return float(page.locator("video").evaluate("film => film.readyState >= 2 ? film.currentTime : -1"))
+
+
+def seconds(page: Page) -> float:
+    return float((page.locator("#time").text_content() or "").split()[0])
+
+
+def test_filters_narrow_the_list_and_live_in_the_address(page: Page, viewed: Viewed) -> None:
+    open_run(page, viewed)
+    page.get_by_role("checkbox", name="timeout").first.check()
+    expect(page.locator("#count")).to_contain_text("40 of 80")
+    page.locator("#search").fill("seed3")
+    expect(page.locator("#count")).to_contain_text("11 of 80")
+    link = page.url
+    page.go_back()
+    expect(page.locator("#count")).to_contain_text("80 episodes")
+    page.goto("about:blank")
+    page.goto(link)
+    expect(page.locator("#count")).to_contain_text("11 of 80")
+    expect(page.get_by_role("checkbox", name="timeout").first).to_be_checked()
+    expect(page.locator("#search")).to_have_value("seed3")
+
+
+def test_keys_move_open_play_compare_and_close(page: Page, viewed: Viewed) -> None:
+    open_run(page, viewed)
+    page.locator("#list").focus()
+    for key in ("j", "j", "ArrowDown", "k", "j"):
+        page.keyboard.press(key)
+    expect(page.locator(".row.at")).to_contain_text("seed 1")
+    expect(page.locator(".row.at")).to_contain_text("motor")
+    page.keyboard.press("Enter")
+    expect(page.locator(".episode")).to_have_count(1)
+    expect(page.locator(".why")).to_contain_text("the robot dropped red cube")
+    wait_until(page, lambda: film_time(page) >= 0)
+    page.keyboard.press(" ")
+    wait_until(page, lambda: seconds(page) > 0.3)
+    page.keyboard.press(" ")
+    played = seconds(page)
+    # The film, the slider and the cursor are at the same time.
+    wait_until(page, lambda: abs(film_time(page) - played) < 0.05)
+    assert abs(int(page.locator("#slider").input_value()) - played / END_S * 1000) < 10
+    assert (
+        abs(float(page.locator(".cursor").evaluate("node => parseFloat(node.style.left)")) - 100 * played / END_S) < 1
+    )
+    page.keyboard.press("c")
+    expect(page.locator(".episode")).to_have_count(2)
+    expect(page.locator(".episode").nth(1)).to_contain_text("actuator_latency=v2")
+    page.keyboard.press("c")
+    expect(page.locator(".episode").nth(1)).to_contain_text("rival")
+    page.keyboard.press("Escape")
+    expect(page.locator(".episode")).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(page.locator(".episode")).to_have_count(0)
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#help")).to_be_hidden()
+
+
+def test_a_comparison_is_restored_from_its_address_and_shares_one_time(page: Page, viewed: Viewed) -> None:
+    open_run(page, viewed)
+    page.locator(".row", has_text="motor").filter(has_text="seed 1").first.click()
+    page.locator("#partner").select_option(label="rival: success in second")
+    expect(page.locator(".episode")).to_have_count(2)
+    link = page.url
+    page.go_back()
+    expect(page.locator(".episode")).to_have_count(1)
+    page.goto("about:blank")
+    page.goto(link)
+    expect(page.locator(".episode")).to_have_count(2)
+    # The one without a film is drawn.
+    expect(page.locator("video")).to_have_count(1)
+    expect(page.locator(".drawing.large")).to_have_count(1)
+    box = page.locator(".overlay").nth(1).bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 30)
+    assert abs(seconds(page) - END_S / 2) < 0.1
+    lefts = page.locator(".cursor").evaluate_all("nodes => nodes.map((node) => parseFloat(node.style.left))")
+    assert lefts == pytest.approx([50, 50], abs=2)
+    wait_until(page, lambda: abs(film_time(page) - END_S / 2) < 0.1)
+    page.locator(".stages").nth(1).get_by_role("button", name="0.50 s").click()
+    assert seconds(page) == 0.5
+
+
+def test_new_episodes_of_a_run_appear_where_one_looks(page: Page, viewed: Viewed) -> None:
+    run = write_run(viewed.root / "going", [episode(n) for n in range(400, 460)], part="part-00001")
+    page.goto(viewed.address)
+    page.locator("#runs .run", has_text="going").click()
+    expect(page.locator("#runs .run", has_text="going")).to_contain_text("live")
+    page.locator("#list").evaluate("node => { node.scrollTop = 50 * 30 }")
+    page.locator(".row", has_text="seed 432").click()
+    before = page.locator(".row", has_text="seed 432").bounding_box()
+    # They come before the others, and more than a page of them.
+    write_run(run, [episode(n) for n in range(5, 205)], part="part-00002")
+    expect(page.locator("#count")).to_contain_text("260 episodes", timeout=20_000)
+    expect(page.locator(".row.open")).to_contain_text("seed 432")
+    assert page.locator(".row", has_text="seed 432").bounding_box() == before
+
+
+def test_hostile_names_are_shown_as_text(page: Page, viewed: Viewed) -> None:
+    page.goto(f"{viewed.address}/#run=&text=onerror")
+    page.locator(".row").first.click()
+    expect(page.locator(".episode")).to_have_count(1)
+    expect(page.locator(".instructions q")).to_contain_text("<script>document.title")
+    expect(page.locator(".row .task").first).to_contain_text("<script>")
+    assert page.title() == "RoboDx viewer"
+    assert page.locator("img").count() == 0
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_on_a_phone_the_list_is_above_the_episode(page: Page, viewed: Viewed) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{viewed.address}/#run=&text=seed1")
+    page.locator(".row", has_text="motor").first.click()
+    expect(page.locator(".tracks")).to_be_visible()
+    row, stage = page.locator("#list").bounding_box(), page.locator(".episode").bounding_box()
+    assert row is not None and stage is not None and row["y"] + row["height"] <= stage["y"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,0 +1,337 @@
+"""The report: one page from records alone, whatever the records hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from robodx.analysis.episodes import UnreadableRun, load, read_about
+from robodx.analysis.estimates import Estimate
+from robodx.analysis.findings.base import Diagnosis, Finding
+from robodx.analysis.psychometric import severities
+from robodx.analysis.summary import Summary
+from robodx.errors import UserError
+from robodx.report import material as of_material
+from robodx.report.cliffs import searches
+from robodx.report.page import FILE_NAME, Report, report, write, write_report
+from robodx.report.plots.radar import Series, radar
+from robodx.report.plots.svg import Scale
+from robodx.report.sections.methods import command
+from robodx.report.words import code, escaped, plain, short
+from tests.reporting import ABOUT, capability, episode, run_folder, stressed
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+HOSTILE = (
+    "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "../../etc/passwd", "x" * 4000, "名前 ✓ émoji 🤖",
+    "\u202egnirts desrever", "two\nlines\r\nand\ttabs\x00", "a|b`c`*d*_e_[f](g)", "{{ 7 * 7 }}{% raw %}",
+    "</style></svg>",
+)  # fmt: skip
+VOID = {"meta", "link", "input", "br", "img", "wbr"}
+
+
+class Checked(HTMLParser):
+    """A page whose elements must be closed in order; it counts them and keeps what could do something."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.ids: list[str] = []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def checked(found: Report) -> Checked:
+    page = Checked(found.html())
+    assert page.tags.count("script") == page.tags.count("style") == page.tags.count("h1") == 1
+    assert len(page.ids) == len(set(page.ids))
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    links = [value or "" for name, value in page.attributes if name in ("href", "src")]
+    assert not [link for link in links if re.match(r"(?!data:)[a-z]+:|//", link)]
+    assert {link[1:] for link in links if link.startswith("#")} <= set(page.ids)
+    return page
+
+
+def names(found: Report) -> set[str]:
+    return {section.name for section in found.sections}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rows = capability()
+    for row in rows:
+        if row["family"] == "language":
+            row["demands"] = ["language/negation"] if row["tier"] == "hard" else ["language/order"]
+            if not row["success"]:
+                row["mistaken"] = [{"attribute": "colour", "asked": "red", "chosen": "blue"}]
+    return run_folder(tmp_path_factory.mktemp("run"), rows + stressed())
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    rows = [episode("control/easy", seed, success=seed > 2) for seed in range(4)]
+    return run_folder(tmp_path / "small", rows)
+
+
+@pytest.fixture(scope="module")
+def found(run: Path) -> Report:
+    return report([run])
+
+
+def test_a_page_has_every_section_that_has_data(found: Report) -> None:
+    checked(found)
+    assert names(found) >= {
+        "glance", "findings", "capability", "stress", "causes", "failures", "language", "confusion", "motion",
+        "latency", "gallery", "tasks", "methods",
+    }  # fmt: skip
+    assert not names(found) & {"comparison", "cliffs"}
+    page = found.html()
+    assert "breaks from v2 on" in page
+    assert "robodx why" in page, "what to run where a section has no data"
+    assert "Under noise at v2 it falls from 100% to 12% [2, 47]" in plain(page)
+
+
+def test_the_numbers_are_those_of_the_summary(found: Report, run: Path) -> None:
+    summary = Summary(load(run), read_about(run))
+    expected = json.loads(json.dumps(summary.everything(None)))
+    told = json.loads(found.json())
+    assert told["schema_version"] == 1
+    assert told["sections"]["tasks"] == expected["rows"]
+    assert told["sections"]["stress"] == [expected["stress"]]
+    assert told["sections"]["failures"] == expected["failures"]
+    by_tier = {(one["family"], one["tier"]): one["success"] for one in told["sections"]["capability"]}
+    assert by_tier["language", "hard"]["value"] == 0.5 and by_tier["language", "hard"]["n"] == 4
+    assert told["sections"]["confusion"] == [
+        {"policy": "vision", "attribute": "colour", "asked": "red", "chosen": "blue", "count": 4}
+    ]
+
+
+def test_runs_of_one_policy_are_one_diagnosis(found: Report, tmp_path: Path) -> None:
+    parts = run_folder(tmp_path / "a", capability()), run_folder(tmp_path / "b", stressed())
+    joined = report(parts)
+    assert [one.policy for one in joined.material.subjects] == ["vision"]
+    assert len(joined.material.subjects[0].episodes) == len(found.material.subjects[0].episodes)
+    assert json.loads(joined.json())["sections"]["tasks"] == json.loads(found.json())["sections"]["tasks"]
+
+
+def test_a_trial_that_went_differently_in_two_runs_is_told(tmp_path: Path) -> None:
+    first = run_folder(tmp_path / "a", capability())
+    second = run_folder(tmp_path / "b", [{**row, "trajectory_hash": "other"} for row in capability()[:3]])
+    assert "3 trials of vision went differently" in report([first, second]).material.problems[0]
+
+
+def test_several_policies_are_compared_in_pairs(tmp_path: Path) -> None:
+    expert = run_folder(tmp_path / "expert", capability("expert", seeds=8, fails=""))
+    vision = run_folder(tmp_path / "vision", capability("vision", seeds=8))
+    both = report([expert, vision])
+    checked(both)
+    assert both.title == "vision against expert"
+    (comparison,) = json.loads(both.json())["sections"]["comparison"]
+    overall = comparison["rows"][-1]
+    assert comparison["is_paired"] and overall["verdict"]["word"] == "regressed"
+    assert "vision regressed against expert" in both.markdown()
+
+
+def test_policies_without_a_shared_task_are_shown_beside_each_other(tmp_path: Path) -> None:
+    runs = (
+        run_folder(tmp_path / "a", [episode("control/a", 0, policy="a")]),
+        run_folder(tmp_path / "b", [episode("control/b", 0, policy="b")]),
+    )
+    both = report(runs)
+    checked(both)
+    assert "cannot be compared" in both.html()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_old_runs_have_a_page(version: int) -> None:
+    old = report([GOLDEN / f"run-v{version}"])
+    checked(old)
+    assert not names(old) & {"language", "confusion"}
+    assert old.json() and old.markdown()
+
+
+def test_hostile_names_are_shown_as_text(tmp_path: Path) -> None:
+    policy = " ".join(HOSTILE)
+    rows = [
+        episode(
+            f"control/{name}",
+            seed,
+            success=seed > 0,
+            policy=policy,
+            instructions=[{"step": 0, "text": name}],
+            failure_kind=name,
+            failure_evidence={"step": 1, "object": name, "condition": name, "says": name},
+            demands=[f"language/{name}"],
+            mistaken=[{"attribute": name, "asked": name, "chosen": name}],
+            perturbations=[{"name": name, "severity": 1.0}] if seed else [],
+        )
+        for name in HOSTILE
+        for seed in range(2)
+    ]
+    request = {**ABOUT["request"], "policy": policy, "selectors": list(HOSTILE)}
+    about = {**ABOUT, "request": request, "not_applicable": list(HOSTILE), "versions": {"robodx": policy}}
+    found = report([run_folder(tmp_path / "run", rows, about)])
+    page = checked(found)
+    assert not set(page.tags) & {"img", "iframe", "object", "base"}
+    shown = found.html()
+    assert "<script>alert" not in shown and "{{ 7 * 7 }}" in shown
+    assert not {"\u202e", "\x00"} & set(shown)
+    written = re.sub(r"(`+).+?\1(?!`)", "", found.markdown())
+    assert "<script" not in written and "<img" not in written and not re.search(r"(?<!\\)\[f\]", written)
+    assert json.loads(found.json())["policies"] == [policy]
+
+
+def test_tables_in_markdown_keep_their_columns(tmp_path: Path) -> None:
+    name = "control/a|b"
+    table = report([run_folder(tmp_path / "run", [episode(name, 0)])]).markdown().partition("## Every task")[2]
+    widths = {
+        len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines() if line.startswith("|") and "control" in line
+    }
+    header = next(line for line in table.splitlines() if line.startswith("| task"))
+    assert widths == {header.count("|")}
+
+
+def test_a_damaged_part_is_told_and_the_rest_is_shown(tmp_path: Path) -> None:
+    run = run_folder(tmp_path, capability(), part="part-00001")
+    (run / "episodes" / "part-00002.parquet").write_bytes(b"PAR1 half a file")
+    found = report([run])
+    checked(found)
+    assert any("part-00002.parquet is damaged" in told for told in found.material.problems)
+    assert any("is not finished" in told for told in found.material.problems)
+    assert "Not everything could be read" in found.html() and len(found.material.subjects[0].episodes) == 24
+
+
+def test_without_its_description_a_run_is_shown_all_the_same(tmp_path: Path) -> None:
+    run = run_folder(tmp_path, stressed(seeds=3))
+    (run / "run.json").write_text("{ half of i")
+    found = report([run])
+    checked(found)
+    assert any("run.json is damaged" in told for told in found.material.problems)
+
+
+def test_what_is_no_run_or_empty_is_the_users_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableRun, match="is not a run folder"):
+        report([tmp_path])
+    with pytest.raises(UserError, match="no episodes to report on"):
+        report([run_folder(tmp_path / "empty", [])])
+
+
+def test_errors_are_apart_and_too_many_leave_no_rate(tmp_path: Path) -> None:
+    lost = {"outcome": "error", "success": False, "error": "Traceback\nConnectionError: gone", "failure_kind": None}
+    rows = [row | lost if row["seed"] == 0 else row for row in capability()]
+    found = report([run_folder(tmp_path, rows)])
+    checked(found)
+    page = found.html()
+    assert "Unknown: too many episodes ended in errors" in page and "6 × ConnectionError: gone" in page
+    assert json.loads(found.json())["sections"]["glance"][0]["success"]["value"] is None
+
+
+def test_adaptive_runs_have_no_intervals_of_a_fixed_n(tmp_path: Path) -> None:
+    about = {**ABOUT, "request": {**ABOUT["request"], "until_width": 0.2}}
+    found = report([run_folder(tmp_path, capability(), about)])
+    checked(found)
+    assert "always-valid" in found.html() and "Not yet known to the width" in found.html()
+    assert all(one["share"]["low"] is None for one in json.loads(found.json())["sections"]["failures"][0]["kinds"])
+
+
+def test_a_search_for_a_cliff_is_read_from_records(tmp_path: Path) -> None:
+    asked = [0.0] * 12 + [*severities(75.0)[8:16]] * 3
+    rows = [
+        episode("primitive/pick_cube", seed, success=severity < 25, suite="cliff", tier=None,
+                perturbations=[{"name": "noise", "severity": severity}] if severity else [])
+        for seed, severity in enumerate(asked)
+    ]  # fmt: skip
+    about = {**ABOUT, "request": {**ABOUT["request"], "selectors": ["cliff/noise/primitive/pick_cube"], "seeds": 60}}
+    found = report([run_folder(tmp_path, rows, about)])
+    checked(found)
+    (search,) = searches(found.material.subjects[0])
+    assert search.found.severity is not None and 20 < search.found.severity < 30
+    assert "its success is halved at noise" in found.html()
+    assert command(found.material.runs[0]) == (
+        "robodx cliff primitive/pick_cube --policy vision --stressor noise --episodes 60"
+    )
+
+
+def finding(**further: Any) -> Finding:
+    rate = Estimate(0.4, 0.3, 0.5, 40)
+    told = Finding(
+        kind="language sub-skill", subject="negation", statement="It does not understand negation.",
+        condition="need: language/negation", manner="failure", certainty="confirmed", inside=rate,
+        outside=Estimate(0.1, 0.0, 0.2, 80), effect=Estimate(0.3, 0.2, 0.4, 120), p=0.0001, share=0.3,
+        examples=("vision-language/easy-1-0-",), next_test="robodx run language --policy vision",
+    )  # fmt: skip
+    return replace(told, **further)
+
+
+def test_findings_come_with_their_evidence_and_lead_to_examples(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    suspected = finding(certainty="suspected", p=None, examples=(), subject="order")
+    diagnosis = Diagnosis("vision", 100, Estimate(0.8, 0.7, 0.9, 100), (finding(), suspected), 0.1, 50, 50)
+    monkeypatch.setattr(of_material, "diagnose", lambda episodes, about: [diagnosis])
+    found = report([run])
+    checked(found)
+    page = found.html()
+    assert "Effect +30 points [+20, +40], p &lt; 0.001" in page and "not tested" in page
+    assert 'href="#episode-1"' in page
+    (told,) = json.loads(found.json())["sections"]["findings"]
+    assert [one["certainty"] for one in told["findings"]] == ["confirmed", "suspected"]
+    assert "1. **It does not understand negation.** (confirmed)" in found.markdown()
+
+
+def test_films_are_carried_up_to_a_size_and_linked_beyond(small: Path, tmp_path: Path) -> None:
+    (small / "videos").mkdir()
+    for seed in (0, 1, 3):
+        (small / "videos" / f"control.easy-seed{seed}-failure-vision.mp4").write_bytes(b"film" * 250)
+    page = tmp_path / "out" / "page.html"
+    carried = report([small], page=page, embed_mb=0.0025)
+    assert carried.html().count('src="data:video/mp4;base64,') == 2, "the third would be too much"
+    (linked,) = [film for film in carried.material.players.values() if not film.is_embedded]
+    assert (page.parent / unquote(linked.source)).resolve().is_file()
+    assert "<video" not in report([small], page=page, videos="none").html()
+
+
+def test_a_page_is_written_whole_and_is_always_the_same(small: Path, tmp_path: Path) -> None:
+    out = write_report([small], tmp_path / "new" / FILE_NAME)
+    assert out.read_text() == report([small], page=out).html()
+    assert [path.name for path in out.parent.iterdir()] == [FILE_NAME]
+    with pytest.raises(UserError, match="is a folder"):
+        write(tmp_path, "text")
+
+
+def test_a_radar_draws_no_line_over_what_was_not_measured() -> None:
+    whole, broken = (
+        radar("policy", ["a", "b", "c"], [Series("easy", rates)]) for rates in ([1.0, 0.5, 0.0], [1.0, None, 0.0])
+    )
+    assert whole.count("profile") == 1 and "polygon" in whole
+    assert broken.count('class="profile') == 1 and broken.count("<circle") == 3
+
+
+def test_names_are_written_so_that_markdown_shows_them() -> None:
+    assert escaped("100% [−12, +3]") == "100% [−12, +3]"
+    assert escaped("[a](b)") == "\\[a](b)" and escaped("# a") == "\\# a" and escaped("1. a") == "1\\. a"
+    assert code("a`b") == "``a`b``"
+    assert short("x" * 100, 11) == "xxxxx…xxxxx"
+    assert plain("a\u202eb\n c\x07") == "a\\u202eb c\\u0007"
+    assert plain("openpi://me:secret@host:8000") == "openpi://…@host:8000"
+
+
+def test_scales_have_round_ticks() -> None:
+    assert Scale(0.0, 1.0).ticks() == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert Scale(1.0, 100.0, True).ticks() == [1.0, 10.0, 100.0]

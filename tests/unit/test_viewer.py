@@ -1,0 +1,530 @@
+"""The viewer's server: what it lists, whom it answers, what it never serves, and how it copes with damage."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote, urlencode, urlsplit
+from urllib.request import urlopen
+
+import numpy as np
+import polars as pl
+import pytest
+
+from robodx.analysis.episodes import SCHEMA, load_readable
+from robodx.errors import UserError
+from robodx.report.viewer import library
+from robodx.report.viewer.app import PAGES, make_app
+from robodx.report.viewer.guard import host_name, is_loopback
+from robodx.report.viewer.serving import open_port
+from robodx.report.viewer.trajectory import action_parts, bodies
+from tests.viewing import LATENCY, episode, viewer, write_run, write_trajectory
+
+HOSTILE = "<script>alert(1)</script>\n../../etc/\u202e\u05e4\u05e9\u05d8" + "x" * 5000
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Viewer:
+    """Asks the application itself, as a server would that leaves a path as it comes."""
+
+    def __init__(self, root: Path, token: str | None = None) -> None:
+        self._app = make_app(root, token)
+
+    def __call__(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        wire = {"host": "localhost", **{name.lower(): value for name, value in headers.items()}}
+        where, _, query = path.partition("?")
+        scope = {
+            "type": "http", "method": method, "path": unquote(where), "raw_path": where.encode(), "root_path": "",
+            "query_string": query.encode(), "scheme": "http", "http_version": "1.1", "server": ("127.0.0.1", 80),
+            "headers": [(name.encode(), value.encode()) for name, value in wire.items()],
+        }  # fmt: skip
+        sent: list[MutableMapping[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            return await asyncio.Future()  # the client waits, and says nothing more
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            sent.append(message)
+
+        asyncio.run(self._app(scope, receive, send))  # type: ignore[arg-type]
+        told = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        return Answer(sent[0]["status"], told, b"".join(message.get("body", b"") for message in sent[1:]))
+
+    def runs(self) -> dict[str, Any]:
+        """By name."""
+        return {run["name"]: run for run in self("/api/runs").json["runs"]}
+
+    def episodes(self, **words: Any) -> Any:
+        return self(f"/api/episodes?{urlencode(words, doseq=True)}").json
+
+
+@pytest.fixture(autouse=True)
+def always_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "FRESH_S", 0.0)
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Viewer:
+    """The viewer of `tmp_path / "runs"`."""
+    (tmp_path / "runs").mkdir()
+    return Viewer(tmp_path / "runs")
+
+
+@pytest.fixture(scope="module")
+def ten_thousand(tmp_path_factory: pytest.TempPathFactory) -> Viewer:
+    root = tmp_path_factory.mktemp("many")
+    few = pl.DataFrame([episode(0), episode(1, success=True), episode(2, perturbations=[LATENCY])], schema=SCHEMA)
+    number = pl.int_range(pl.len())
+    many = pl.concat([few] * 3334).head(10_000).with_columns(
+        trial_id=pl.format("{}-trial", number.cast(pl.String).str.zfill(10)),
+        pair_id=pl.format("pair{}", number // 3), seed=number.cast(pl.Int64) // 3, duration_s=number.cast(pl.Float64),
+        task=pl.format("control/task{}", number % 60),
+    )  # fmt: skip
+    write_run(root / "many", [])
+    many.write_parquet(root / "many" / "episodes" / "all.parquet")
+    return Viewer(root)
+
+
+# Lists
+
+
+def test_ten_thousand_episodes_come_in_pages(ten_thousand: Viewer) -> None:
+    page = ten_thousand.episodes(limit=100, offset=9950, sort="duration")
+    assert (page["total"], page["matching"], len(page["rows"])) == (10_000, 10_000, 50)
+    assert [row["duration_s"] for row in page["rows"]] == list(range(9950, 10_000))
+    seen = set[str]()
+    for offset in range(0, 10_000, 500):
+        seen |= {row["trial_id"] for row in ten_thousand.episodes(limit=500, offset=offset)["rows"]}
+    assert len(seen) == 10_000
+    assert len(ten_thousand("/api/episodes?limit=100").body) < 60_000
+
+
+def test_facets_count_what_could_be_chosen_beside_the_rest(ten_thousand: Viewer) -> None:
+    page = ten_thousand.episodes(outcome="failure", task=["control/task0", "control/task1"])
+    assert page["matching"] == 167
+    counts = {name: {one["value"]: one["count"] for one in values} for name, values in page["facets"].items()}
+    assert counts["outcome"] == {"failure": 167, "success": 167}
+    assert counts["task"]["control/task0"] == 167 and counts["task"]["control/task2"] == 167
+    assert counts["arm"] == {"clean": 167}
+    assert ten_thousand.episodes(arm="actuator_latency=v2")["matching"] == 3333
+    # What is chosen stays in sight, though nothing is left of it.
+    assert {"value": "gone", "count": 0} in ten_thousand.episodes(policy="gone")["facets"]["policy"]
+
+
+def test_words_are_searched_for_as_they_are(ten_thousand: Viewer) -> None:
+    assert ten_thousand.episodes(text="DROPPED task59")["matching"] == 166
+    assert ten_thousand.episodes(text=".*")["matching"] == 0
+    assert ten_thousand.episodes(text="[")["matching"] == 0
+
+
+def test_the_place_of_an_episode_is_told(ten_thousand: Viewer) -> None:
+    run = ten_thousand.runs()["many"]["id"]
+    located = [f"{run}.{7:010}-trial", f"{run}.nothing"]
+    page = ten_thousand.episodes(sort="duration", descending=1, locate=located)
+    assert page["places"] == [9992, None]
+
+
+@pytest.mark.parametrize("words", [{"sort": "__class__"}, {"offset": "-1"}, {"limit": "501"}, {"limit": "\u0661"}])
+def test_what_cannot_be_listed_is_told(ten_thousand: Viewer, words: dict[str, str]) -> None:
+    answer = ten_thousand(f"/api/episodes?{urlencode(words)}")
+    assert answer.status == 400 and next(iter(words.values()))[:9].encode() in answer.body
+
+
+def test_runs_are_found_below_and_inside_each_other(ask: Viewer, tmp_path: Path) -> None:
+    write_run(tmp_path / "runs" / "monday" / "a", [episode(1), episode(2, success=True)])
+    write_run(tmp_path / "runs" / "monday" / "a" / "why", [episode(1, success=True, policy="cured")])
+    assert {name: run["episodes"] for name, run in ask.runs().items()} == {"monday/a": 2, "monday/a/why": 1}
+    assert ask.episodes()["total"] == 3
+    assert ask.episodes(policy="cured")["matching"] == 1
+    assert ask.episodes(run=ask.runs()["monday/a"]["id"])["total"] == 2
+    assert list(Viewer(tmp_path / "runs" / "monday" / "a" / "why").runs()) == ["why"]
+
+
+# Episodes
+
+
+def test_an_episode_is_told_with_its_stages_partners_and_curves(ask: Viewer, tmp_path: Path) -> None:
+    rows = [
+        episode(1, success=True, pair_id="p"),
+        episode(2, pair_id="p", seed=1, perturbations=[LATENCY]),
+        episode(4, pair_id="p", seed=1, perturbations=[{**LATENCY, "severity": 0.2}], success=True),
+    ]
+    run = write_run(tmp_path / "runs" / "a", rows)
+    write_run(tmp_path / "runs" / "b", [episode(3, pair_id="p", seed=1, policy="other")])
+    write_trajectory(run, rows[1]["trial_id"])
+    id = ask.runs()["a"]["id"]
+    told = ask(f"/api/episode/{id}/{rows[1]['trial_id']}").json
+    assert told["arm"] == "actuator_latency=v2" and told["failure_evidence"]["says"] == "the robot dropped red cube"
+    assert [(stage["step"], stage["name"]) for stage in told["stages"]] == [
+        (10, "red cube grasped"), (None, "red cube on green cube")
+    ]  # fmt: skip
+    assert [(one["relation"], one["policy"], one["arm"], one["run_name"]) for one in told["partners"]] == [
+        ("arm", "guess", "clean", "a"), ("arm", "guess", "actuator_latency=v1", "a"),
+        ("policy and arm", "other", "clean", "b"),
+    ]  # fmt: skip
+    curves = ask(f"/api/curves/{id}/{rows[1]['trial_id']}").json
+    assert curves["end_s"] == 2.0 and curves["tool"][0][0][0] == -0.3
+    assert curves["actions"][0][2:4] == [None, 0.01]
+    assert len(curves["things"]) == 1 and curves["perturbed_s"] == [[1.75, 2.0]]
+    assert [part["names"] for part in curves["action_parts"]] == [["dx", "dy", "dz"], ["rx", "ry", "rz"], ["grip"]]
+
+
+def test_free_bodies_are_told_from_joints() -> None:
+    joints = np.array([[0.5, 0.5, 0.5, 0.5, 0.1], [0.5, 0.5, 0.5, 0.4, 0.1]])
+    thing = np.array([[0.1, 0.2, 0.3, 1, 0, 0, 0], [0.2, 0.2, 0.3, 0.6, 0.8, 0, 0]])
+    parked = np.array([[50, 0, 0, 1, 0, 0, 0]] * 2)
+    drawer = np.array([[0.0], [0.1]])
+    found = bodies(np.concatenate([joints, parked, drawer, thing], axis=1))
+    assert [way.tolist() for way in found] == [thing[:, :3].tolist()]
+    assert bodies(np.zeros((3, 3))) == [] and bodies(None) == []
+
+
+def test_actions_of_two_arms_and_of_unknown_spaces_have_names() -> None:
+    two = action_parts("joint", 14, 2)
+    assert [(part["title"], part["at"][0], len(part["names"])) for part in two] == [
+        ("joints, rad, arm 1", 0, 6), ("gripper opening, arm 1", 6, 1),
+        ("joints, rad, arm 2", 7, 6), ("gripper opening, arm 2", 13, 1),
+    ]  # fmt: skip
+    assert action_parts("ee_delta", 10, 1)[-1] == {"title": "action", "at": [7, 8, 9], "names": ["a8", "a9", "a10"]}
+    assert action_parts(None, 2, 1) == [{"title": "action", "at": [0, 1], "names": ["a1", "a2"]}]
+
+
+def test_a_film_is_found_by_its_trial_and_served_in_ranges(ask: Viewer, tmp_path: Path) -> None:
+    row = episode(0xABCDEF << 40, seed=3)
+    run = write_run(tmp_path / "runs" / "a", [row, episode((0xABCDEF << 40) + 1, seed=4)])
+    (run / "videos").mkdir()
+    (run / "videos" / "control.stack_cube-seed3-failure-000abc.mp4").write_bytes(b"another")
+    (run / "videos" / "control.stack_cube-seed3-failure-abcdef.mp4").write_bytes(b"0123456789")
+    (run / "videos" / "control.stack_cube-seed3-failure-abcdef.txt").write_bytes(b"no film")
+    path = f"/video/{ask.runs()['a']['id']}/{row['trial_id']}"
+    assert ask(path).body == b"0123456789"
+    part = ask(path, Range="bytes=2-5")
+    assert (part.status, part.body, part.headers["content-range"]) == (206, b"2345", "bytes 2-5/10")
+    assert part.headers["content-type"] == "video/mp4"
+    (other,) = [one["trial_id"] for one in ask.episodes()["rows"] if one["seed"] == 4]
+    assert ask(path.replace(row["trial_id"], other)).status == 404
+
+
+# Damage
+
+
+def test_of_a_damaged_run_the_rest_is_shown_and_the_damage_told(ask: Viewer, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "runs" / "half", [episode(1)], part="part-00001")
+    good = (run / "episodes" / "part-00001.parquet").read_bytes()
+    (run / "episodes" / "part-00002.parquet").write_bytes(good[:-200])
+    (run / "episodes" / "part-00003.parquet").write_bytes(b"")
+    pl.DataFrame({"trial_id": [1], "task": ["x"]}).write_parquet(run / "episodes" / "part-00004.parquet")
+    wrong = pl.DataFrame([episode(9)], schema=SCHEMA).with_columns(seed=pl.lit("nine"))
+    wrong.write_parquet(run / "episodes" / "part-00005.parquet")
+    (run / "run.json").write_text("{")
+    (run / "trajectories").rmdir()
+    told = ask.runs()["half"]
+    assert told["episodes"] == 1 and len(told["problems"]) == 6
+    for name in ("run.json", "part-00002", "part-00003", "part-00004", "part-00005", "no trajectories"):
+        assert any(name in line for line in told["problems"]), name
+    assert str(tmp_path) not in str(told["problems"])
+    (row,) = ask.episodes()["rows"]
+    shown = ask(f"/api/episode/{row['run']}/{row['trial_id']}").json
+    assert [stage["name"] for stage in shown["stages"]] == [None, None]
+    assert "missing" in ask(f"/api/curves/{row['run']}/{row['trial_id']}").json["problem"]
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "9", '{"schema_version": 99}', "\xff"])
+def test_a_description_that_says_nothing_hides_no_episode(ask: Viewer, tmp_path: Path, text: str) -> None:
+    run = write_run(tmp_path / "runs" / "odd", [episode(1, perturbations=[LATENCY])])
+    (run / "run.json").write_bytes(text.encode("latin-1"))
+    told = ask.runs()["odd"]
+    assert told["episodes"] == 1 and len(told["problems"]) == 1
+    (row,) = ask.episodes()["rows"]
+    assert row["arm"] == "actuator_latency=0.4"
+    assert ask(f"/api/episode/{row['run']}/{row['trial_id']}").status == 200
+
+
+def test_a_description_of_odd_values_hides_no_episode(ask: Viewer, tmp_path: Path) -> None:
+    odd = {
+        "tasks": {"control/stack_cube": {"stages": 3, "varies": "x", "never": None}},
+        "policy_spec": [],
+        "perturbations": 4,
+    }
+    run = write_run(tmp_path / "runs" / "odd", [episode(1)], about=odd)
+    write_trajectory(run, episode(1)["trial_id"])
+    (row,) = ask.episodes()["rows"]
+    for what in ("episode", "curves"):
+        assert ask(f"/api/{what}/{row['run']}/{row['trial_id']}").status == 200
+
+
+def test_a_folder_of_parts_without_a_description_is_a_run(ask: Viewer, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "runs" / "bare", [episode(1)])
+    (run / "run.json").unlink()
+    assert ask.runs()["bare"]["episodes"] == 1 and "no run.json" in ask.runs()["bare"]["problems"][0]
+
+
+def test_a_damaged_trajectory_is_told(ask: Viewer, tmp_path: Path) -> None:
+    rows = [episode(number) for number in range(4)]
+    run = write_run(tmp_path / "runs" / "a", rows)
+    whole = write_trajectory(run, rows[0]["trial_id"]).read_bytes()
+    paths = [run / "trajectories" / f"{row['trial_id']}.npz" for row in rows]
+    paths[0].write_bytes(whole[: len(whole) // 2])
+    paths[1].write_bytes(b"not an archive")
+    np.savez(paths[2], time_s=np.zeros(3), tool_in_world=np.zeros((2, 1, 7)), stage=np.zeros(3))
+    np.savez(paths[3], time_s=np.array([{}, {}], dtype=object))
+    id = ask.runs()["a"]["id"]
+    for row in rows:
+        answer = ask(f"/api/curves/{id}/{row['trial_id']}")
+        assert answer.status == 200 and f"{row['trial_id']}.npz is damaged" in answer.json["problem"]
+
+
+def test_readable_parts_are_put_together_as_by_load(tmp_path: Path) -> None:
+    run = write_run(tmp_path, [episode(1, attempt=1, outcome="error"), episode(2)], part="part-00001")
+    write_run(tmp_path, [episode(1, attempt=2)], part="part-00002")
+    table, problems = load_readable(sorted((run / "episodes").iterdir()))
+    assert problems == [] and table["attempt"].to_list() == [2, 1]
+
+
+# Hostile names
+
+
+def test_hostile_names_are_passed_on_as_text(ask: Viewer, tmp_path: Path) -> None:
+    row = episode(1, task=HOSTILE, policy=HOSTILE, instructions=[{"step": 0, "text": HOSTILE}], failure_kind=HOSTILE)
+    write_run(tmp_path / "runs" / "<img src=x onerror=alert(1)>", [row])
+    write_run(
+        tmp_path / "runs" / "half\udcff", [episode(2)], about={"tasks": {"control/stack_cube": {"stages": ["\ud800"]}}}
+    )
+    assert {"<img src=x onerror=alert(1)>", "half\\udcff"} == set(ask.runs())
+    page = ask("/api/episodes")
+    assert page.headers["content-type"] == "application/json"
+    row = next(row for row in page.json["rows"] if row["kind"] == HOSTILE)
+    assert row["task"] == HOSTILE and len(row["said"]) == 400
+    assert ask.episodes(task=HOSTILE)["matching"] == 1
+    for row in page.json["rows"]:
+        assert ask(f"/api/episode/{row['run']}/{row['trial_id']}").status == 200
+        assert ask(f"/video/{row['run']}/{row['trial_id']}").status == 404
+
+
+def test_the_pages_never_make_markup_of_text() -> None:
+    for path in PAGES.values():
+        text = path.read_text()
+        for word in (
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "onclick=",
+            "http://",
+            "https://",
+        ):
+            assert word not in text.replace("http://www.w3.org/2000/svg", ""), (path.name, word)
+    assert {"index.html", "app.js", "style.css"} <= set(PAGES)
+
+
+# Security
+
+
+PATHS = (
+    "/../../etc/passwd", "/..%2f..%2fetc%2fpasswd", "/%2e%2e/%2e%2e/etc/passwd", "/etc/passwd", "//etc/passwd",
+    "/static/../app.py", "/static/..%2fapp.py", "/static/%2e%2e%2fapp.py", "/static//etc/passwd", "/static/app.py",
+    "/static/..%5capp.py", "/static/app.js%00.py", "/static/", "/runs/secret.txt", "/video/../../secret.mp4",
+)  # fmt: skip
+
+
+def test_nothing_is_addressed_by_path(tmp_path: Path) -> None:
+    # Over a real connection: no client tidies the path up on its way.
+    with viewer(tmp_path) as address:
+        for path in PATHS:
+            connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=10)
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            assert (answer.status, answer.read()[:11]) in {(404, b"There is no"), (404, b"Not Found")}, path
+            connection.close()
+
+
+@pytest.mark.parametrize("word", ["../secret", "..%2f..%2fsecret", "%2e%2e", "/etc/passwd", "secret", "a%00", "."])
+def test_runs_and_trials_are_looked_up(ask: Viewer, tmp_path: Path, word: str) -> None:
+    run = write_run(tmp_path / "runs" / "a", [episode(1)])
+    (tmp_path / "secret.npz").write_bytes(write_trajectory(run, "x").read_bytes())
+    id = ask.runs()["a"]["id"]
+    for what in ("api/episode", "api/curves", "video"):
+        assert ask(f"/{what}/{id}/{word}").status == 404
+        assert ask(f"/{what}/{word}/{episode(1)['trial_id']}").status == 404
+    assert ask(f"/api/episodes?run={word}").status == 404
+
+
+def test_a_trial_id_that_is_a_path_leads_nowhere(ask: Viewer, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "runs" / "a", [])
+    secret = write_trajectory(run, "x").rename(tmp_path / "secret.npz")
+    absolute = str(secret.with_suffix(""))
+    write_run(run, [episode(1, trial_id="../../../secret"), episode(2, trial_id=absolute), episode(3, trial_id="..")])
+    for row in ask.episodes()["rows"]:
+        answer = ask(f"/api/curves/{row['run']}/{quote(row['trial_id'], safe='')}")
+        assert answer.status == 404 or "problem" in answer.json
+
+
+def test_links_out_of_the_folder_are_not_followed(ask: Viewer, tmp_path: Path) -> None:
+    outside = write_run(tmp_path / "outside", [episode(1)])
+    film = outside / "control.stack_cube-seed1-failure-000000.mp4"
+    film.write_bytes(b"secret")
+    runs = tmp_path / "runs"
+    (runs / "linked").symlink_to(outside)
+    own = write_run(runs / "own", [episode(1)])
+    (own / "episodes" / "part-00001.parquet").symlink_to(
+        write_run(tmp_path / "more", [episode(2)]) / "episodes/all.parquet"
+    )
+    (own / "trajectories" / f"{1:016x}.npz").symlink_to(write_trajectory(outside, "x"))
+    (own / "videos").mkdir()
+    (own / "videos" / film.name).symlink_to(film)
+    (runs / "bare" / "episodes").mkdir(parents=True)
+    (runs / "bare" / "run.json").symlink_to(outside / "run.json")
+    (runs / "films").mkdir()
+    whole = write_run(runs / "films" / "b", [episode(1)])
+    (whole / "videos").symlink_to(outside)
+    found = ask.runs()
+    assert {name: run["episodes"] for name, run in found.items()} == {"own": 1, "bare": 0, "films/b": 1}
+    assert found["own"]["videos"] == found["films/b"]["videos"] == 0
+    assert "no run.json" in found["bare"]["problems"][0]
+    for name in ("own", "films/b"):
+        assert ask(f"/video/{found[name]['id']}/{1:016x}").status == 404
+    assert "outside" in ask(f"/api/curves/{found['own']['id']}/{1:016x}").json["problem"]
+
+
+def test_a_folder_that_is_a_link_itself_can_be_viewed(tmp_path: Path) -> None:
+    write_run(tmp_path / "disk" / "a", [episode(1)])
+    (tmp_path / "runs").symlink_to(tmp_path / "disk")
+    assert Viewer(tmp_path / "runs").runs()["a"]["episodes"] == 1
+
+
+def test_only_pages_of_this_machine_are_answered(ask: Viewer) -> None:
+    for host in ("127.0.0.1", "localhost", "localhost:7860", "[::1]:80", "LOCALHOST"):
+        assert ask("/api/runs", Host=host).status == 200
+    for host in ("evil.example", "127.0.0.1.evil.example", "localhost.evil.example:7860", "10.0.0.1", ""):
+        assert ask("/api/runs", Host=host).status == 403
+
+
+def test_every_answer_forbids_foreign_content(ask: Viewer) -> None:
+    for path in ("/", "/static/app.js", "/api/runs", "/nothing"):
+        headers = ask(path).headers
+        assert headers["content-security-policy"].startswith("default-src 'self'; img-src 'self' data:")
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+    assert ask("/", method="POST").status == 405
+    assert ask("/", method="HEAD").status == 200
+
+
+def test_from_elsewhere_the_token_is_needed(tmp_path: Path) -> None:
+    ask = Viewer(tmp_path, token="right")
+    for path in (
+        "/",
+        "/api/runs",
+        "/?token=wrong",
+        "/?token=",
+        "/api/runs?token=righ",
+        "/static/app.js",
+        "/?token=ü",
+    ):
+        assert ask(quote(path, safe="/?=")).status == 403
+    assert ask("/", Host="10.0.0.1").status == 403
+    first = ask("/?token=right&x=1", Host="10.0.0.1")
+    assert (first.status, first.headers["location"]) == (303, "/?x=1")
+    cookie = first.headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=strict" in cookie
+    assert ask("/api/runs", Cookie=cookie.partition(";")[0], Host="10.0.0.1").status == 200
+    assert ask("/api/runs", Cookie=cookie.partition("=")[0] + "=wrong").status == 403
+    assert ask("//evil.example/?token=right").headers["location"] == "/evil.example/"
+
+
+def test_hosts_are_told_apart() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "robot.lan", "")))
+    assert host_name("[::1]:80") == "::1" and host_name("A.b:1") == "a.b"
+
+
+# Following
+
+
+def test_a_run_in_progress_is_followed(ask: Viewer, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "runs" / "a", [episode(1)], part="part-00001")
+    first = ask("/api/runs").json
+    assert first["runs"][0]["is_live"] and first["runs"][0]["episodes"] == 1
+    assert ask(f"/api/runs?version={first['version']}").status == 204
+    write_run(run, [episode(2)], part="part-00002")
+    second = ask(f"/api/runs?version={first['version']}").json
+    assert second["runs"][0]["episodes"] == ask.episodes()["total"] == 2
+    (run / "videos").mkdir()
+    (run / "videos" / "control.stack_cube-seed1-failure-000000.mp4").write_bytes(b"film")
+    third = ask(f"/api/runs?version={second['version']}").json
+    assert third["runs"][0]["videos"] == 1 and ask.episodes(film="filmed")["matching"] == 2
+    write_run(run, [episode(1), episode(2)], part="all")
+    for part in (run / "episodes").glob("part-*"):
+        part.unlink()
+    assert not ask.runs()["a"]["is_unfinished"] and ask.episodes()["total"] == 2
+
+
+def test_a_run_that_stopped_is_not_live(ask: Viewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_run(tmp_path / "runs" / "a", [episode(1)], part="part-00001")
+    monkeypatch.setattr(library, "LIVE_S", -1.0)
+    told = ask.runs()["a"]
+    assert told["is_unfinished"] and not told["is_live"]
+
+
+def test_runs_that_there_is_no_time_for_are_read_later(
+    ask: Viewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path / "runs" / "a", [episode(1)])
+    monkeypatch.setattr(library, "READING_S", -1.0)
+    first = ask("/api/runs").json
+    assert "episodes" not in first["runs"][0]
+    assert ask.episodes(run=first["runs"][0]["id"])["total"] == 1
+    assert ask(f"/api/runs?version={first['version']}").json["runs"][0]["episodes"] == 1
+
+
+# The command
+
+
+def test_a_port_in_use_is_named_unless_any_will_do() -> None:
+    with open_port("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UserError, match=f"port {port} of 127.0.0.1 is in use"):
+            open_port("127.0.0.1", port)
+    with open_port("127.0.0.1", None) as first, open_port("127.0.0.1", None) as second:
+        assert first.getsockname()[1] != second.getsockname()[1]
+    with pytest.raises(UserError, match='No interface "no such host"'):
+        open_port("no such host", 0)
+
+
+def test_the_command_tells_its_address_and_ends_quietly(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", [episode(1)])
+    words = [
+        sys.executable,
+        "-c",
+        "from robodx.cli import main; main()",
+        "view",
+        str(tmp_path),
+        "--no-browser",
+        "--port",
+        "0",
+    ]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        said = process.stdout.readline()
+        assert said.startswith(f"Viewing {tmp_path} at http://127.0.0.1:")
+        with urlopen(f"{said.split()[3]}api/runs", timeout=10) as answer:
+            assert json.load(answer)["runs"][0]["episodes"] == 1
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+        assert process.stderr.read() == ""

@@ -1,0 +1,200 @@
+"""Why it fails: which failed trials are run again, what is recovered, and how that is told."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from robodx.analysis.causes import AGAIN, SUBSTITUTES, Cause, causal_shares, kinds_of, leading, read_causes, sample
+from robodx.errors import UserError
+from robodx.registry import UnknownName
+from robodx.running.episode import Episode, Told
+from robodx.running.records import to_table
+from robodx.running.run import Request, perturbation_cards, run
+from robodx.running.trial import Applied, Trial
+from robodx.running.why import why
+from robodx.terminal.why import conclusion, lines, verdict
+
+KINDS = kinds_of({"perturbations": perturbation_cards()})
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def episode(
+    seed: int,
+    *applied: Applied,
+    success: bool = False,
+    repeat: int = 0,
+    task: str = "control/stack_cube",
+    clock: str = "lockstep",
+    reached: int = 1,
+    kind: str | None = "motor",
+    queries: int = 40,
+) -> Episode:
+    trial = Trial(task, 1, "mine", seed, repeat=repeat, perturbations=applied, clock=clock)
+    return Episode(
+        trial.id, trial.pair_id, "tasks", task, 1, task.split("/")[0], "easy", (), "panda", "mine", seed, repeat,
+        trial.perturbations, clock, 1, 0.1, "success" if success else "timeout", success, stages=2,
+        stages_reached=reached, failure_kind=None if success else kind, instructions=(Told(0, "Do it."),),
+        trajectory_hash=trial.id, queries=queries,
+    )  # fmt: skip
+
+
+def again(seed: int, *applied: Applied, success: bool = False, clock: str = "lockstep", queries: int = 40) -> Episode:
+    return episode(seed, *applied, success=success, repeat=1, clock=clock, queries=queries)
+
+
+def by_name(causes: list[Cause]) -> dict[str, Cause]:
+    return {cause.substitution: cause for cause in causes}
+
+
+def shares(failed: list[Episode], substituted: list[Episode]) -> dict[str, Cause]:
+    return by_name(causal_shares(to_table(failed), to_table(substituted), KINDS))
+
+
+PLAIN, LONE, ENDS = ("plain_words", 1.0), ("lone_target", 1.0), ("expert_ends", 1.0)
+
+
+def test_what_is_recovered_is_counted_where_it_applies_and_no_data_is_not_zero() -> None:
+    failed = [episode(seed) for seed in range(10)]
+    substituted = [again(seed) for seed in range(10)]
+    substituted += [again(seed, PLAIN, success=True) for seed in range(8)]
+    found = shares(failed, substituted)
+    assert list(found) == [AGAIN, *(one.name for one in SUBSTITUTES)]
+    plain = found["plain_words"]
+    assert (plain.recovered.value, plain.n) == (1.0, 8) and plain.excess.value == 1.0
+    assert (plain.share.value, plain.share.n) == (0.8, 10)
+    assert plain.p == pytest.approx(2 / 2**8) and plain.p_holm == plain.p and plain.is_shown
+    assert found["lone_target"].recovered.value is None and found["lone_target"].n == 0
+    assert found["lone_target"].share.value is None and found["lone_target"].p is None
+    assert {each.failed for each in plain.examples} <= {one.trial_id for one in failed}
+    assert leading(found.values()) == plain
+
+
+def test_a_cure_that_less_would_have_brought_too_has_no_share() -> None:
+    failed = [episode(seed) for seed in range(10)]
+    substituted = [again(seed) for seed in range(10)]
+    substituted += [again(seed, PLAIN, success=seed < 7) for seed in range(10)]
+    substituted += [again(seed, LONE, success=True) for seed in range(10)]
+    found = shares(failed, substituted)
+    assert found["lone_target"].recovered.value == 1.0
+    assert (found["plain_words"].share.value, found["lone_target"].share.value) == (0.7, 0.3)
+    assert leading(found.values()) == found["plain_words"]
+
+
+def test_luck_is_taken_out() -> None:
+    failed = [episode(seed) for seed in range(20)]
+    lucky = [again(seed, success=seed % 2 == 0) for seed in range(20)]
+    # It does nothing: with the same randomness the same succeed.
+    idle = [again(seed, PLAIN, success=seed % 2 == 0) for seed in range(20)]
+    found = shares(failed, lucky + idle)
+    assert found["plain_words"].recovered.value == 0.5 and found["plain_words"].excess.value == 0.0
+    assert found["plain_words"].share.value == 0.0 and found["plain_words"].share.n == 10
+    assert found[AGAIN].recovered.value == 0.5 and found[AGAIN].p is None
+    assert leading(found.values()) is None
+    assert "Merely tried again, 50% succeed." in conclusion(list(found.values()))
+
+
+def test_two_stressed_trials_may_share_their_clean_one() -> None:
+    failed = [episode(0, ("noise", 25.0)), episode(0, ("noise", 75.0)), episode(1, ("packet_loss", 0.3))]
+    substituted = [again(0, ("noise", 25.0)), again(0, ("noise", 75.0)), again(1, ("packet_loss", 0.3))]
+    substituted += [again(0, success=True), again(1, success=True)]
+    found = shares(failed, substituted)
+    assert (found["clean_sensors"].n, found["clean_sensors"].recovered.value) == (2, 1.0)
+    assert (found["clean_commands"].n, found["clean_commands"].recovered.value) == (1, 1.0)
+
+
+def test_the_world_that_waits_is_a_substitution() -> None:
+    failed = [episode(seed, clock="realtime:0.5") for seed in range(3)]
+    substituted = [again(seed, clock="realtime:0.5") for seed in range(3)] + [again(0, success=True)]
+    assert shares(failed, substituted)["zero_latency"].n == 1
+
+
+def test_a_policy_that_was_not_asked_is_not_spoken_of() -> None:
+    failed = [episode(seed) for seed in range(4)]
+    substituted = [again(seed) for seed in range(4)]
+    substituted += [again(seed, ENDS, success=True, queries=0 if seed else 9) for seed in range(4)]
+    assert shares(failed, substituted)["expert_ends"].n == 1
+
+
+def test_groups_have_causes_of_their_own() -> None:
+    failed = [episode(seed, kind="reference" if seed < 4 else "motor") for seed in range(8)]
+    substituted = [again(seed) for seed in range(8)]
+    substituted += [again(seed, PLAIN, success=seed < 4) for seed in range(8)]
+    found = causal_shares(to_table(failed), to_table(substituted), KINDS, by="failure_kind")
+    plain = {cause.group: cause.recovered.value for cause in found if cause.substitution == "plain_words"}
+    assert plain == {"motor": 0.0, "reference": 1.0}
+
+
+def test_a_sample_is_spread_over_tasks_and_kinds_and_is_the_same_again() -> None:
+    rows = [episode(seed) for seed in range(30)]
+    rows += [episode(seed, kind="reference") for seed in range(30, 33)]
+    rows += [episode(seed, task="primitive/pick_cube") for seed in range(4)]
+    rows += [episode(40, success=True), episode(0, repeat=1), episode(41, PLAIN)]
+    table = to_table(rows)
+    chosen = sample(table, 12, KINDS)
+    assert sorted(chosen.group_by("task", "failure_kind").len()["len"]) == [3, 4, 5]
+    assert not chosen["success"].any() and chosen["pair_id"].is_unique().all()
+    assert sample(table.sample(fraction=1.0, shuffle=True, seed=1), 12, KINDS).equals(chosen)
+    assert len(sample(table, 1000, KINDS)) == 37
+
+
+def test_the_conclusion_is_a_sentence() -> None:
+    failed = [episode(seed) for seed in range(10)]
+    control = [again(seed) for seed in range(10)]
+    cured = list(shares(failed, control + [again(s, PLAIN, success=True) for s in range(10)]).values())
+    assert conclusion(cured).startswith("Most of what fails is recovered by plain_words")
+    assert conclusion(cured).endswith("it is a language problem.")
+    assert [verdict(cause) for cause in cured if cause.substitution == "plain_words"] == ["the cause of most"]
+    text = "\n".join(lines(cured))
+    assert "Of 10 failed trials" in text and "Not applicable to any of them: clean_sensors" in text
+    nothing = list(shares(failed, control + [again(s, PLAIN) for s in range(10)]).values())
+    assert conclusion(nothing).startswith("No single substitution")
+    luck = list(shares(failed, [again(seed, success=True) for seed in range(10)]).values())
+    assert "fails by chance" in conclusion(luck)
+
+
+def test_a_run_is_asked_why_and_asked_again_without_running(tmp_path: Path) -> None:
+    run(Request(("language/negation",), "fault:ignores_negation", 6), tmp_path)
+    calls = []
+
+    def progress(episode: Episode | None, **_: int) -> None:
+        calls.append(episode)
+
+    first = why(tmp_path, only=["plain_words"], progress=progress)
+    found = by_name(first)
+    assert found["plain_words"].recovered.value == 1.0 and found["plain_words"].n == 6
+    assert found["lone_target"].n == 0
+    assert sum(each is not None for each in calls) == 12
+    calls.clear()
+    assert why(tmp_path, only=["plain_words"], progress=progress) == first == read_causes(tmp_path)
+    assert calls == [None]
+    with pytest.raises(UnknownName, match='No substitution "plain_wods"'):
+        why(tmp_path, only=["plain_wods"])
+    about = json.loads((tmp_path / "run.json").read_text())
+    about["request"]["policy"] = "my best one"
+    (tmp_path / "run.json").write_text(json.dumps(about))
+    with pytest.raises(UserError, match="give --policy"):
+        why(tmp_path)
+
+
+def test_a_run_without_failures_is_not_asked(tmp_path: Path) -> None:
+    run(Request(("primitive/pick_cube",), "expert", 1), tmp_path)
+    assert read_causes(tmp_path) is None
+    with pytest.raises(UserError, match="no failed episode"):
+        why(tmp_path)
+
+
+def test_the_docs_name_every_substitution_and_show_that_the_expected_one_cures() -> None:
+    page = (DOCS / "why.md").read_text()
+    for one in SUBSTITUTES:
+        assert f"| `{one.name}` | {one.component} |" in page
+    table = page.partition("<!-- table of causes -->")[2].partition("<!-- end of table of causes -->")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| `")]
+    assert len(rows) >= 10, "run scripts/why_table.py"
+    for row in rows:
+        ((share, recovered),) = re.findall(r"\*\*(\d+)% \((\d+)%\)\*\*", row)
+        others = [int(other) for other in re.findall(r"\| (\d+)% \(", row)]
+        assert int(recovered) >= 80 and int(share) >= 80 and all(other <= 20 for other in others), row

@@ -1,0 +1,104 @@
+"""Run folders written by hand, of episodes as a test wants them, and the viewer that serves them."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import uvicorn
+
+from robodx.analysis.episodes import SCHEMA, SCHEMA_VERSION
+from robodx.report.viewer.app import make_app
+from robodx.report.viewer.serving import open_port
+
+HZ = 20.0
+LATENCY = {"name": "actuator_latency", "severity": 0.4}
+
+
+def episode(number: int, **said: Any) -> dict[str, Any]:
+    """A row whose trial id is made of its number; a failure unless `success` is said."""
+    is_success = said.get("success", False)
+    events = [
+        {"step": 10, "time_s": 0.5, "kind": "grasp", "object": "red cube", "other": "", "value": 0.0},
+        {"step": 30, "time_s": 1.5, "kind": "drop", "object": "red cube", "other": "", "value": 0.0},
+    ]
+    row = {
+        "trial_id": f"{number:016x}", "pair_id": f"pair{number}", "suite": "tasks", "task": "control/stack_cube",
+        "task_version": 1, "family": "control", "tier": "easy", "tags": [], "robot": "panda", "policy": "guess",
+        "seed": number, "repeat": 0, "perturbations": [], "clock": "lockstep", "attempt": 1,
+        "outcome": "success" if is_success else "failure", "success": is_success,
+        "progress": 1.0 if is_success else 0.5, "stages": 2, "stages_reached": 2 if is_success else 1,
+        "stage_steps": [10, 40] if is_success else [10],
+        "steps": 40, "duration_s": 2.0, "events": events, "quality_flags": [],
+        "instructions": [{"step": 0, "text": "Put the red cube on the green cube."}],
+    }  # fmt: skip
+    if not is_success:
+        says = {"step": 30, "object": "red cube", "condition": "held", "says": "the robot dropped red cube"}
+        row |= {"failure_kind": "motor", "failure_type": "grasp stability", "failure_evidence": says}
+    return row | said
+
+
+def write_run(
+    folder: Path, rows: list[dict[str, Any]], *, part: str = "all", about: Mapping[str, Any] | None = None
+) -> Path:
+    """A run folder with these episodes in one part; the description is written once."""
+    (folder / "episodes").mkdir(parents=True, exist_ok=True)
+    (folder / "trajectories").mkdir(exist_ok=True)
+    table = io.BytesIO()
+    pl.DataFrame(rows, schema=SCHEMA).write_parquet(table)
+    # Not by polars: a folder's name need not be text.
+    (folder / "episodes" / f"{part}.parquet").write_bytes(table.getvalue())
+    card = {"stages": ["red cube grasped", "red cube on green cube"], "never": [], "varies": ["layout"]}
+    said = {
+        "schema_version": SCHEMA_VERSION,
+        "request": {"policy": "guess"},
+        "policy_spec": {"hz": HZ, "action_space": "ee_delta"},
+        "tasks": {"control/stack_cube": card},
+        "perturbations": {"actuator_latency": {"kind": "execution", "levels": {"v1": 0.2, "v2": 0.4}}},
+    }
+    (folder / "run.json").write_text(json.dumps({**said, **(about or {})}))
+    return folder
+
+
+def write_trajectory(run: Path, trial_id: str, steps: int = 40) -> Path:
+    """A tool that goes forward and down, and one thing that it takes along."""
+    time_s = np.arange(steps + 1) / HZ
+    tool = np.zeros((steps + 1, 1, 7))
+    tool[:, 0, 0], tool[:, 0, 2], tool[:, 0, 3] = (
+        np.linspace(-0.3, 0.1, steps + 1),
+        np.linspace(0.4, 0.02, steps + 1),
+        1,
+    )
+    joints = np.tile(np.linspace(-1, 1, 9), (steps + 1, 1))
+    thing = np.concatenate([tool[:, 0, :3] * [1, 1, 0], np.tile([1.0, 0, 0, 0], (steps + 1, 1))], axis=1)
+    actions = np.full((steps, 7), 0.01, dtype=np.float32)
+    actions[:3] = np.nan
+    path = run / "trajectories" / f"{trial_id}.npz"
+    np.savez(
+        path, time_s=time_s, qpos=np.concatenate([joints, thing], axis=1), tool_in_world=tool, actions=actions,
+        stage=np.repeat([0, 1], [10, steps - 9]).astype(np.int32), commands=np.zeros((steps, 8), dtype=np.float32),
+        is_command_perturbed=np.arange(steps) >= steps - 5,
+    )  # fmt: skip
+    return path
+
+
+@contextmanager
+def viewer(root: Path, token: str | None = None) -> Iterator[str]:
+    """The viewer of a folder at a free port, in a thread; its address without a slash at the end."""
+    with open_port("127.0.0.1", 0) as listener:
+        config = uvicorn.Config(make_app(root, token), log_level="error", lifespan="off", ws="none", http="h11")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = server.force_exit = True
+            thread.join()
