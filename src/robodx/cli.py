@@ -44,6 +44,9 @@ Preset = Annotated[
 Margin = Annotated[
     float, typer.Option(help="A difference of success rates within ± this is none that matters: 0.1 is ten points.")
 ]
+Films = Annotated[
+    int, typer.Option("--films", help="Film so many episodes of each finding first, where they are not yet.", min=0)
+]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
 
@@ -204,7 +207,8 @@ def run(
     _load(plugin)
     from robodx.analysis.compare import compare as compare_runs
     from robodx.analysis.verdicts import MARGIN
-    from robodx.running.run import Request, film
+    from robodx.running.filming import film
+    from robodx.running.run import Request
     from robodx.running.run import run as execute_run
     from robodx.running.stopping import seeds_of
     from robodx.sim import gl
@@ -279,7 +283,7 @@ def diagnose(
     first_seed: Annotated[int, typer.Option(help="The first of the seeds, for other situations.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
     batch: Annotated[int, typer.Option(help="As for robodx run.", min=1)] = 1,
-    video: Annotated[int, typer.Option(help="Film up to N successes and N failures a task.", min=0)] = 0,
+    films: Films = 2,
     quality: Annotated[str, typer.Option(help="Rendering quality of the policy's cameras.")] = "fast",
     robot: Annotated[str, typer.Option(help="The embodiment.")] = "panda",
     as_json: Json = False,
@@ -291,9 +295,8 @@ def diagnose(
     """
     _load(plugin)
     from robodx.report.page import write_report
-    from robodx.running.run import Request, film
+    from robodx.running.run import Request
     from robodx.running.run import run as execute_run
-    from robodx.sim import gl
     from robodx.terminal.diagnosis import print_diagnosis
 
     request = Request(
@@ -309,13 +312,10 @@ def diagnose(
         plugins=_located(plugin),
     )
     folder = out or Path("runs") / _default_name(["diagnosis"], request.label)
-    if video:
-        gl.context()
     with _keeping(folder):
         with progress_bar() as progress, redirect_stdout(sys.stderr):
             execute_run(request, folder, workers=workers, progress=progress)
-        for path in film(folder, video) if video else ():
-            print(f"Filmed {path}", file=sys.stderr)
+        _film_examples([folder], films)
     print_diagnosis([folder], as_json=as_json)
     page = write_report([folder], folder / "report.html")
     print(f"The page is {page}. Next: robodx why {folder}, robodx view {folder}", file=sys.stderr)
@@ -588,6 +588,7 @@ def report(
         str, typer.Option(metavar="embed|link|none", help="Within the page up to --embed-mb, or as files beside it.")
     ] = "embed",
     embed_mb: Annotated[float, typer.Option(help="How many megabytes of videos the page may carry.", min=0)] = 20.0,
+    films: Films = 0,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Markdown instead, as for a pull request; printed unless -o is given.")
     ] = False,
@@ -603,6 +604,7 @@ def report(
 
     if as_json and markdown:
         raise UserError("--json and --markdown are two forms of the same: choose one")
+    _film_examples(runs, films)
     if as_json or markdown:
         found = make_report(runs, title=title, videos="none")
         text = found.json() if as_json else found.markdown()
@@ -638,7 +640,7 @@ def compare(
 
 @app.command()
 def view(
-    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="A run folder, or a folder of runs.")] = Path("runs"),
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder, or a folder of runs.")] = Path("runs"),
     host: Annotated[
         str, typer.Option(help="Which interface; any but this machine's own needs a token, which is then printed.")
     ] = "127.0.0.1",
@@ -733,6 +735,26 @@ def _keeping(folder: Path) -> Iterator[None]:
         kept = f"What was finished is in {folder}; the same command goes on from there."
         print(f"\nStopped. {kept if folder.exists() else 'Nothing had begun.'}", file=sys.stderr)
         raise typer.Exit(130) from None
+
+
+def _film_examples(runs: list[Path], films: int) -> None:
+    """Of each finding some episodes that show it; without OpenGL there are none, which is said."""
+    if not films:
+        return
+    from robodx.analysis.findings.diagnose import diagnose_runs
+    from robodx.running.filming import film_trials
+    from robodx.sim import gl
+
+    if not gl.status().is_available:
+        print("No OpenGL here, so that nothing is filmed: see robodx doctor.", file=sys.stderr)
+        return
+    shown = {trial for one in diagnose_runs(runs) for finding in one.findings for trial in finding.examples[:films]}
+    with counting_bar("films") as progress:
+        done = 0
+        for run in runs:
+            for _ in film_trials(run, shown):
+                done += 1
+                progress(done, len(shown))
 
 
 def _check_budget(folder: Path, selector: str, episodes: int) -> None:

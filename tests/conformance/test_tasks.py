@@ -106,7 +106,7 @@ def is_guessed_right(task: str, seed: int) -> bool:
     meant_clauses = situation.instruction.meaning.decided(seen)
     clauses = guessing.clauses(meant_clauses)
     meant = resolve_all(clauses, seen)
-    guessed = guessing.names(meant, AsPlaced(situation.scene))  # type: ignore[arg-type]
+    guessed = guessing.names(meant, clauses, AsPlaced(situation.scene))  # type: ignore[arg-type]
     return clauses == meant_clauses and all(
         guessed[clause.target] == meant[clause.target]
         # In no order: what lies on two things, or between them, may be told either way round.

@@ -27,6 +27,7 @@ from robodx.running.cluster import connect
 from robodx.running.episode import Episode, Trajectory
 from robodx.running.trial import Trial
 from robodx.running.workers import Job, execute
+from tests.commands import call
 from tests.serving import ROBODX
 
 TASK = "primitive/press_switch"
@@ -121,15 +122,18 @@ class Stopping(Base):
 def cluster_of_two_cpus() -> Iterator[None]:
     """One for the module, out of the sight of others on this machine."""
     folder = tempfile.mkdtemp(prefix="ray-")  # short: sockets lie in it
-    ray.init(
-        address="local", num_cpus=2, include_dashboard=False, object_store_memory=100 * 2**20, log_to_driver=False,
-        logging_level=logging.ERROR, _temp_dir=folder,
-    )  # fmt: skip
-    try:
-        yield
-    finally:
-        ray.shutdown()
-        shutil.rmtree(folder, ignore_errors=True)
+    with pytest.MonkeyPatch.context() as patched:
+        # Processes that wait for tasks, of which there are none here, would take longer to start than all the rest.
+        patched.setenv("RAY_prestart_worker_first_driver", "0")
+        ray.init(
+            address="local", num_cpus=2, include_dashboard=False, object_store_memory=100 * 2**20, log_to_driver=False,
+            logging_level=logging.ERROR, _temp_dir=folder,
+        )  # fmt: skip
+        try:
+            yield
+        finally:
+            ray.shutdown()
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
@@ -364,12 +368,11 @@ def processes_of_session(session: int, name: bytes = b"") -> list[int]:
 
 def test_the_command_line_runs_on_a_cluster(tmp_path: Path) -> None:
     words = ("run", TASK, "--policy", "expert", "--seeds", "2")
-    subprocess.run([*ROBODX, *words, "--out", "one"], cwd=tmp_path, check=True, capture_output=True)
+    call(*words, "--out", "one", cwd=tmp_path)
     ran = subprocess.run(
         [*ROBODX, *words, "--out", "ray", "--ray", "local", "--workers", "2", "--json"],
         cwd=tmp_path, check=True, capture_output=True, text=True,
     )  # fmt: skip
     assert json.loads(ran.stdout)["all"]["n"] == 2, "nothing of Ray's is in the answer"
     assert diff(tmp_path / "one", tmp_path / "ray").is_same
-    alone = subprocess.run([*ROBODX, *words, "--policy-actors", "1"], cwd=tmp_path, capture_output=True, text=True)
-    assert alone.returncode == 2 and "give --ray too" in alone.stderr
+    assert "give --ray too" in call(*words, "--policy-actors", "1", cwd=tmp_path, expect=2)

@@ -124,6 +124,8 @@ def read_about(run: Path | str) -> dict[str, Any]:
         raise UnreadableRun(f"{run} is not a run folder: it has no run.json") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise UnreadableRun(f"{path} is damaged: {error}") from error
+    if not isinstance(about, dict):
+        raise UnreadableRun(f"{path} is damaged: it describes no run")
     version = about.get("schema_version")
     if version not in READABLE_VERSIONS:
         readable = " and ".join(map(str, READABLE_VERSIONS))

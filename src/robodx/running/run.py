@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import polars as pl
 
-from robodx.analysis.episodes import SCHEMA, UnreadableRun, load, read_about
+from robodx.analysis.episodes import SCHEMA
 from robodx.analysis.verdicts import MARGIN
 from robodx.errors import Stop, UserError
 from robodx.perturbations.base import PERTURBATIONS
@@ -24,11 +23,10 @@ from robodx.running import stopping
 from robodx.running.clock import Clock
 from robodx.running.crew import MAX_ATTEMPTS
 from robodx.running.environment import check_fit
-from robodx.running.episode import Episode, Trajectory
+from robodx.running.episode import Episode
 from robodx.running.policy_process import policy_process
 from robodx.running.records import RunFolder, digest, machine, versions
 from robodx.running.trial import Applied, Trial
-from robodx.running.video import frames, write_mp4
 from robodx.running.workers import Job, execute
 from robodx.sim import gl
 from robodx.sim.build import IMPEDANCE_RATIO, PHYSICS_STEP_S
@@ -282,31 +280,6 @@ def _asked(request: Request, facts: Mapping[str, Any], trials: list[Trial]) -> d
         "margin": request.margin if request.until_decided else None,
         "against_episodes": stopping.reference_digest(request),
     }
-
-
-def film(out: Path, per_task: int) -> Iterator[Path]:
-    """Draw the first successes and the first failures of each task, up to this many each; yields what is new."""
-    hz = float(read_about(out)["policy_spec"]["hz"])
-    folder = out / "videos"
-    folder.mkdir(exist_ok=True)
-    episodes = load(out).filter(pl.col("outcome") != "error")
-    chosen = episodes.group_by("policy", "task", "perturbations", "success", maintain_order=True).head(per_task)
-    for row in chosen.sort("task", "seed").iter_rows(named=True):
-        path = folder / f"{row['task'].replace('/', '.')}-seed{row['seed']}-{row['outcome']}-{row['trial_id'][:6]}.mp4"
-        if path.exists():
-            continue
-        trial = Trial(
-            row["task"], row["task_version"], row["policy"], row["seed"], row["robot"], row["repeat"],
-            tuple((entry["name"], entry["severity"]) for entry in row["perturbations"]), row["suite"], row["clock"],
-        )  # fmt: skip
-        recorded = out / "trajectories" / f"{row['trial_id']}.npz"
-        try:
-            trajectory = Trajectory.load(recorded)
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-            raise UnreadableRun(f"{recorded} cannot be filmed: {error}") from error
-        events = [(entry["step"], entry["object"]) for entry in row["events"] if entry["kind"] == "event"]
-        write_mp4(path, frames(trial, trajectory, events, hz=hz), hz)
-        yield path
 
 
 def check(request: Request, spec: PolicySpec, trials: list[Trial], workers: int) -> None:
