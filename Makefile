@@ -5,7 +5,7 @@ SOURCES := src tests benchmarks examples scripts
 
 export PYTHON
 
-.PHONY: help setup demo test test-peers check format bench validate-capability vision-table stress-table coverage pictures lock clean
+.PHONY: help setup demo test test-peers check format bench validate-capability vision-table stress-table validation-table why-table coverage pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -20,15 +20,8 @@ ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-EASY := $(addsuffix /easy,control perception language spatial dynamic robustness)
-DEMO := run $(EASY) --policy expert --seeds 1 --workers 2 --out runs/demo
-
-# A demo of an older RoboDx is refused with status 2, and made anew.
-demo: setup  ## run the expert on the easy tasks of every family and film it, into runs/demo
-	@video="--video 1"; $(BIN)/robodx doctor --require gl || video=; \
-	$(BIN)/robodx $(DEMO) $$video || { [ $$? -eq 2 ] && rm -rf runs/demo && $(BIN)/robodx $(DEMO) $$video; }
-	@ls runs/demo/videos/*.mp4 >/dev/null 2>&1 && echo "Look at runs/demo/videos/*.mp4." || true
-	@echo "The records are runs/demo/episodes/*.parquet. Next: $(BIN)/robodx list tasks"
+demo: setup  ## diagnose `vision` and two faulty policies on easy tasks, into runs/demo, and write the page
+	@sh scripts/demo.sh
 
 test: setup  ## run the tests
 	@$(BIN)/robodx doctor --require gl
@@ -52,6 +45,7 @@ bench: setup  ## measure speed against a bare loop, robosuite and vla-eval
 	@$(BIN)/python benchmarks/long_run.py
 	@$(BIN)/python benchmarks/capability.py
 	@$(BIN)/python benchmarks/stressors.py
+	@$(BIN)/python benchmarks/report.py
 	@$(BIN)/python benchmarks/speed.py
 
 validate-capability: setup  ## show that the capability suite measures what it says (a quarter of an hour)
@@ -65,6 +59,9 @@ stress-table: setup  ## run `expert` and `vision` through the suite stress and w
 
 validation-table: setup  ## put the diagnosis to the test with planted faults and write the tables into the docs (an hour)
 	@$(BIN)/python scripts/validation_table.py
+
+why-table: setup  ## ask planted faults why they fail and write the table into the docs (ten minutes)
+	@$(BIN)/python scripts/why_table.py
 
 coverage: setup  ## simulate how often intervals hold and tests err, and how good the cliff search is (half an hour)
 	@$(BIN)/python scripts/interval_coverage.py

@@ -30,6 +30,27 @@ from robodx.sim.world import World  # noqa: E402
 settings.register_profile("robodx", derandomize=True, deadline=None)
 settings.load_profile("robodx")
 
+# What waits for processes most of its time, in two lots.
+LONG = (
+    ("test_ray.py", "test_ray_nodes.py", "test_interruptions.py"),
+    ("test_examples.py", "test_servers.py", "test_command_line.py"),
+)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Two of the processes begin with a lot each, for at the end the others could only watch.
+
+    A process gets its share of the list, the first the first; then those that are done take from the ends of others'.
+    """
+    if not hasattr(config, "workerinput"):
+        return
+    first, second = ([item for name in lot for item in items if item.path.name == name] for lot in LONG)
+    long = {*first, *second}
+    others = [item for item in items if item not in long]
+    beside_first = max(0, len(items) // config.workerinput["workercount"] - len(first))
+    items[:] = [*first, *others[:beside_first], *second, *others[beside_first:]]
+
+
 PERIOD_S = 0.05
 SUBSTEPS = round(PERIOD_S / PHYSICS_STEP_S)
 

@@ -68,7 +68,10 @@ def switch_off(node: subprocess.Popen[bytes]) -> None:
 def nodes() -> Iterator[Nodes]:
     """A cluster of two nodes with one CPU each."""
     folder = Path(tempfile.mkdtemp(prefix="ray-"))  # short: sockets lie in it
-    environment = {**os.environ, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    environment = {
+        **os.environ, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        "RAY_prestart_worker_first_driver": "0",  # nobody would use what is started ahead
+    }  # fmt: skip
     started = [start_node(environment, "--head", "--port=0", "--include-dashboard=false", f"--temp-dir={folder}")]
     try:
         address = folder / "ray_current_cluster"

@@ -29,7 +29,15 @@ def tasks(material: Material) -> Content | None:
         Column("timeouts", is_number=True), Column("errors", is_number=True),
     ]  # fmt: skip
     cells = [_cells(row, place, has_policies=material.is_comparison) for place, row in rows[:MOST]]
-    blocks = [Table("Success by task and arm, with 95% intervals", columns, cells, is_long=True, kind="forest")]
+    # A column that says nothing of anyone would only take the others' room.
+    told_of = [at for at in range(len(columns)) if any(row[at].text or row[at].plot for row in cells)]
+    table = Table(
+        "Success by task and arm, with 95% intervals",
+        [columns[at] for at in told_of],
+        [[row[at] for at in told_of] for row in cells],
+        is_long=True,
+        kind="forest",
+    )
     told = "Errors of the machinery are in no rate. Above 5% of them there is no rate at all, only a dash."
     if len(rows) > MOST:
         told += f" {len(rows) - MOST:,} more rows are in the JSON."
@@ -37,7 +45,7 @@ def tasks(material: Material) -> Content | None:
     wide = [f"{row.task} {row.perturbations}".strip() for one in adaptive for row in one.too_wide()]
     if wide:
         told += f" Not yet known to the width that was asked for: {', '.join(wide)}."
-    return Content([*blocks, Text(told, "quiet")], [asdict(row) for _, row in rows])
+    return Content([table, Text(told, "quiet")], [asdict(row) for _, row in rows])
 
 
 def _cells(row: Row, place: int, *, has_policies: bool) -> list[Cell]:
@@ -51,7 +59,9 @@ def _cells(row: Row, place: int, *, has_policies: bool) -> list[Cell]:
         Cell("", plot=whiskers([Drawn(row.success, 1 + place % 4, place % 4)], says)),
         Cell(rate(row.success), sort=row.success.value),
         Cell(str(row.success.n), sort=row.success.n),
-        Cell("" if above is None else rate(above), sort=None if above is None else above.value),
+        Cell("")
+        if above is None
+        else Cell(percent(above.value), sort=above.value, title=f"{rate(above)}, n = {above.n}"),
         Cell(percent(row.progress), sort=row.progress),
         Cell("—" if steps is None else f"{steps:.0f}", sort=steps),
         Cell(str(row.timeouts or ""), sort=row.timeouts),

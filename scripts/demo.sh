@@ -1,0 +1,34 @@
+#!/bin/sh
+# Diagnoses `vision` and two policies with planted faults on easy tasks and under one stressor, and writes the page.
+# `make demo` calls it. Finished runs are kept: the second time only the page is written.
+set -eu
+
+robodx=.venv/bin/robodx
+out=runs/demo
+easy="control/easy perception/easy language/easy spatial/easy dynamic/easy robustness/easy"
+films=2
+policies="vision fault:colour_blind fault:releases_early"
+if ! $robodx doctor --require gl; then
+    echo "demo: without OpenGL there are no pictures, so that vision and the films are left out"
+    policies="fault:colour_blind fault:releases_early"
+    films=0
+fi
+
+runs=""
+for policy in $policies; do
+    run=$out/${policy#fault:}
+    runs="$runs $run"
+    echo "demo: $policy"
+    # shellcheck disable=SC2086 # a list of selectors
+    once() { $robodx run $easy stress/resolution --policy "$policy" --seeds 4 --workers 2 --out "$run" >/dev/null; }
+    # A run of an older RoboDx is refused with status 2, and made anew.
+    once || { [ $? -eq 2 ] && rm -rf "$run" && once; }
+done
+
+echo "demo: the page"
+# shellcheck disable=SC2086
+$robodx report $runs -o $out/report.html --films $films
+# shellcheck disable=SC2086
+$robodx findings $runs
+echo
+echo "Open $out/report.html in a browser. Next: $robodx view $out, $robodx diagnose vision --workers 2"

@@ -1,0 +1,36 @@
+"""The command line: parse, call, print."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from robodx.cli.app import app
+from robodx.errors import Stop, UserError
+from robodx.running.threads import pin
+from robodx.wires.base import WireError
+
+# isort: off  (in the order in which --help lists them)
+from robodx.cli import diagnosing  # noqa: F401
+from robodx.cli import running  # noqa: F401
+from robodx.cli import cliff  # noqa: F401
+from robodx.cli import reading  # noqa: F401
+from robodx.cli import serving  # noqa: F401
+from robodx.cli import browsing  # noqa: F401
+# isort: on
+
+__all__ = ["app", "main"]
+
+
+def main() -> None:
+    """The `robodx` command: mistakes of the user's are told in a line, ours keep their traceback."""
+    pin()
+    # `python:my_policy:make` and `--plugin my_module` may lie where the user stands, as with python -m.
+    sys.path.append(str(Path.cwd()))
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except (UserError, Stop, WireError, OSError) as error:
+        print(f"robodx: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,92 @@
+"""The severity at which success breaks."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from robodx.cli.app import app
+from robodx.cli.interrupts import keeping
+from robodx.cli.options import (
+    Json,
+    Plugins,
+    Preset,
+    Quality,
+    Robot,
+    RunFolder,
+    Workers,
+    default_name,
+    load_plugins,
+    located,
+)
+from robodx.errors import UserError
+from robodx.terminal.console import progress_bar
+
+
+@app.command(rich_help_panel="Run")
+def cliff(
+    task: Annotated[str, typer.Argument(help="A task's id, as in primitive/pick_cube.")],
+    policy: Annotated[str, typer.Option(help="Who acts; see: robodx list policies.")],
+    stressor: Annotated[str, typer.Option(help="What is made worse; see: robodx list perturbations.")],
+    episodes: Annotated[int, typer.Option(help="At most so many; fewer if it is known sooner.", min=8, max=1000)] = 60,
+    most: Annotated[
+        str | None, typer.Option("--max", metavar="LEVEL", help="The largest severity to look at; else its last level.")
+    ] = None,
+    preset: Preset = None,
+    out: RunFolder = None,
+    clock: Annotated[str, typer.Option(help="As for robodx run.")] = "lockstep",
+    workers: Workers = 1,
+    quality: Quality = "fast",
+    robot: Robot = "panda",
+    as_json: Json = False,
+    plugin: Plugins = [],  # noqa: B006
+) -> None:
+    """Find the severity at which a policy's success falls to half of what it is without stress.
+
+    It asks where it learns most, one situation an episode. Ctrl-C keeps what is finished; the same command goes on.
+    """
+    load_plugins(plugin)
+    from robodx.analysis.episodes import load
+    from robodx.running.run import Request
+    from robodx.running.run import run as execute_run
+    from robodx.suites.base import Plan, find_suite
+    from robodx.suites.cliff import Search
+    from robodx.terminal.cliff import note, print_cliff
+
+    selector = f"cliff/{stressor}{'' if most is None else f'={most}'}/{task}"
+    request = Request(
+        selectors=(selector,),
+        policy=policy,
+        preset=preset,
+        seeds=episodes,
+        robot=robot,
+        clock=clock,
+        quality=quality,
+        plugins=located(plugin),
+    )
+    search = Search.of(Plan(request.label, episodes, robot, clock=clock, within=find_suite(selector)[1]))
+    folder = out or Path("runs") / default_name([selector], request.label)
+    _check_budget(folder, selector, episodes)
+    with (
+        keeping(folder),
+        progress_bar(lambda: note(search.read(load(folder))), most=episodes) as progress,
+        redirect_stdout(sys.stderr),
+    ):
+        execute_run(request, folder, workers=workers, progress=progress)
+    print_cliff(folder, search, as_json=as_json)
+
+
+def _check_budget(folder: Path, selector: str, episodes: int) -> None:
+    """A budget is part of what a search is; a conflict of it is told in the words of its option."""
+    from robodx.analysis.episodes import read_about
+
+    there = read_about(folder)["request"] if (folder / "run.json").exists() else {}
+    if there.get("selectors") == [selector] and there["seeds"] != episodes:
+        raise UserError(
+            f"{folder} holds a search of --episodes {there['seeds']}, not of {episodes}: "
+            "choose another folder with --out, or ask for the same"
+        )

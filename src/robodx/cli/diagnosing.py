@@ -1,0 +1,170 @@
+"""What is wrong with a policy and why, and whether the diagnosis can be believed."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from robodx.cli.app import app
+from robodx.cli.films import film_examples
+from robodx.cli.interrupts import keeping
+from robodx.cli.options import (
+    Films,
+    FirstSeed,
+    Json,
+    Plugins,
+    Preset,
+    Quality,
+    Robot,
+    Run,
+    RunFolder,
+    Workers,
+    default_name,
+    load_plugins,
+    located,
+)
+from robodx.terminal.console import print_json, progress_bar
+
+
+@app.command(rich_help_panel="Diagnose")
+def diagnose(
+    policy: Annotated[str, typer.Argument(help="Who acts; see: robodx list policies.")],
+    preset: Preset = None,
+    name: Annotated[str | None, typer.Option(help="What to call the policy in the record.")] = None,
+    out: RunFolder = None,
+    seeds: Annotated[
+        int, typer.Option(help="Situations a task to look for weaknesses in; they are confirmed on others.", min=1)
+    ] = 3,
+    first_seed: FirstSeed = 0,
+    workers: Workers = 1,
+    batch: Annotated[int, typer.Option(help="As for robodx run.", min=1)] = 1,
+    films: Films = 2,
+    quality: Quality = "fast",
+    robot: Robot = "panda",
+    as_json: Json = False,
+    plugin: Plugins = [],  # noqa: B006
+) -> None:
+    """Find out what is wrong with a policy: try everything a little, then confirm on fresh seeds what looked weak.
+
+    Prints the findings and writes the page; robodx report, view, why and findings then work on its folder.
+    """
+    load_plugins(plugin)
+    from robodx.report.page import write_report
+    from robodx.running.run import Request
+    from robodx.running.run import run as execute_run
+    from robodx.terminal.diagnosis import print_diagnosis
+
+    request = Request(
+        selectors=("diagnosis",),
+        policy=policy,
+        preset=preset,
+        name=name,
+        seeds=seeds,
+        first_seed=first_seed,
+        robot=robot,
+        quality=quality,
+        batch=batch,
+        plugins=located(plugin),
+    )
+    folder = out or Path("runs") / default_name(["diagnosis"], request.label)
+    with keeping(folder):
+        with progress_bar() as progress, redirect_stdout(sys.stderr):
+            execute_run(request, folder, workers=workers, progress=progress)
+        film_examples([folder], films)
+    print_diagnosis([folder], as_json=as_json)
+    page = write_report([folder], folder / "report.html")
+    print(f"The page is {page}. Next: robodx why {folder}, robodx view {folder}", file=sys.stderr)
+
+
+@app.command(rich_help_panel="Diagnose")
+def findings(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    as_json: Json = False,
+) -> None:
+    """Print what the episodes of runs say is wrong: screened on some seeds, confirmed on others, ranked.
+
+    Of a run of robodx diagnose the confirming seeds are those it asked for; of another every other seed.
+    """
+    from robodx.terminal.diagnosis import print_diagnosis
+
+    print_diagnosis(runs, as_json=as_json)
+
+
+@app.command(rich_help_panel="Diagnose")
+def why(
+    run: Run,
+    episodes: Annotated[int, typer.Option(help="At most so many failed trials are run again.", min=1, max=10_000)] = 40,
+    only: Annotated[
+        list[str], typer.Option(metavar="SUBSTITUTION", help="Only this one; may be given several times.")
+    ] = [],  # noqa: B006
+    policy: Annotated[
+        str | None, typer.Option(help="Who acts, where RUN does not say how its policy is made, or it moved.")
+    ] = None,
+    preset: Preset = None,
+    out: Annotated[Path | None, typer.Option(help="Where the trials are kept; unless given RUN/why.")] = None,
+    workers: Workers = 1,
+    as_json: Json = False,
+    plugin: Plugins = [],  # noqa: B006
+) -> None:
+    """Say why a policy fails: run failed trials again, with one component at a time made perfect.
+
+    What plain words recover is a problem of language, what a lone target recovers one of perception, and so on. Ctrl-C
+    keeps what is finished; the same command goes on.
+    """
+    load_plugins(plugin)
+    from robodx.running.why import why as ask
+    from robodx.terminal.why import print_causes
+
+    with keeping(out or run / "why"), progress_bar() as progress, redirect_stdout(sys.stderr):
+        causes = ask(
+            run,
+            out=out,
+            episodes=episodes,
+            only=only,
+            policy=policy,
+            preset=preset,
+            plugins=located(plugin),
+            workers=workers,
+            progress=progress,
+        )
+    print_causes(str(run), causes, as_json=as_json)
+
+
+@app.command(rich_help_panel="Diagnose")
+def validate(
+    out: Annotated[Path, typer.Option(help="Where episodes are kept; the same command goes on from there.")] = Path(
+        "runs/validation"
+    ),
+    fault: Annotated[list[str], typer.Option(help="Only this fault; may be given several times.")] = [],  # noqa: B006
+    sets: Annotated[int, typer.Option(help="Disjoint sets of seeds for each fault.", min=1)] = 5,
+    healthy: Annotated[int, typer.Option(help="Runs of policies without a fault.", min=0)] = 60,
+    pairs: Annotated[int, typer.Option(help="Pairs of faults.", min=0)] = 40,
+    first_set: Annotated[int, typer.Option(help="The first set of seeds.", min=0)] = 1,
+    workers: Workers = 1,
+    as_json: Json = False,
+) -> None:
+    """Prove the diagnosis: policies with planted faults go through it, and the finding must name the fault.
+
+    Prints planted × found, how often the top finding is right and how often healthy policies raise a false alarm.
+    All of it takes more than an hour on two cores. Ctrl-C keeps what is finished. Exits with 1 if a goal is missed.
+    """
+    from robodx.running.validation import design
+    from robodx.running.validation import validate as run_cases
+    from robodx.terminal.validation import as_dict, is_reached, lines, validation_bar
+
+    cases = design(sets=sets, healthy=healthy, pairs=pairs, only=fault, first_set=first_set)
+    verdicts = []
+    with keeping(out), validation_bar(len(cases)) as tell:
+        for verdict in run_cases(cases, out, workers=workers):
+            verdicts.append(verdict)
+            tell(verdict)
+    if as_json:
+        print_json(as_dict(verdicts))
+    else:
+        print(*lines(verdicts), sep="\n")
+    if not is_reached(verdicts):
+        raise typer.Exit(1)
