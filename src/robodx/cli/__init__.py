@@ -10,7 +10,8 @@ from robodx.errors import Stop, UserError
 from robodx.running.threads import pin
 from robodx.wires.base import WireError
 
-# isort: off  (in the order in which --help lists them)
+# In the order in which --help lists them.
+# isort: off
 from robodx.cli import diagnosing  # noqa: F401
 from robodx.cli import running  # noqa: F401
 from robodx.cli import cliff  # noqa: F401

@@ -58,20 +58,26 @@ class Stale(Through):
 
 @fault("stale_view", expected=("change ignored", "moving things"), severity=10, most=200, unit="steps")
 class StaleView(Fault):
-    """Acts on where things were some steps ago; of its own hand, and what that holds, it knows."""
+    """Acts on where things were some steps ago; its own hand, and what that holds or touches, it feels."""
 
     stale: Stale | None = None
     past: deque[dict[str, Glimpse]]
+    # Steps since each thing was touched.
+    untouched: dict[str, int]
 
     def sight(self, view: View) -> View:
         if self.stale is None:
             self.past = deque(maxlen=round(self.severity) + 1)
+            self.untouched = dict.fromkeys(view.things, round(self.severity))
             # One object for the whole episode: plans hold on to the view that they began with.
             self.stale = Stale(view, {})
         self.past.append(
             {name: Glimpse(view.pose(name), view.colour(name), view.is_present(name)) for name in view.things}
         )
-        self.stale.glimpses = self.past[0]
+        old, new = self.past[0], self.past[-1]
+        for name in view.things:
+            self.untouched[name] = 0 if self.at_first.world.touches_robot(name) else self.untouched[name] + 1
+        self.stale.glimpses = {name: new[name] if self.untouched[name] < self.severity else old[name] for name in old}
         return self.stale
 
 

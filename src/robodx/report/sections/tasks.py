@@ -23,7 +23,7 @@ def tasks(material: Material) -> Content | None:
     rows = [(place, row) for place, subject in enumerate(material.subjects) for row in subject.summary.rows()]
     columns = [
         Column("task"), *([Column("policy")] if material.is_comparison else []), Column("tier"),
-        Column("arm", "what was perturbed"), Column("", axis=axis()),
+        Column("arm", "what was perturbed"), Column("", axis=axis(about=2)),
         Column("success", "with its 95% interval", is_number=True), N, Column("above chance", CHANCE, is_number=True),
         Column("progress", "mean share of the stages", is_number=True), Column("steps", "median", is_number=True),
         Column("timeouts", is_number=True), Column("errors", is_number=True),
