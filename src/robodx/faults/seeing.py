@@ -18,6 +18,8 @@ from robodx.sim.geometry import Pose, Vector
 HATED = "green"
 # Nearer than this to its usual place, a thing is where it always is.
 SAME_PLACE_M = 0.001
+# Of the gripper's opening: what a hand pushes, it pushes with closed fingers.
+CLOSED = 0.2
 
 
 @fault("frozen_plan", expected=("change ignored", ""))
@@ -56,9 +58,9 @@ class Stale(Through):
         return self.glimpses[name].is_present
 
 
-@fault("stale_view", expected=("change ignored", "moving things"), severity=10, most=200, unit="steps")
+@fault("stale_view", expected=("weak capability", "dynamic"), severity=10, most=200, unit="steps")
 class StaleView(Fault):
-    """Acts on where things were some steps ago; its own hand, and what that holds or touches, it feels."""
+    """Acts on where things were some steps ago; its own hand, and what that holds or pushes, it feels."""
 
     stale: Stale | None = None
     past: deque[dict[str, Glimpse]]
@@ -76,7 +78,9 @@ class StaleView(Fault):
         )
         old, new = self.past[0], self.past[-1]
         for name in view.things:
-            self.untouched[name] = 0 if self.at_first.world.touches_robot(name) else self.untouched[name] + 1
+            # With open fingers around it one feels nothing yet.
+            is_felt = self.hand.opening < CLOSED and self.at_first.world.touches_robot(name)
+            self.untouched[name] = 0 if is_felt else self.untouched[name] + 1
         self.stale.glimpses = {name: new[name] if self.untouched[name] < self.severity else old[name] for name in old}
         return self.stale
 

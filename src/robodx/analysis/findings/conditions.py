@@ -30,6 +30,8 @@ class Condition:
     path: str
     inside: Mask
     outside: Mask
+    # Where more have it than can be held against others, all of them.
+    everywhere: Mask | None = None
 
     @property
     def name(self) -> str:
@@ -78,7 +80,7 @@ def _values(episodes: pl.DataFrame, base: Mask) -> Iterator[Condition]:
         for value in sorted({str(each) for each in worn if each is not None}):
             has = base & (worn == value)
             both = base & np.isin(tasks, np.intersect1d(tasks[has], tasks[base & ~has]))
-            yield Condition("value", f"{factor}={value}", both & has, both & ~has)
+            yield Condition("value", f"{factor}={value}", both & has, both & ~has, everywhere=has)
 
 
 def _stresses(episodes: pl.DataFrame, base: Mask) -> Iterator[Condition]:

@@ -46,7 +46,9 @@ def named(candidate: Candidate, manners: list[Manner], among: Mask) -> Name:
         return Name("instruction ignored", "")
     # Where one skill fails, that hands then meet things is what comes of it.
     told = [manner for manner in manners if main != "motor" or manner.name in MOTOR]
-    if (name := _by_manner(told, shown)) is not None:
+    # A group of tasks that fails in various ways is named for itself.
+    is_group = sort in ("family", "tier", "task") and not candidate.manner.is_telling
+    if not is_group and (name := _by_manner(told, shown)) is not None:
         return name
     if main == "motor" and rest:
         return Name("motor weakness", rest[0])

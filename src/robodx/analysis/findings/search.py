@@ -70,7 +70,8 @@ def candidates(conditions: list[Condition], manners: list[Manner], among: Mask) 
 
 def explained(candidate: Candidate) -> Mask:
     """The episodes that need no further explanation."""
-    return candidate.condition.inside & candidate.manner.has
+    condition = candidate.condition
+    return (condition.inside if condition.everywhere is None else condition.everywhere) & candidate.manner.has
 
 
 def count(condition: Condition, manner: Manner, among: Mask) -> Counts:
