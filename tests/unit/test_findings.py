@@ -153,7 +153,7 @@ def test_what_the_confirming_seeds_do_not_show_stays_a_suspicion() -> None:
     episodes = table(lambda task, seed: failure() if "language/negation" in DEMANDS[task] and seed % 2 == 0 else None)
     (finding,) = of(episodes).findings
     assert (finding.kind, finding.certainty) == ("language sub-skill", "suspected")
-    assert of(episodes).headline.startswith("No weakness found")
+    assert of(episodes).headline.startswith("No weakness is confirmed. Suspected: It does not understand negation")
 
 
 def test_two_weaknesses_are_two_findings() -> None:

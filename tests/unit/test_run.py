@@ -76,13 +76,14 @@ def test_an_error_that_does_not_come_twice_leaves_no_trace_but_the_attempt(
 
 def test_errors_in_a_row_that_read_alike_stop_the_run(failing: type[Failing], tmp_path: Path) -> None:
     failing.fails = staticmethod(lambda seed, begun: RuntimeError("the model is not loaded") if seed >= 3 else None)
-    request = Request((TASK,), "failing", 40)
+    seeds = 3 + LONGEST_STREAK + 4
+    request = Request((TASK,), "failing", seeds)
     with pytest.raises(Stop, match=f"{LONGEST_STREAK + 1} episodes in a row .*the model is not loaded"):
         run(request, tmp_path / "run")
     assert len(failing.begun) == 3 + LONGEST_STREAK + 1
     failing.fails = staticmethod(lambda seed, begun: None)
     table = run(request, tmp_path / "run")
-    assert table["outcome"].to_list() == ["timeout"] * 40, "it goes on when that is mended"
+    assert table["outcome"].to_list() == ["timeout"] * seeds, "it goes on when that is mended"
 
 
 def test_all_that_was_under_way_may_be_lost_at_once(failing: type[Failing], tmp_path: Path) -> None:

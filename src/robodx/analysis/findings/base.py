@@ -75,5 +75,7 @@ class Diagnosis:
         confirmed = [one for one in self.findings if one.certainty == "confirmed"]
         if confirmed:
             return confirmed[0].statement
+        if self.findings:
+            return f"No weakness is confirmed. Suspected: {self.findings[0].statement}"
         seen = "" if self.resolution is None else f" A fall of {self.resolution:.0%} or more would have been seen."
         return f"No weakness found at this resolution.{seen}"

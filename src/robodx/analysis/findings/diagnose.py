@@ -19,7 +19,7 @@ from robodx.analysis.findings.conditions import Condition, Mask, conditions
 from robodx.analysis.findings.manners import Manner, manners
 from robodx.analysis.findings.naming import named, next_test, statement
 from robodx.analysis.findings.prepare import is_fresh, prepared
-from robodx.analysis.findings.search import BACKGROUND, Candidate, Counts, candidates, count, explained
+from robodx.analysis.findings.search import BACKGROUND, LEAST_EFFECT, Candidate, Counts, candidates, count, explained
 from robodx.analysis.metrics.base import estimate
 from robodx.analysis.metrics.success import success_rate
 from robodx.analysis.multiple import holm
@@ -83,7 +83,7 @@ def _of_policy(table: pl.DataFrame, because: Because) -> Diagnosis:
         episodes=len(table),
         success=estimate(success_rate, table.filter("is_base"), np.random.default_rng(0)),
         findings=tuple(_distinct(ranked)),
-        resolution=_resolution(table),
+        resolution=_resolution(table.filter(pl.Series(fresh))),
         screened=int((~fresh).sum()),
         confirmed_on=int(fresh.sum()),
     )
@@ -182,11 +182,12 @@ def _distinct(findings: list[Finding]) -> list[Finding]:
 
 
 def _resolution(table: pl.DataFrame) -> float | None:
-    """Of a family of the usual size, the rest being as good as all of it is."""
+    """Of a family of the usual size, the rest being as good as all of it is; on the episodes that could confirm it."""
     base = table.filter("is_base")
     if base.is_empty():
         return None
     sizes = base.group_by("family").len()["len"].sort()
     typical = int(sizes[len(sizes) // 2])
     rate = float(base["success"].mean())  # type: ignore[arg-type]
-    return smallest_visible_difference(typical, rate, len(base) - typical or None)
+    seen = smallest_visible_difference(typical, rate, len(base) - typical or None)
+    return None if seen is None else max(seen, LEAST_EFFECT)

@@ -1,0 +1,147 @@
+"""The suite that finds candidates and then confirms them, and the validation that holds it to what was planted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from robodx.analysis.episodes import SCHEMA
+from robodx.analysis.findings.diagnose import diagnose
+from robodx.analysis.findings.prepare import CONFIRMATION
+from robodx.errors import UserError
+from robodx.faults.base import FAULTS
+from robodx.running import demands, validation
+from robodx.running.run import Request, plan_round
+from robodx.running.trial import Trial
+from robodx.running.validation import MOST_EPISODES, Case, design, validate
+from robodx.suites.base import Plan
+from robodx.suites.diagnosis import PER_CANDIDATE, diagnosis
+from robodx.tasks.base import TASKS
+from robodx.terminal.validation import as_dict, is_reached, lines
+
+EMPTY = pl.DataFrame(schema=SCHEMA)
+Fails = Callable[[tuple[str, ...]], bool]
+
+
+@cache
+def needs(task: str, seed: int) -> tuple[str, ...]:
+    situation = TASKS[task].situation(seed)
+    return demands.demands([situation.instruction.meaning], situation.scene, situation.events, TASKS[task].varies)
+
+
+def played(trials: list[Trial], fails: Fails) -> pl.DataFrame:
+    """The episodes of these trials, as if a policy had failed there."""
+    rows = []
+    for trial in trials:
+        paths = needs(trial.task, trial.seed)
+        lost = fails(paths)
+        row = {
+            "trial_id": trial.id, "pair_id": trial.pair_id, "suite": trial.suite, "task": trial.task,
+            "task_version": 1, "family": TASKS[trial.task].family, "tier": TASKS[trial.task].tier, "robot": "panda",
+            "policy": trial.policy, "seed": trial.seed, "repeat": trial.repeat, "perturbations": [],
+            "clock": trial.clock, "outcome": "failure" if lost else "success", "success": not lost,
+            "failure_kind": "constraint" if lost else None,
+            "failure_type": "incorrect action sequence" if lost else None,
+            "quality_flags": [], "demands": list(paths), "mistaken": [], "instructions": [], "attempt": 1,
+            "trajectory_hash": trial.id, "inference_ms_p95": 1.0,
+        }  # fmt: skip
+        rows.append({name: row.get(name) for name in SCHEMA})
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def in_rounds(plan: Plan, fails: Fails) -> list[pl.DataFrame]:
+    """The episodes of each round, until the suite asks for nothing more."""
+    rounds: list[pl.DataFrame] = []
+    while True:
+        done = pl.concat([EMPTY, *rounds])
+        known = set(done["trial_id"])
+        missing = [trial for trial in diagnosis(done, plan) if trial.id not in known]
+        if not missing:
+            return rounds
+        rounds.append(played(missing, fails))
+
+
+def deaf(paths: tuple[str, ...]) -> bool:
+    return "language/negation" in paths
+
+
+def test_whoever_fails_at_nothing_is_not_asked_again() -> None:
+    (screening,) = in_rounds(Plan("a", 2, within=("language",)), lambda paths: False)
+    assert set(screening["suite"]) == {"diagnosis"}
+
+
+def test_what_looked_weak_is_confirmed_on_seeds_that_were_not_screened() -> None:
+    plan = Plan("a", 3, within=("language",), first_seed=40)
+    screening, confirming = in_rounds(plan, deaf)
+    assert set(screening["seed"]) == {40, 41, 42}
+    assert set(confirming["suite"]) == {CONFIRMATION} and confirming["seed"].min() == 43
+    inside = confirming.filter(pl.col("demands").list.contains("language/negation"))
+    assert len(inside) >= PER_CANDIDATE and len(inside) < len(confirming)
+    (found,) = diagnose(pl.concat([screening, confirming]), {})
+    assert [(one.name, one.certainty) for one in found.findings] == [("language sub-skill: negation", "confirmed")]
+
+
+def test_a_round_that_was_cut_off_goes_on_as_it_would_have() -> None:
+    plan = Plan("a", 3, within=("language",))
+    screening, confirming = in_rounds(plan, deaf)
+    halfway = pl.concat([screening, confirming.head(7)])
+    asked = {trial.id for trial in diagnosis(halfway, plan)}
+    assert asked == set(screening["trial_id"]) | set(confirming["trial_id"])
+
+
+def test_in_real_time_it_is_tried_once_it_is_known_how_long_the_policy_thinks() -> None:
+    waiting, hasty = in_rounds(Plan("a", 1, within=("pursuit",)), lambda paths: False)
+    assert set(waiting["clock"]) == {"lockstep"} and set(hasty["clock"]) == {"realtime:0.01"}
+    assert set(hasty["pair_id"]) == set(waiting["pair_id"])
+
+
+def test_a_diagnosis_has_no_repeats() -> None:
+    with pytest.raises(UserError, match="more --seeds, not --repeats"):
+        diagnosis(EMPTY, Plan("a", 1, repeats=2))
+
+
+def test_no_diagnosis_can_take_more_episodes_than_a_validation_allows() -> None:
+    first = plan_round(Request(("diagnosis",), "a", validation.SCREENING_SEEDS), EMPTY)
+    # Five candidates and the rest, each with as much in vain as is allowed; those in real time are there twice.
+    most = len(first) + 9 + 5 * 1.75 * PER_CANDIDATE + 24
+    assert most <= MOST_EPISODES
+
+
+def test_the_design_has_every_fault_on_disjoint_seeds_and_pairs_of_different_findings() -> None:
+    cases = design()
+    for entry in FAULTS.entries():
+        alone = {case.seed_set for case in cases if case.group == "one fault" and case.planted == entry.name}
+        assert len(alone) == (5 if entry.expected else 0)
+    assert len([case for case in cases if case.group == "no fault"]) == 60
+    assert len({case.seed_set for case in cases if case.group == "no fault"}) == 60
+    for case in cases:
+        assert len(case.expected) == {"no fault": 0, "two faults": 2}.get(case.group, 1)
+        assert len(set(case.expected)) == len(case.expected)
+    assert {case.planted.split("+")[0] for case in design(sets=1, healthy=0, only=["slow"])} == {"slow"}
+
+
+def test_a_validation_keeps_its_episodes_and_judges_them_again(tmp_path: Path) -> None:
+    plan = Plan("fault:ignores_negation", 3, within=("language",))
+    pl.concat(in_rounds(plan, deaf)).write_parquet(tmp_path / "ignores_negation.1.parquet")
+    pl.concat(in_rounds(plan, deaf)).write_parquet(tmp_path / "healthy.1.parquet")
+    cases = [Case("one fault", "ignores_negation", 1), Case("no fault", "healthy", 1)]
+    verdicts = list(validate(cases, tmp_path))
+    assert [verdict.is_right for verdict in verdicts] == [True, False]
+    assert not is_reached(verdicts) and is_reached(verdicts[:1])
+    text = "\n".join(lines(verdicts))
+    assert "language sub-skill: negation" in text and "wrong" in text and "NO" in text
+    assert as_dict(verdicts)["scores"]["no fault"]["value"] == 0.0
+
+
+def test_a_case_is_run_through_the_diagnosis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(validation, "SUITE", "diagnosis/primitive")
+    monkeypatch.setattr(validation, "SCREENING_SEEDS", 1)
+    case = Case("no fault", "healthy", 3)
+    validation._run(case, tmp_path)
+    table = pl.read_parquet(tmp_path / "healthy.3.parquet")
+    assert table["success"].all() and set(table["seed"]) == {3000}
+    assert [verdict.is_right for verdict in validate([case], tmp_path)] == [True]
