@@ -21,8 +21,8 @@ for policy in $policies; do
     echo "demo: $policy"
     # shellcheck disable=SC2086 # a list of selectors
     once() { $robodx run $easy stress/resolution --policy "$policy" --seeds 4 --workers 2 --out "$run" >/dev/null; }
-    # A run of an older RoboDx is refused with status 2, and made anew.
-    once || { [ $? -eq 2 ] && rm -rf "$run" && once; }
+    # A run of an older RoboDx is refused with status 2: it is kept, under another name, and made anew.
+    once || { [ $? -eq 2 ] && mv "$run" "$run.old-$$" && echo "demo: the old run is now $run.old-$$" && once; }
 done
 
 echo "demo: the page"

@@ -99,6 +99,19 @@ def test_in_real_time_it_is_tried_once_it_is_known_how_long_the_policy_thinks() 
     assert set(hasty["pair_id"]) == set(waiting["pair_id"])
 
 
+def test_tasks_that_say_nothing_of_a_policy_do_not_keep_it_from_being_confirmed() -> None:
+    plan = Plan("a", 2, within=())
+    is_mute = {task.id for task in TASKS.entries() if "instruction" in task.varies}
+
+    def applicable(done: pl.DataFrame) -> list[Trial]:
+        return [trial for trial in diagnosis(done, plan) if trial.task not in is_mute]
+
+    done = EMPTY
+    while missing := [trial for trial in applicable(done) if trial.id not in set(done["trial_id"])]:
+        done = pl.concat([done, played(missing, lambda paths: "motor/insert into" in paths)])
+    assert CONFIRMATION in set(done["suite"])
+
+
 def test_a_diagnosis_has_no_repeats() -> None:
     with pytest.raises(UserError, match="more --seeds, not --repeats"):
         diagnosis(EMPTY, Plan("a", 1, repeats=2))

@@ -13,7 +13,9 @@ import pytest
 import robodx.analysis.findings
 from robodx.analysis.episodes import SCHEMA
 from robodx.analysis.findings.base import Diagnosis
+from robodx.analysis.findings.confirm import rates
 from robodx.analysis.findings.diagnose import diagnose
+from robodx.analysis.findings.search import Counts
 from robodx.analysis.findings.validation import Expected, judge, scores
 from robodx.policies.base import POLICIES
 from robodx.tasks.base import TASKS
@@ -245,3 +247,96 @@ def test_a_verdict_counts_only_what_was_confirmed() -> None:
 def test_a_handful_of_episodes_confirms_nothing() -> None:
     few = table(lambda task, seed: {"quality_flags": ["instability"]}, seeds=2).head(6)
     assert [finding.certainty for finding in of(few).findings] == ["suspected"]
+
+
+def joined(*tables: pl.DataFrame) -> pl.DataFrame:
+    return pl.concat(tables)
+
+
+def in_arm(episodes: pl.DataFrame, name: str, **columns: Any) -> pl.DataFrame:
+    """The same episodes again, in another arm."""
+    return episodes.with_columns(
+        trial_id=pl.col("trial_id") + name,
+        trajectory_hash=pl.col("trajectory_hash") + name,
+        **{column: pl.lit(value, dtype=SCHEMA[column]) for column, value in columns.items()},
+    )
+
+
+NOISE = [{"name": "noise", "severity": 75.0}]
+
+
+@pytest.mark.parametrize("arm", [{"perturbations": NOISE}, {"clock": "realtime:0.50"}])
+def test_what_fails_without_stress_too_does_not_fail_by_it(arm: Mapping[str, Any]) -> None:
+    clean = table(where("language/negation"))
+    assert confirmed(joined(clean, in_arm(clean, "arm", **arm))) == ["language sub-skill: negation"]
+
+
+def test_an_arm_that_a_run_of_its_own_has_is_held_against_the_clean_run() -> None:
+    clean, noisy = table(lambda task, seed: None), table(lambda task, seed: failure())
+    assert confirmed(joined(clean, in_arm(noisy, "noisy", perturbations=NOISE))) == ["failure cliff: noise"]
+    assert confirmed(joined(clean, in_arm(noisy, "late", clock="realtime:0.50"))) == ["latency-bound"]
+
+
+def test_trying_again_in_the_same_situations_is_no_further_evidence() -> None:
+    """Forty in a hundred situations are lost, whatever is demanded, and every time they are tried."""
+    alarms = 0
+    for number in range(12):
+        rng = np.random.default_rng(number)
+        lost = {(task, seed) for task in DEMANDS for seed in range(6) if rng.random() < 0.4}
+        once = table(lambda task, seed, lost=lost: failure() if (task, seed) in lost else None, seeds=6)  # type: ignore[misc]
+        often = joined(*(in_arm(once, str(repeat), repeat=repeat) for repeat in range(8)))
+        alarms += bool(confirmed(often))
+        assert of(often).episodes == len(once)
+    assert alarms <= 2
+
+
+def test_the_order_of_rows_and_runs_changes_nothing_where_episodes_are_there_twice() -> None:
+    whole = table(where("language/negation"))
+    screening = whole.filter(pl.col("seed") < 4).with_columns(suite=pl.lit("diagnosis"))
+    fresh = whole.filter(pl.col("seed") >= 4).with_columns(suite=pl.lit("confirmation"))
+    one, other = joined(whole, screening, fresh), joined(fresh, screening, whole)
+    assert of(one) == of(other)
+    still = whole.with_columns(trajectory_hash=pl.col("task"))
+    assert of(still) == of(still.reverse())
+
+
+def test_a_stress_run_is_confirmed_by_its_own_seeds_beside_a_diagnosis() -> None:
+    clean = table(where("language/negation"))
+    screening = clean.with_columns(
+        suite=pl.when(pl.col("seed") < 4).then(pl.lit("diagnosis")).otherwise(pl.lit("confirmation"))
+    )
+    stressed = in_arm(table(lambda task, seed: failure()), "noisy", perturbations=NOISE)
+    assert set(confirmed(joined(screening, stressed))) == {"language sub-skill: negation", "failure cliff: noise"}
+
+
+def test_a_diagnosis_that_asked_for_nothing_more_is_not_split_again() -> None:
+    found = of(table(lambda task, seed: None, seeds=3).with_columns(suite=pl.lit("diagnosis")))
+    assert (found.screened, found.confirmed_on, found.findings) == (39, 0, ())
+    assert found.resolution is not None
+
+
+def test_too_many_errors_leave_nothing_to_be_said() -> None:
+    erred = {"outcome": "error", "success": False}
+    found = of(table(lambda task, seed: erred if seed % 3 else failure()))
+    assert found.success.value is None and not found.findings
+    assert found.headline == f"Nothing can be said: {found.errors} of its episodes ended in an error."
+    assert of(table(lambda task, seed: erred)).errors == 12 * len(DEMANDS)
+
+
+def test_a_run_that_outcomes_ended_or_that_goes_on_confirms_nothing() -> None:
+    episodes = table(where("language/negation"))
+    (ended,) = diagnose(episodes, {"request": {"until_width": 0.1}})
+    (going,) = diagnose(episodes, {}, is_whole=False)
+    assert ended.success.low is None or ended.success != of(episodes).success
+    assert [one.certainty for one in (*ended.findings, *going.findings)] == ["suspected", "suspected"]
+
+
+def test_strata_are_weighted_so_that_the_effect_agrees_with_the_test() -> None:
+    inside, outside, effect = rates([Counts(10, 10, 60, 100), Counts(12, 100, 0, 10)])
+    assert effect.value is not None and effect.value > 0.2
+    assert inside.value is not None and outside.value is not None and inside.value > outside.value
+
+
+def test_a_command_to_be_pasted_does_no_more_than_it_says() -> None:
+    episodes = table(where("language/negation")).with_columns(policy=pl.lit("a; rm -rf ~"))
+    assert "--policy 'a; rm -rf ~' " in of(episodes).findings[0].next_test

@@ -143,10 +143,11 @@ def sample(table: pl.DataFrame, most: int, kinds: Kinds) -> pl.DataFrame:
         & ~pl.col("perturbations").list.eval(pl.element().struct.field("name").is_in(substitutions)).list.any()
     ).sort("repeat", "trial_id")
     failed = failed.unique(["pair_id", "perturbations", "clock"], keep="first", maintain_order=True)
-    failed = failed.unique(
-        ["task", "robot", "perturbations", "clock", "instructions", "trajectory_hash"],
-        keep="first",
-        maintain_order=True,
+    alike = ["task", "robot", "perturbations", "clock", "instructions", "trajectory_hash"]
+    # A record without a hash cannot be told to be like another.
+    is_hashed = pl.col("trajectory_hash").is_not_null()
+    failed = pl.concat(
+        [failed.filter(is_hashed).unique(alike, keep="first", maintain_order=True), failed.filter(~is_hashed)]
     )
     # A trial's id is a digest: its order is one by chance.
     turn = pl.col("trial_id").rank("ordinal").over("task", "failure_kind")

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from robodx.analysis.arms import CLEAN, with_arms, with_cards
+from robodx.analysis.arms import CLEAN, LOCKSTEP, with_arms, with_cards
 from robodx.analysis.estimates import Estimate, above_chance
 from robodx.analysis.failing import (
     Error,
@@ -308,10 +308,12 @@ def _by_suite(episodes: pl.DataFrame, asked: int) -> pl.DataFrame:
     """With the column `is_base`, and of a stress run with the identity arm as an arm of its own."""
     # What was asked for is in all arms; what is more was put there by a suite.
     is_base = pl.col("perturbations").list.len() <= asked
+    # Beside a world that waits, one that does not is a stressor too.
+    is_hasty = (pl.col("clock") != LOCKSTEP) & (pl.col("clock") == LOCKSTEP).any().over("policy")
     is_repeated = is_base & (pl.col("suite") == "stress").fill_null(False) & (pl.col("repeat") == IDENTITY)
     name = pl.when(pl.col("arm") == "").then(pl.lit(REPEATED)).otherwise(pl.format("{} + {}", "arm", pl.lit(REPEATED)))
     return episodes.with_columns(
-        is_base=is_base & ~is_repeated,
+        is_base=is_base & ~is_hasty & ~is_repeated,
         arm=pl.when(is_repeated).then(name).otherwise("arm"),
         arm_rank=2 * pl.col("arm_rank") + is_repeated,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -77,7 +78,8 @@ def diagnose(
         film_examples([folder], films)
     print_diagnosis([folder], as_json=as_json)
     page = write_report([folder], folder / "report.html")
-    print(f"The page is {page}. Next: robodx why {folder}, robodx view {folder}", file=sys.stderr)
+    run = shlex.quote(str(folder))
+    print(f"The page is {page}. Next: robodx why {run}, robodx view {run}", file=sys.stderr)
 
 
 @app.command(rich_help_panel="Diagnose")
@@ -136,9 +138,13 @@ def why(
 
 @app.command(rich_help_panel="Diagnose")
 def validate(
-    out: Annotated[Path, typer.Option(help="Where episodes are kept; the same command goes on from there.")] = Path(
-        "runs/validation"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where episodes are kept; the same command goes on from there. Unless given, a folder in "
+            "runs/validation for each version of RoboDx's source."
+        ),
+    ] = None,
     fault: Annotated[list[str], typer.Option(help="Only this fault; may be given several times.")] = [],  # noqa: B006
     sets: Annotated[int, typer.Option(help="Disjoint sets of seeds for each fault.", min=1)] = 5,
     healthy: Annotated[int, typer.Option(help="Runs of policies without a fault.", min=0)] = 60,
@@ -152,14 +158,17 @@ def validate(
     Prints planted × found, how often the top finding is right and how often healthy policies raise a false alarm.
     All of it takes more than an hour on two cores. Ctrl-C keeps what is finished. Exits with 1 if a goal is missed.
     """
+    from robodx.running.records import versions
     from robodx.running.validation import design
     from robodx.running.validation import validate as run_cases
     from robodx.terminal.validation import as_dict, is_reached, lines, validation_bar
 
     cases = design(sets=sets, healthy=healthy, pairs=pairs, only=fault, first_set=first_set)
+    # What another source did says nothing of this one.
+    folder = out or Path("runs/validation") / str(versions(gl_renderer=None)["source"])
     verdicts = []
-    with keeping(out), validation_bar(len(cases)) as tell:
-        for verdict in run_cases(cases, out, workers=workers):
+    with keeping(folder), validation_bar(len(cases)) as tell:
+        for verdict in run_cases(cases, folder, workers=workers):
             verdicts.append(verdict)
             tell(verdict)
     if as_json:

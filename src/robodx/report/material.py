@@ -22,6 +22,7 @@ from robodx.analysis.summary import Summary, success_rate
 from robodx.errors import UserError
 from robodx.report.gallery import chosen
 from robodx.report.videos import Film
+from robodx.report.viewer.finding import is_inside
 from robodx.report.words import counted, plain
 
 CLIFF = "cliff"
@@ -160,12 +161,13 @@ def gather(paths: Sequence[Path]) -> Material:
 
 
 def films_of(runs: Sequence[Run]) -> dict[str, Path]:
-    """The film of each episode that has one, by trial id."""
+    """The film of each episode that has one, by trial id. A link out of the run folder is none."""
     films: dict[str, Path] = {}
     for run in runs:
+        root = run.path.resolve()
         there: dict[tuple[str, str], Path] = {}
         for path in sorted((run.path / "videos").glob("*.mp4")):
-            if (named := FILM.search(path.name)) and path.is_file():
+            if (named := FILM.search(path.name)) and path.is_file() and is_inside(path, root):
                 there[named[1], named[2]] = path
         for trial, seed in run.episodes.select("trial_id", "seed").iter_rows():
             if film := there.get((str(seed), trial[:6])):

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from robodx.analysis.estimates import Estimate
 from robodx.analysis.stress import Degradation
 from robodx.analysis.summary import TIERS, error_bounds
 from robodx.report.cliffs import searches
@@ -62,10 +63,17 @@ def _abilities(subject: Subject) -> Iterator[Line]:
     )
     if len(families) > 1:
         best, worst = families[0], families[-1]
-        if (best.success.low or 0.0) > (worst.success.high or 0.0):
-            yield Line(f"Strongest: {_told(best)}. Weakest: {_told(worst)}.")
+        outstanding = [f"Strongest: {_told(best)}."] if _is_below(success, best.success) else []
+        outstanding += [f"Weakest: {_told(worst)}."] if _is_below(worst.success, success) else []
+        if outstanding:
+            yield Line(" ".join(outstanding))
         else:
             yield Line(f"No family stands out: from {_told(worst)} to {_told(best)}.")
+
+
+def _is_below(lower: Estimate, higher: Estimate) -> bool:
+    """Whether their intervals lie apart; one that has none says nothing."""
+    return lower.high is not None and higher.low is not None and lower.high < higher.low
 
 
 def _told(one: Ability) -> str:

@@ -44,7 +44,7 @@ def films(paths: Iterable[tuple[str, Path]], how: Mode, *, page: Path | None, mo
             found[trial] = Film(f"data:video/mp4;base64,{content}", True)
         elif page is not None:
             relative = os.path.relpath(path.resolve(), page.resolve().parent)
-            found[trial] = Film(quote(relative), False)
+            found[trial] = Film(quote(os.fsencode(relative)), False)
     return found
 
 

@@ -2,48 +2,87 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
-from collections.abc import Collection, Iterator
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from robodx.analysis.episodes import UnreadableRun, load, read_about
+from robodx.analysis.episodes import UnreadableRun, load, load_readable, read_about
+from robodx.errors import UserError
 from robodx.running.episode import Trajectory
 from robodx.running.trial import Trial
 from robodx.running.video import frames, write_mp4
+
+# What a record that is damaged, or not of this robodx, comes to when it is read or drawn.
+DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
+# Names of files are made from records, which could lead elsewhere.
+_LEADING = re.compile(r"[^\w.+=-]", re.ASCII)
 
 
 def film(out: Path, per_task: int) -> Iterator[Path]:
     """The first successes and the first failures of each task, up to this many each; yields what is new."""
     by = ("policy", "task", "perturbations", "success")
-    yield from _film(
-        out, load(out).filter(pl.col("outcome") != "error").group_by(by, maintain_order=True).head(per_task)
-    )
+    valid = load(out).filter(pl.col("outcome") != "error")
+    hz = _hz(out)
+    for row in _in_order(valid.group_by(by, maintain_order=True).head(per_task)):
+        yield from _film(out, row, hz)
 
 
-def film_trials(out: Path, trial_ids: Collection[str]) -> Iterator[Path]:
-    """Those of these trials that the run has; yields what is new."""
-    yield from _film(out, load(out).filter(pl.col("trial_id").is_in(trial_ids) & (pl.col("outcome") != "error")))
+def film_trials(out: Path, trial_ids: Collection[str], tell: Callable[[str], None]) -> Iterator[Path]:
+    """Those of these trials that the run has; yields what is new, and tells what cannot be read or filmed."""
+    episodes, problems = load_readable(sorted((out / "episodes").glob("*.parquet")))
+    for problem in problems:
+        tell(problem)
+    wanted = episodes.filter(pl.col("trial_id").is_in(trial_ids) & (pl.col("outcome") != "error"))
+    try:
+        hz = _hz(out)
+    except UnreadableRun as error:
+        tell(f"{out} cannot be filmed: {error}")
+        return
+    for row in _in_order(wanted):
+        try:
+            yield from _film(out, row, hz)
+        except UserError as error:
+            tell(str(error))
 
 
-def _film(out: Path, episodes: pl.DataFrame) -> Iterator[Path]:
-    hz = float(read_about(out)["policy_spec"]["hz"])
+def name_of(row: Mapping[str, Any]) -> str:
+    """What the film of an episode is called."""
+    task, outcome, trial = (_LEADING.sub(".", str(row[key])) for key in ("task", "outcome", "trial_id"))
+    return f"{task}-seed{row['seed']}-{outcome}-{trial[:6]}.mp4"
+
+
+def _hz(out: Path) -> float:
+    spec = read_about(out).get("policy_spec") or {}
+    if "hz" not in spec:
+        raise UnreadableRun(f"{out / 'run.json'} does not say how often the policy acts")
+    return float(spec["hz"])
+
+
+def _in_order(episodes: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    return episodes.sort("task", "seed").iter_rows(named=True)
+
+
+def _film(out: Path, row: Mapping[str, Any], hz: float) -> Iterator[Path]:
+    """Unless it is there."""
     folder = out / "videos"
     folder.mkdir(exist_ok=True)
-    for row in episodes.sort("task", "seed").iter_rows(named=True):
-        path = folder / f"{row['task'].replace('/', '.')}-seed{row['seed']}-{row['outcome']}-{row['trial_id'][:6]}.mp4"
+    recorded = out / "trajectories" / f"{row['trial_id']}.npz"
+    path = folder / name_of(row)
+    try:
         if path.exists():
-            continue
+            return
         trial = Trial(
             row["task"], row["task_version"], row["policy"], row["seed"], row["robot"], row["repeat"],
             tuple((entry["name"], entry["severity"]) for entry in row["perturbations"]), row["suite"], row["clock"],
         )  # fmt: skip
-        recorded = out / "trajectories" / f"{row['trial_id']}.npz"
-        try:
-            trajectory = Trajectory.load(recorded)
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-            raise UnreadableRun(f"{recorded} cannot be filmed: {error}") from error
-        events = [(entry["step"], entry["object"]) for entry in row["events"] if entry["kind"] == "event"]
+        trajectory = Trajectory.load(recorded)
+        events = [(entry["step"], entry["object"]) for entry in row["events"] or () if entry["kind"] == "event"]
         write_mp4(path, frames(trial, trajectory, events, hz=hz), hz)
-        yield path
+    except DAMAGED as error:
+        raise UnreadableRun(f"{recorded} cannot be filmed: {error}") from error
+    yield path

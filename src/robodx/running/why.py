@@ -89,7 +89,7 @@ def _request(
 ) -> Request:
     """As the run was asked for; how its policy is made is told by its name, if that is not one of the user's."""
     label = str(asked["policy"])
-    needed = [Path(name).name for name, _ in asked.get("plugins", [])]
+    needed = [Path(name).name for name in dict(asked.get("plugins", ()))]
     if missing := [name for name in needed if name not in [Path(each).name for each in plugins]]:
         raise UserError(f"{run} was made with plugins: give --plugin {' --plugin '.join(missing)} here too")
     if policy is None:
@@ -104,11 +104,9 @@ def _request(
         policy=policy,
         preset=preset,
         seeds=asked["seeds"],
-        robot=asked["robot"],
-        perturbations=tuple((name, severity) for name, severity in asked["perturbations"]),
-        clock=asked["clock"],
-        quality=asked["quality"],
-        batch=asked["batch"],
+        perturbations=tuple((name, severity) for name, severity in asked.get("perturbations", ())),
         plugins=plugins,
+        # Older runs say less: what they do not was as it is unless asked for.
+        **{name: asked[name] for name in ("robot", "clock", "quality", "batch") if name in asked},
     )
     return request if request.label == label else Request(**{**vars(request), "name": label})

@@ -10,7 +10,7 @@ from itertools import cycle, islice
 import polars as pl
 
 from robodx.analysis.findings.diagnose import screen
-from robodx.analysis.findings.prepare import CONFIRMATION, prepared
+from robodx.analysis.findings.prepare import CONFIRMATION, SCREENING, situations, with_arms
 from robodx.analysis.findings.search import Candidate
 from robodx.errors import UserError
 from robodx.running.trial import Trial
@@ -37,7 +37,9 @@ def diagnosis(done: pl.DataFrame, plan: Plan) -> Iterable[Trial]:
     tasks = select(plan.within, [task for task in TASKS.entries() if _is_asked(task)])
     screening = _screening(done, plan, tasks)
     screened = done.filter(pl.col("trial_id").is_in([trial.id for trial in screening]))
-    if len(screened) < len(screening):
+    # Tasks that say nothing of such a policy were asked for and are never run.
+    met = set(done["task"])
+    if not met or len(screened) < sum(trial.task in met for trial in screening):
         return screening
     return [*screening, *_confirming(screened, plan, tasks)]
 
@@ -49,31 +51,24 @@ def _is_asked(task: Task) -> bool:
 def _screening(done: pl.DataFrame, plan: Plan, tasks: list[Task]) -> list[Trial]:
     """Also in real time where haste matters, once it is known how long the policy thinks."""
     hasty = [task.id for task in tasks if task.family == "pursuit"]
-    trials = [*plan.trials(tasks, "diagnosis"), *(pursuits(done, plan, hasty) if hasty else ())]
-    return list({trial.id: replace(trial, suite="diagnosis") for trial in trials}.values())
+    trials = [*plan.trials(tasks, SCREENING), *(pursuits(done, plan, hasty) if hasty else ())]
+    return list({trial.id: replace(trial, suite=SCREENING) for trial in trials}.values())
 
 
 def _confirming(screened: pl.DataFrame, plan: Plan, tasks: list[Task]) -> list[Trial]:
-    request = {"perturbations": [list(one) for one in plan.perturbations], "clock": plan.clock}
-    table = prepared(screened, {"request": request})
+    table = situations(with_arms(screened, {}))
     suspected = screen(table)
     if not suspected:
         return []
     spread = [task.id for task in tasks[:: max(1, len(tasks) // BESIDE)]]
     wanted = list(islice(spread, BESIDE))
-    clocks = [plan.clock]
     for candidate in suspected:
-        if candidate.condition.sort == "clock":
-            clocks += table.filter("is_realtime")["clock"].unique().to_list()
         wanted += _tasks_of(candidate, table)
     trials = list(_fresh(wanted, plan))
-    hasty = table.filter("is_realtime")["task"].unique().to_list()
-    return [
-        replace(trial, clock=clock, suite=CONFIRMATION)
-        for clock in clocks
-        for trial in trials
-        if clock == plan.clock or trial.task in hasty
-    ]
+    if not any(candidate.condition.sort == "clock" for candidate in suspected):
+        return trials
+    hasty = dict(table.filter("is_realtime").select("task", "clock").iter_rows())
+    return [*trials, *(replace(trial, clock=hasty[trial.task]) for trial in trials if trial.task in hasty)]
 
 
 def _tasks_of(candidate: Candidate, table: pl.DataFrame) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from robodx.analysis.findings.validation import GROUPS, Group, Verdict, confusion, scores
+from robodx.analysis.findings.validation import GROUPS, NOTHING, Group, Verdict, scores
 from robodx.terminal.console import table_lines
 
 if TYPE_CHECKING:
@@ -43,12 +43,14 @@ def lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 
 def matrix_rows(verdicts: Sequence[Verdict], group: Group) -> Iterator[dict[str, Any]]:
-    """A row for each planted fault and top finding, with how often; the wrong ones marked."""
-    right = {(one.planted, one.found[:1]) for one in verdicts if one.group == group and one.is_right}
-    for planted, found in sorted(confusion(verdicts, group).items()):
-        for name, count in found.most_common():
-            is_right = (planted, (name,)) in right or (planted, ()) in right
-            yield {f"{group}": planted, "top finding": name, "runs": count, "": "" if is_right else "wrong"}
+    """A row for each planted fault and top finding: in how many runs, and how many of these were told right."""
+    told: dict[tuple[str, str], list[bool]] = {}
+    for one in verdicts:
+        if one.group == group:
+            told.setdefault((one.planted, one.found[0] if one.found else NOTHING), []).append(one.is_right)
+    for (planted, name), right in sorted(told.items(), key=lambda item: (item[0][0], -len(item[1]))):
+        mark = "" if all(right) else "wrong"
+        yield {f"{group}": planted, "top finding": name, "runs": len(right), "right": sum(right), "": mark}
 
 
 def as_dict(verdicts: Sequence[Verdict]) -> dict[str, Any]:

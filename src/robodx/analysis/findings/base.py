@@ -61,6 +61,8 @@ class Diagnosis:
 
     policy: str
     episodes: int
+    # Episodes that ended in an error; above a few there is no rate, and no finding.
+    errors: int
     success: Estimate
     findings: tuple[Finding, ...]
     # The smallest fall of one family's success that these episodes would have shown, four times in five; None: none.
@@ -75,6 +77,8 @@ class Diagnosis:
         confirmed = [one for one in self.findings if one.certainty == "confirmed"]
         if confirmed:
             return confirmed[0].statement
+        if self.success.value is None:
+            return f"Nothing can be said: {self.errors} of its episodes ended in an error."
         if self.findings:
             return f"No weakness is confirmed. Suspected: {self.findings[0].statement}"
         seen = "" if self.resolution is None else f" A fall of {self.resolution:.0%} or more would have been seen."

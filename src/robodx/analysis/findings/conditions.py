@@ -34,6 +34,11 @@ class Condition:
     everywhere: Mask | None = None
 
     @property
+    def is_arm(self) -> bool:
+        """Whether it is something that was done to the policy, beside the same situations without it."""
+        return self.sort in ("stress", "clock")
+
+    @property
     def name(self) -> str:
         return self.path if self.sort == "all" else f"{self.sort}: {self.path}"
 
@@ -44,7 +49,7 @@ class Condition:
 
 
 def conditions(episodes: pl.DataFrame) -> list[Condition]:
-    """Of the episodes of one policy, with the columns `is_base` and `arms` (see prepare.py)."""
+    """Of the episodes of one policy, with what arm each belongs to (see prepare.py)."""
     base = episodes["is_base"].to_numpy()
     found = [
         *_needs(episodes, base),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ class Name(NamedTuple):
     subject: str
 
 
-def named(candidate: Candidate, manners: list[Manner], among: Mask) -> Name:
+def named(candidate: Candidate, manners: list[Manner]) -> Name:
     """By the condition where that says what is lacking, else by what mostly happens in it."""
     sort, path = candidate.condition.sort, candidate.condition.path
     if sort == "stress":
@@ -31,7 +32,7 @@ def named(candidate: Candidate, manners: list[Manner], among: Mask) -> Name:
         return Name("latency-bound", "")
     if sort == "value":
         return Name("visual bias", path)
-    shown = candidate.condition.inside & candidate.manner.has & among
+    shown = candidate.shows
     main, *rest = path.split("/") if sort == "need" else ("", "")
     if main == "change":
         is_told = rest == ["words"]
@@ -102,15 +103,16 @@ def statement(name: Name, candidate: Candidate, inside: Estimate, outside: Estim
     return f"{says}: {happens} in {_percent(inside)} of {where}{rest}."
 
 
-def next_test(name: Name, candidate: Candidate, tasks: Sequence[str], policy: str) -> str:
-    """A command that would tell more."""
-    some = " ".join(tasks[:3])
-    if name.kind == "failure cliff":
-        stressor = name.subject.split("/")[0]
-        return f"robodx cliff {tasks[0]} --policy {policy} --stressor {stressor}"
+def next_test(name: Name, tasks: Sequence[str], policy: str) -> str:
+    """A command that would tell more, fit to be pasted into a shell."""
+    some = " ".join(shlex.quote(task) for task in tasks[:3])
+    who = f"--policy {shlex.quote(policy)}"
+    stressor = name.subject.split("/")[0]
+    if name.kind == "failure cliff" and stressor != "combined":
+        return f"robodx cliff {shlex.quote(tasks[0])} {who} --stressor {shlex.quote(stressor)}"
     if name.kind == "latency-bound":
-        return f"robodx run {some} --policy {policy} --clock realtime:measured --seeds 25"
-    return f"robodx run {some} --policy {policy} --seeds 50"
+        return f"robodx run {some} {who} --clock realtime:measured --seeds 25"
+    return f"robodx run {some} {who} --seeds 50"
 
 
 def _percent(rate: Estimate) -> str:

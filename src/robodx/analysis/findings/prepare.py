@@ -1,42 +1,62 @@
-"""The episodes a diagnosis reads: one policy's, without errors and stand-ins, with what arm each belongs to."""
+"""The episodes a diagnosis reads: one policy's, each situation once in each arm, some kept for confirming."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from robodx.analysis.causes import SUBSTITUTION
 from robodx.analysis.metrics.observations import observations
 
-# Who asked for the trials by which candidates are confirmed, in the column `suite`.
+# Who asked for trials, in the column `suite`: by which candidates are found, and by which they are confirmed.
+SCREENING = "diagnosis"
 CONFIRMATION = "confirmation"
-# Made perfect in one component by `robodx why`: no longer the policy's own.
-SUBSTITUTION = "substitution"
+
+Cards = Mapping[str, Mapping[str, Any]]
 
 
-def prepared(episodes: pl.DataFrame, about: Mapping[str, Any]) -> pl.DataFrame:
-    """With the columns `stress` ("sensor/noise/v2", or null), `is_realtime` and `is_base` (neither of these)."""
-    cards: Mapping[str, Mapping[str, Any]] = about.get("perturbations", {})
-    request = about.get("request", {})
-    asked = {tuple(one) for one in request.get("perturbations", ())}
-    clock = request.get("clock", "lockstep")
+def with_arms(episodes: pl.DataFrame, cards: Cards) -> pl.DataFrame:
+    """One policy's episodes with what arm each belongs to and which are kept for confirming, in one order.
+
+    `stress` is what was done to it, as "noise/v2", beyond what was done in all of them; `is_realtime` tells arms in
+    which the world did not wait from those in which it did; `is_base` is neither.
+    """
     applied = [
-        [(one["name"], one["severity"]) for one in row or () if (one["name"], one["severity"]) not in asked]
-        for row in episodes["perturbations"].to_list()
+        tuple((one["name"], one["severity"]) for one in row or ()) for row in episodes["perturbations"].to_list()
     ]
-    is_own = [all(cards.get(name, {}).get("kind") != SUBSTITUTION for name, _ in one) for one in applied]
-    arms = [_arm(one, cards) for one in applied]
-    table = episodes.with_columns(
-        pl.Series("stress", arms, pl.String),
-        is_realtime=(pl.col("clock") != clock) & pl.col("clock").str.starts_with("realtime"),
-    ).with_columns(is_base=pl.col("stress").is_null() & ~pl.col("is_realtime"))
-    return observations(table.filter(pl.Series(is_own, dtype=pl.Boolean)))
+    common = set(applied[0]).intersection(*applied) if applied else set()
+    arms = [_arm([one for one in each if one not in common], cards) for each in applied]
+    has_waited = (episodes["clock"] == "lockstep").any()
+    is_designed = pl.col("suite").is_in([SCREENING, CONFIRMATION]).fill_null(False)
+    is_substituted = [any(cards.get(name, {}).get("kind") == SUBSTITUTION for name, _ in each) for each in applied]
+    return (
+        episodes.with_columns(
+            pl.Series("stress", arms, pl.String),
+            is_realtime=pl.lit(has_waited) & pl.col("clock").str.starts_with("realtime"),
+            # What a diagnosis asked for to that end; of what others asked for every other seed.
+            is_fresh=pl.when(is_designed).then(pl.col("suite") == CONFIRMATION).otherwise(pl.col("seed") % 2 == 1),
+        )
+        .with_columns(is_base=pl.col("stress").is_null() & ~pl.col("is_realtime"))
+        .filter(~pl.Series(is_substituted, dtype=pl.Boolean))
+        .sort("is_fresh", "task", "seed", "repeat", "trial_id", "suite")
+    )
 
 
-def _arm(applied: list[tuple[str, float]], cards: Mapping[str, Mapping[str, Any]]) -> str | None:
+def situations(episodes: pl.DataFrame) -> pl.DataFrame:
+    """Those that ended on their own, each situation once in each arm: to try again there tells little more.
+
+    What moved alike, bit for bit, on a fresh seed as on a screened one is no further evidence.
+    """
+    once = episodes.unique("trial_id", keep="last", maintain_order=True)
+    seen = observations(once.sort("is_fresh", "task", "seed", "repeat", "trial_id"))
+    return seen.unique(["pair_id", "stress", "clock"], keep="first", maintain_order=True).sort(
+        "task", "seed", "stress", "clock", "trial_id"
+    )
+
+
+def _arm(applied: list[tuple[str, float]], cards: Cards) -> str | None:
     if not applied:
         return None
     if len(applied) > 1:
@@ -44,9 +64,3 @@ def _arm(applied: list[tuple[str, float]], cards: Mapping[str, Mapping[str, Any]
     ((name, severity),) = applied
     levels = {float(value): level for level, value in cards.get(name, {}).get("levels", {}).items()}
     return f"{name}/{levels.get(float(severity), f'{severity:g}')}"
-
-
-def is_fresh(episodes: pl.DataFrame) -> NDArray[np.bool_]:
-    """Those kept for confirming: what a diagnosis asked for to that end, else every other seed."""
-    asked = (episodes["suite"] == CONFIRMATION).fill_null(False).to_numpy()
-    return asked if asked.any() else (episodes["seed"] % 2 == 1).to_numpy()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robodx.analysis.findings.conditions import Condition, Mask
 from robodx.analysis.findings.manners import Manner
@@ -27,6 +28,7 @@ NEARLY = 0.97
 LEAST_OUTSIDE = 3
 # What is a weakness by itself is one of a condition only if it hardly happens elsewhere.
 HEALTHY = 0.05
+# Of what is demanded, and of what is done to it.
 MOST_CANDIDATES = 5
 
 
@@ -50,9 +52,29 @@ class Candidate(NamedTuple):
     counts: Counts
     score: float
 
+    @property
+    def shows(self) -> Mask:
+        """The episodes that it explains."""
+        condition = self.condition
+        return (condition.inside if condition.everywhere is None else condition.everywhere) & self.manner.has
 
-def candidates(conditions: list[Condition], manners: list[Manner], among: Mask) -> list[Candidate]:
-    """The best, what is best without its episodes, and so on; conditions and manners the more telling first."""
+
+def candidates(
+    conditions: list[Condition], manners: list[Manner], among: Mask, pairs: NDArray[np.str_]
+) -> list[Candidate]:
+    """The best, what is best without its episodes, and so on; conditions and manners the more telling first.
+
+    What is done to it comes after what is demanded, and without the situations that are explained by that: who fails
+    there anyway does not fail by stress or haste. `pairs` tells the situation of each episode.
+    """
+    demanded = _search([one for one in conditions if not one.is_arm], manners, among)
+    explained = np.zeros(len(among), dtype=np.bool_)
+    for one in demanded:
+        explained |= np.isin(pairs, pairs[one.shows])
+    return demanded + _search([one for one in conditions if one.is_arm], manners, among & ~explained)
+
+
+def _search(conditions: list[Condition], manners: list[Manner], among: Mask) -> list[Candidate]:
     found: list[Candidate] = []
     order = {condition.name: place for place, condition in enumerate(conditions)}
     left = among.copy()
@@ -64,14 +86,8 @@ def candidates(conditions: list[Condition], manners: list[Manner], among: Mask) 
         best = max(one.score for one in worthy)
         chosen = min((one for one in worthy if one.score >= NEARLY * best), key=lambda one: order[one.condition.name])
         found.append(chosen)
-        left &= ~explained(chosen)
+        left &= ~chosen.shows
     return found
-
-
-def explained(candidate: Candidate) -> Mask:
-    """The episodes that need no further explanation."""
-    condition = candidate.condition
-    return (condition.inside if condition.everywhere is None else condition.everywhere) & candidate.manner.has
 
 
 def count(condition: Condition, manner: Manner, among: Mask) -> Counts:

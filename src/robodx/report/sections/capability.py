@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
@@ -44,7 +45,8 @@ def capability(material: Material) -> Content | None:
     if not any(one.tier for one in found):
         blocks.append(
             Missing(
-                "No task of these runs has a tier. The profile by tier:", COMMAND.format(material.subjects[0].policy)
+                "No task of these runs has a tier. The profile by tier:",
+                COMMAND.format(shlex.quote(material.subjects[0].policy)),
             )
         )
     beside = [(one.policy, task) for one in material.subjects for task in one.about.get("not_applicable", [])]

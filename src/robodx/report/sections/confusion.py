@@ -41,13 +41,7 @@ def confusion(material: Material) -> Content | None:
 
 def mistakes(subject: Subject) -> pl.DataFrame:
     """How often one value of an attribute was taken for another, the most frequent attribute first."""
-    episodes = subject.summary.episodes
-    empty = pl.DataFrame(schema={"attribute": pl.String, "asked": pl.String, "chosen": pl.String, "count": pl.Int64})
-    if "mistaken" not in episodes.columns:
-        return empty
-    pairs = episodes.select("mistaken").drop_nulls().explode("mistaken").drop_nulls().unnest("mistaken")
-    if pairs.is_empty():
-        return empty
+    pairs = subject.summary.episodes.select("mistaken").drop_nulls().explode("mistaken").drop_nulls().unnest("mistaken")
     return (
         pairs.with_columns(pl.col("asked", "chosen").cast(pl.String).fill_null("—"))
         .group_by("attribute", "asked", "chosen").agg(count=pl.len().cast(pl.Int64))

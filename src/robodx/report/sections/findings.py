@@ -57,6 +57,8 @@ class Card:
             f"   {escaped(one.name)}: {_told('here', one.inside)}; {_told('elsewhere', one.outside)}. "
             f"{escaped(self.evidence)}.",
         ]
+        if one.because:
+            lines.append(f"   Why: {escaped(one.because)}.")
         if one.next_test:
             lines.append(f"   Next: {code(one.next_test)}")
         return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict, dataclass
 
 import polars as pl
@@ -30,16 +31,13 @@ class Skill:
 def language(material: Material) -> Content | None:
     found = [skill for subject in material.subjects for skill in skills(subject)]
     if not found:
-        if not any(
-            "demands" in subject.base.columns and subject.base["demands"].drop_nulls().len()
-            for subject in material.subjects
-        ):
+        if not any(subject.base["demands"].is_not_null().any() for subject in material.subjects):
             return None
         return Content(
             [
                 Missing(
                     "No instruction here demands more than a plain name. What of language it understands:",
-                    COMMAND.format(material.subjects[0].policy),
+                    COMMAND.format(shlex.quote(material.subjects[0].policy)),
                 )
             ]
         )
@@ -61,8 +59,6 @@ def language(material: Material) -> Content | None:
 def skills(subject: Subject) -> list[Skill]:
     """One of every demand of language; older runs do not say what a trial demands."""
     base = subject.base
-    if "demands" not in base.columns:
-        return []
     demands = base["demands"].explode().drop_nulls().unique().sort()
     found = []
     for demand in demands.filter(demands.str.starts_with(PREFIX)):

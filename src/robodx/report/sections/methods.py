@@ -73,8 +73,8 @@ def command(run: Run) -> str:
         words += ["--perturb", f"{name}={severity:g}"]
     if request.get("until_decided"):
         words += ["--against", str(request.get("against")), "--until-decided"]
-    for plugin in request.get("plugins", []):
-        words += ["--plugin", str(plugin)]
+    for plugin in dict(request.get("plugins", ())):
+        words += ["--plugin", plugin]
     return shlex.join(words)
 
 

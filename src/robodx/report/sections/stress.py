@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 
 import polars as pl
@@ -38,7 +39,7 @@ def stress(material: Material) -> Content | None:
     if not found:
         if any(subject.searches for subject in material.subjects):
             return None
-        policy = material.subjects[0].policy
+        policy = shlex.quote(material.subjects[0].policy)
         return Content([Missing("No stressed episodes here. What breaks it:", COMMAND.format(policy))])
     blocks: list[Block] = []
     if any(table.rows for _, table in found):

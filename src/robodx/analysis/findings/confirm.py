@@ -1,0 +1,102 @@
+"""Candidates put to the test on episodes that did not suggest them, all of them held against each other's effects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from robodx.analysis.estimates import NOTHING, Estimate, newcombe, wilson
+from robodx.analysis.findings.conditions import Mask
+from robodx.analysis.findings.search import BACKGROUND, LEAST_EFFECT, Candidate, Counts, count
+from robodx.analysis.multiple import holm
+
+ALPHA = 0.05
+# Fewer episodes inside confirm nothing, however rare it should be.
+LEAST_FRESH = 5
+
+
+class Tested(NamedTuple):
+    """What fresh episodes say of a candidate; `p` is None where they cannot say anything."""
+
+    inside: Estimate
+    outside: Estimate
+    effect: Estimate
+    p: float | None
+
+    @property
+    def is_confirmed(self) -> bool:
+        return self.p is not None and self.p <= ALPHA and (self.effect.value or 0.0) >= LEAST_EFFECT
+
+
+def tested(suspected: Sequence[Candidate], table: pl.DataFrame, fresh: Mask) -> list[Tested]:
+    """Each candidate among fresh episodes that are alike in the others' conditions, with Holm's correction.
+
+    Fresh episodes were chosen for the candidates: what one of them costs must not be held for or against another. What
+    is done to a policy is held against the same situations, and a target's value against others in the same task.
+    """
+    strata = {str(place): _strata(one, suspected, table, fresh) for place, one in enumerate(suspected)}
+    p_values = holm({place: _p(each, suspected[int(place)]) for place, each in strata.items()})
+    return [Tested(*rates(each), p_values[place]) for place, each in strata.items()]
+
+
+def rates(strata: Sequence[Counts]) -> tuple[Estimate, Estimate, Estimate]:
+    """Inside, outside and the difference, strata weighted as Mantel and Haenszel do."""
+    n_inside, n_outside = sum(each.n_inside for each in strata), sum(each.n_outside for each in strata)
+    if not n_inside:
+        return NOTHING, NOTHING, NOTHING
+    if not n_outside:
+        inside = wilson(sum(each.inside for each in strata), n_inside)
+        return inside, NOTHING, inside
+    weights = np.array([each.n_inside * each.n_outside / (each.n_inside + each.n_outside) for each in strata])
+    shares = weights / weights.sum()
+    k_inside = round(n_inside * float(shares @ [each.inside / each.n_inside for each in strata]))
+    k_outside = round(n_outside * float(shares @ [each.outside / each.n_outside for each in strata]))
+    effect = newcombe(k_outside, n_outside, k_inside, n_inside)
+    return wilson(k_inside, n_inside), wilson(k_outside, n_outside), effect
+
+
+def _strata(one: Candidate, suspected: Sequence[Candidate], table: pl.DataFrame, fresh: Mask) -> list[Counts]:
+    condition = one.condition
+    others = [each.condition for each in suspected if each.condition.sort != "all"]
+    apart = [each.inside for each in others if not each.is_arm and (each.inside != condition.inside).any()]
+    if condition.sort == "all":
+        # Held apart, but all of them counted: where others fail it happens as well.
+        masks = [np.logical_or.reduce(apart)] if apart else []
+        return [count(condition, one.manner, fresh & part) for mask in masks for part in (~mask, mask)] or [
+            count(condition, one.manner, fresh)
+        ]
+    groups = [np.ones(len(fresh), dtype=np.bool_)]
+    if condition.is_arm or condition.sort == "value":
+        names = table["pair_id" if condition.is_arm else "task"].to_numpy()
+        groups = [names == name for name in np.unique(names[fresh & condition.inside])]
+    if not condition.is_arm:
+        for mask in apart:
+            groups = [part for group in groups for part in (group & mask, group & ~mask) if part.any()]
+    counted = [count(condition, one.manner, fresh & group) for group in groups]
+    return [each for each in counted if each.n_inside and each.n_outside]
+
+
+def _p(strata: Sequence[Counts], candidate: Candidate) -> float | None:
+    """The chance of so many inside if it were as outside: Fisher's exact test in each stratum, all of them together.
+
+    Where there is no outside, the chance of so many if they were as rare as in a policy without weaknesses.
+    """
+    # Here, for it takes half a second to import.
+    from scipy.stats import binom, hypergeom  # type: ignore[import-untyped]
+
+    if candidate.condition.sort == "all":
+        # By those that were not chosen for the other candidates.
+        strata = strata[:1] if strata[0].n_inside >= LEAST_FRESH else strata
+    n_inside = sum(each.n_inside for each in strata)
+    if n_inside < LEAST_FRESH:
+        return None
+    inside = sum(each.inside for each in strata)
+    if candidate.condition.sort == "all":
+        return float(binom.sf(inside - 1, n_inside, BACKGROUND))
+    chances = np.ones(1)
+    for k, n, other, n_other in strata:
+        chances = np.convolve(chances, hypergeom.pmf(np.arange(n + 1), n + n_other, k + other, n))
+    return float(min(1.0, chances[inside:].sum()))
