@@ -8,20 +8,23 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 from robodx.analysis.episodes import SCHEMA
 from robodx.analysis.findings.diagnose import diagnose
 from robodx.analysis.findings.prepare import CONFIRMATION
+from robodx.analysis.findings.validation import NOTHING, Group, Verdict
+from robodx.cli import app
 from robodx.errors import UserError
 from robodx.faults.base import FAULTS
-from robodx.running import demands, validation
+from robodx.running import demands, records, validation
 from robodx.running.run import Request, plan_round
 from robodx.running.trial import Trial
 from robodx.running.validation import MOST_EPISODES, Case, design, validate
 from robodx.suites.base import Plan
 from robodx.suites.diagnosis import PER_CANDIDATE, diagnosis
 from robodx.tasks.base import TASKS
-from robodx.terminal.validation import as_dict, is_reached, lines
+from robodx.terminal.validation import as_dict, is_reached, lines, matrix_rows
 
 EMPTY = pl.DataFrame(schema=SCHEMA)
 Fails = Callable[[tuple[str, ...]], bool]
@@ -148,6 +151,38 @@ def test_a_validation_keeps_its_episodes_and_judges_them_again(tmp_path: Path) -
     text = "\n".join(lines(verdicts))
     assert "language sub-skill: negation" in text and "wrong" in text and "NO" in text
     assert as_dict(verdicts)["scores"]["no fault"]["value"] == 0.0
+
+
+def test_false_alarms_and_half_right_pairs_are_counted_as_wrong() -> None:
+    def verdict(group: Group, planted: str, *found: str, is_right: bool) -> Verdict:
+        return Verdict(group, planted, (), found, is_right, 300)
+
+    verdicts = [verdict("no fault", "healthy", is_right=True), verdict("no fault", "healthy", "slow", is_right=False)]
+    verdicts += [
+        verdict("two faults", "a+b", "a", "b", is_right=True),
+        verdict("two faults", "a+b", "a", is_right=False),
+    ]
+    rows = [list(row.values()) for group in ("no fault", "two faults") for row in matrix_rows(verdicts, group)]
+    assert rows == [
+        ["healthy", NOTHING, 1, 1, ""], ["healthy", "slow", 1, 0, "wrong"], ["a+b", "a", 2, 1, "wrong"],
+    ]  # fmt: skip
+    assert "right" in "\n".join(lines(verdicts))
+
+
+def test_what_another_source_did_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def judged(cases: list[Case], out: Path, *, workers: int) -> list[Verdict]:
+        asked.append(out)
+        return []
+
+    monkeypatch.setattr(validation, "design", lambda **_: [])
+    monkeypatch.setattr(validation, "validate", judged)
+    for source in ("old", "new"):
+        monkeypatch.setattr(records, "versions", lambda gl_renderer, source=source: {"source": source})
+        assert CliRunner().invoke(app, ["validate"]).exit_code == 0
+    assert CliRunner().invoke(app, ["validate", "--out", str(tmp_path)]).exit_code == 0
+    assert asked == [Path("runs/validation/old"), Path("runs/validation/new"), tmp_path]
 
 
 def test_a_case_is_run_through_the_diagnosis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,6 +166,12 @@ def test_two_weaknesses_are_two_findings() -> None:
     assert set(confirmed(table(both))) == {"motor weakness: grasp stability", "language sub-skill: negation"}
 
 
+def test_what_shows_in_all_that_is_done_hides_nothing_else() -> None:
+    deaf = where("language/negation", quality_flags=["instability"])
+    found = confirmed(table(lambda task, seed: deaf(task, seed) or {"quality_flags": ["instability"]}))
+    assert set(found) == {"unstable control", "language sub-skill: negation"}
+
+
 def test_of_findings_that_say_the_same_the_first_keeps_its_place() -> None:
     slip = {"failure_kind": "motor", "failure_type": "grasp stability"}
     rate = {"motor/put on": 1.0, "motor/insert into": 1.0, "motor/pick": 0.5}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,15 +17,19 @@ import pytest
 from robodx.analysis.episodes import UnreadableRun, load, read_about
 from robodx.analysis.estimates import Estimate
 from robodx.analysis.findings.base import Diagnosis, Finding
+from robodx.analysis.findings.diagnose import Because
 from robodx.analysis.psychometric import severities
 from robodx.analysis.summary import Summary
 from robodx.errors import UserError
 from robodx.report import material as of_material
+from robodx.report.blocks import Missing
 from robodx.report.cliffs import searches
 from robodx.report.page import FILE_NAME, Report, report, write, write_report
 from robodx.report.plots.radar import Series, radar
 from robodx.report.plots.svg import Scale
 from robodx.report.sections.methods import command
+from robodx.report.sentences import answers
+from robodx.report.videos import films
 from robodx.report.words import code, escaped, plain, short
 from tests.reporting import ABOUT, capability, episode, run_folder, stressed
 
@@ -283,8 +289,9 @@ def finding(**further: Any) -> Finding:
 
 def test_findings_come_with_their_evidence_and_lead_to_examples(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     suspected = finding(certainty="suspected", p=None, examples=(), subject="order")
-    diagnosis = Diagnosis("vision", 100, Estimate(0.8, 0.7, 0.9, 100), (finding(), suspected), 0.1, 50, 50)
-    monkeypatch.setattr(of_material, "diagnose", lambda episodes, about: [diagnosis])
+    explained = finding(because="plain_words recovers 9 of 10: it is a matter of <language>")
+    diagnosis = Diagnosis("vision", 100, 0, Estimate(0.8, 0.7, 0.9, 100), (explained, suspected), 0.1, 50, 50)
+    monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [diagnosis])
     found = report([run])
     checked(found)
     page = found.html()
@@ -292,7 +299,32 @@ def test_findings_come_with_their_evidence_and_lead_to_examples(run: Path, monke
     assert 'href="#episode-1"' in page
     (told,) = json.loads(found.json())["sections"]["findings"]
     assert [one["certainty"] for one in told["findings"]] == ["confirmed", "suspected"]
-    assert "1. **It does not understand negation.** (confirmed)" in found.markdown()
+    assert told["findings"][0]["because"] == explained.because and told["findings"][0]["name"] == explained.name
+    text = found.markdown()
+    assert "1. **It does not understand negation.** (confirmed)" in text
+    assert page.count("Why: <bdi>plain_words recovers 9 of 10: it is a matter of &lt;language&gt;</bdi>.") == 1
+    assert text.count(r"Why: plain\_words recovers 9 of 10: it is a matter of &lt;language&gt;.") == 1
+
+
+def test_findings_are_explained_by_the_runs_that_were_asked_why_and_can_be_read(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged = run_folder(tmp_path / "damaged", capability())
+    heard = []
+
+    def because_of(runs: list[Path]) -> Because:
+        if damaged in runs:
+            raise UnreadableRun("damaged")
+        return lambda trial_ids: f"{runs[0].name} says {trial_ids[0]}"
+
+    def diagnose(episodes: object, about: object, because: Because, *, is_whole: bool) -> list[Diagnosis]:
+        heard.append(because(["this"]))
+        return []
+
+    monkeypatch.setattr(of_material, "because_of", because_of)
+    monkeypatch.setattr(of_material, "diagnose", diagnose)
+    assert of_material.gather([damaged, small]).subjects[0].diagnosis is None
+    assert heard == ["small says this"]
 
 
 def test_films_are_carried_up_to_a_size_and_linked_beyond(small: Path, tmp_path: Path) -> None:
@@ -305,6 +337,66 @@ def test_films_are_carried_up_to_a_size_and_linked_beyond(small: Path, tmp_path:
     (linked,) = [film for film in carried.material.players.values() if not film.is_embedded]
     assert (page.parent / unquote(linked.source)).resolve().is_file()
     assert "<video" not in report([small], page=page, videos="none").html()
+
+
+def test_a_film_outside_of_the_run_is_neither_carried_nor_linked(small: Path, tmp_path: Path) -> None:
+    (small / "videos").mkdir()
+    secret, own = tmp_path / "secret.mp4", small / "own.mp4"
+    secret.write_bytes(b"secret")
+    own.write_bytes(b"own")
+    (small / "videos" / "control.easy-seed0-failure-vision.mp4").symlink_to(secret)
+    (small / "videos" / "control.easy-seed1-failure-vision.mp4").symlink_to(own)
+    assert list(report([small]).material.films) == ["vision-control/easy-1-0-"]
+
+
+def test_a_film_whose_path_is_no_text_is_linked_by_its_bytes(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"run-\xff")
+    folder.mkdir()
+    (folder / "film.mp4").write_bytes(b"film")
+    (found,) = films([("trial", folder / "film.mp4")], "link", page=tmp_path / FILE_NAME, most_bytes=0).values()
+    assert found.source == "run-%FF/film.mp4"
+
+
+def test_commands_can_be_copied_whatever_the_policy_is_called(tmp_path: Path) -> None:
+    policy = "it's; rm -rf $HOME"
+    rows = [episode("control/easy", seed, policy=policy, tier=None, demands=[]) for seed in range(3)]
+    found = report([run_folder(tmp_path / "run", rows)])
+    shown = [block for section in found.sections for block in section.content.blocks if isinstance(block, Missing)]
+    commands = [shlex.split(one.command) for one in shown if "--policy" in one.command]
+    assert {words[2] for words in commands} == {"capability", "stress", "language"}
+    assert all(words[words.index("--policy") + 1] == policy for words in commands)
+
+
+def test_plugins_are_given_by_their_files(tmp_path: Path) -> None:
+    request = {**ABOUT["request"], "plugins": [["my tasks.py", "0123"]]}
+    made = run_folder(tmp_path / "run", capability(), {**ABOUT, "request": request})
+    assert command(report([made]).material.runs[0]).endswith("--plugin 'my tasks.py'")
+
+
+def test_a_family_stands_out_from_the_mean_and_not_from_another_family(tmp_path: Path) -> None:
+    rates = {
+        "control": (3, 3),
+        "language": (18, 20),
+        "perception": (18, 20),
+        "robustness": (9, 20),
+        "spatial": (18, 20),
+    }
+    rows = [episode(f"{name}/easy", s, success=s < k) for name, (k, n) in rates.items() for s in range(n)]
+    even = [row for row in rows if row["family"] != "robustness"]
+
+    def told(path: Path) -> str:
+        (subject,) = of_material.gather([path]).subjects
+        return next(answers(subject)).lines[1].text
+
+    assert told(run_folder(tmp_path / "weak", rows)) == "Weakest: robustness 45% [26, 66]."
+    assert told(run_folder(tmp_path / "even", even)).startswith("No family stands out: from spatial 90% [70, 97] to")
+
+
+def test_real_time_beside_a_world_that_waits_is_no_part_of_what_it_can_do(tmp_path: Path) -> None:
+    rows = [episode("control/easy", seed) for seed in range(4)]
+    rows += [{**row, "trial_id": f"hasty-{row['trial_id']}", "clock": "realtime:0.1", "success": False} for row in rows]
+    (subject,) = report([run_folder(tmp_path / "run", rows)]).material.subjects
+    assert (subject.success.value, subject.success.n) == (1.0, 4)
 
 
 def test_a_page_is_written_whole_and_is_always_the_same(small: Path, tmp_path: Path) -> None:

@@ -67,6 +67,15 @@ def test_episodes_on_another_clock_are_another_arm() -> None:
     assert [(row.perturbations, row.success.value) for row in found] == [("", 1.0), ("realtime:0.1", 0.0)]
 
 
+def test_another_clock_is_base_only_where_no_world_waits() -> None:
+    waiting, hasty = tries("a/one", 2, 2), tries("a/one", 0, 2, clock="realtime:0.1")
+    other = tries("a/one", 0, 2, clock="realtime:0.1", policy="q")
+    assert Summary(table(*waiting, *hasty)).base_arms == [""]
+    assert Summary(table(*hasty)).episodes["is_base"].all()
+    found = Summary(table(*waiting, *hasty, *other)).episodes.filter("is_base")
+    assert sorted(found.select("policy", "clock").unique().rows()) == [("p", "lockstep"), ("q", "realtime:0.1")]
+
+
 def test_a_run_names_the_levels_that_it_applied(tmp_path: Path) -> None:
     run(Request(("primitive/press_switch",), "still", 1, perturbations=(("packet_loss", 0.3),)), tmp_path / "run")
     (row,) = Summary(load(tmp_path / "run"), read_about(tmp_path / "run")).rows()

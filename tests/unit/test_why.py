@@ -6,20 +6,24 @@ import json
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from robodx.analysis.causes import AGAIN, SUBSTITUTES, Cause, causal_shares, kinds_of, leading, read_causes, sample
+from robodx.analysis.episodes import read_about
 from robodx.errors import UserError
 from robodx.registry import UnknownName
 from robodx.running.episode import Episode, Told
 from robodx.running.records import to_table
 from robodx.running.run import Request, perturbation_cards, run
 from robodx.running.trial import Applied, Trial
+from robodx.running.why import _request as asked_for
 from robodx.running.why import why
 from robodx.terminal.why import conclusion, lines, verdict
 
 KINDS = kinds_of({"perturbations": perturbation_cards()})
 DOCS = Path(__file__).parents[2] / "docs"
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def episode(
@@ -139,6 +143,22 @@ def test_a_sample_is_spread_over_tasks_and_kinds_and_is_the_same_again() -> None
     assert not chosen["success"].any() and chosen["pair_id"].is_unique().all()
     assert sample(table.sample(fraction=1.0, shuffle=True, seed=1), 12, KINDS).equals(chosen)
     assert len(sample(table, 1000, KINDS)) == 37
+
+
+def test_records_without_a_hash_are_not_taken_for_alike() -> None:
+    table = to_table([episode(seed) for seed in range(5)])
+    alike = table.with_columns(trajectory_hash=pl.lit("same"))
+    unknown = table.with_columns(trajectory_hash=pl.lit(None, pl.String))
+    assert (len(sample(alike, 9, KINDS)), len(sample(unknown, 9, KINDS))) == (1, 5)
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_what_an_old_run_does_not_say_it_was_asked_for_is_as_usual(version: int) -> None:
+    asked = read_about(GOLDEN / f"run-v{version}")["request"]
+    request = asked_for(GOLDEN, asked, None, None, ())
+    assert request.label == asked["policy"] and (request.clock, request.quality) == ("lockstep", "fast")
+    with pytest.raises(UserError, match=r"give --plugin mine\.py"):
+        asked_for(GOLDEN, {**asked, "plugins": {"mine.py": "0123"}}, None, None, ())
 
 
 def test_the_conclusion_is_a_sentence() -> None:

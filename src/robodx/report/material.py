@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from robodx.analysis.compare import Comparison, Unlike, compare_tables
 from robodx.analysis.episodes import UnreadableRun, is_finished, load_readable, read_about
 from robodx.analysis.estimates import Estimate
 from robodx.analysis.findings.base import Diagnosis
-from robodx.analysis.findings.diagnose import diagnose
+from robodx.analysis.findings.diagnose import Because, because_of, diagnose
 from robodx.analysis.sequential import Stopped, stopped_how
 from robodx.analysis.stress import StressTable
 from robodx.analysis.summary import Summary, success_rate
@@ -70,7 +71,9 @@ class Subject:
 
     @cached_property
     def diagnosis(self) -> Diagnosis | None:
-        return next((one for one in diagnose(self.episodes, self.about) if one.policy == self.policy), None)
+        is_whole = all(run.is_finished for run in self.runs)
+        found = diagnose(self.episodes, self.about, _because(self.runs), is_whole=is_whole)
+        return next((one for one in found if one.policy == self.policy), None)
 
     @cached_property
     def stress(self) -> tuple[StressTable, ...]:
@@ -223,6 +226,15 @@ def _joined(abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         least = min((request.get("perturbations", []) for request in requests), key=len)
         about["request"] = {**strictest, "perturbations": least}
     return about
+
+
+def _because(runs: Sequence[Run]) -> Because:
+    """What `robodx why` says of failures, by those of the runs that can be read whole."""
+    asked = []
+    for run in runs:
+        with suppress(UnreadableRun):
+            asked.append(because_of([run.path]))
+    return lambda trial_ids: next((said for one in asked if (said := one(trial_ids))), None)
 
 
 def _stopped(runs: Sequence[Run]) -> Stopped:

@@ -1,0 +1,66 @@
+"""Films: what they are called, and that one episode that cannot be filmed does not end the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from robodx.analysis.episodes import UnreadableRun
+from robodx.cli.films import film_examples
+from robodx.running import filming
+from robodx.sim import gl
+from tests.reporting import ABOUT, episode, run_folder
+
+TASK = "primitive/pick_cube"
+
+
+def touch(path: Path, *_: object) -> None:
+    path.write_bytes(b"film")
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two episodes of which the first has no trajectory, a damaged part beside, and nothing is drawn."""
+    rows = [episode(TASK, seed, success=False, trial_id=f"{seed:016x}", suite="tasks") for seed in range(2)]
+    run = run_folder(tmp_path / "run", rows)
+    (run / "episodes" / "other.parquet").write_bytes(b"damaged")
+    monkeypatch.setattr(filming, "write_mp4", touch)
+    monkeypatch.setattr(filming, "frames", lambda *_, **__: ())
+    (run / "trajectories").mkdir()
+    (run / "trajectories" / f"{1:016x}.npz").write_bytes(b"")
+    monkeypatch.setattr(filming, "Trajectory", SimpleNamespace(load=Path.read_bytes))
+    return run
+
+
+def test_what_cannot_be_filmed_is_told_and_the_rest_is_filmed(made: Path) -> None:
+    told: list[str] = []
+    films = list(filming.film_trials(made, [f"{seed:016x}" for seed in range(2)], told.append))
+    assert [path.name for path in films] == ["primitive.pick_cube-seed1-failure-000000.mp4"]
+    assert "other.parquet is damaged" in told[0] and f"{0:016x}.npz cannot be filmed" in told[1] and len(told) == 2
+    (made / "episodes" / "other.parquet").unlink()
+    with pytest.raises(UnreadableRun, match="cannot be filmed"):
+        list(filming.film(made, 2))
+
+
+def test_a_run_that_does_not_say_its_rate_is_told(made: Path) -> None:
+    told: list[str] = []
+    run_folder(made, [episode(TASK, 1)], {**ABOUT, "policy_spec": {}}, part="other")
+    assert list(filming.film_trials(made, [f"{1:016x}"], told.append)) == []
+    assert "does not say how often the policy acts" in told[0]
+
+
+def test_a_damaged_part_does_not_keep_examples_from_being_filmed(
+    made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(gl, "status", lambda: SimpleNamespace(is_available=True))
+    film_examples([made], 2)
+    assert "other.parquet is damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("hostile", ["../../../etc/cron.d/x", "/etc/passwd", "a\x00b", "..\\..\\x", "a b\nc"])
+def test_a_record_cannot_lead_a_film_out_of_its_folder(hostile: str, tmp_path: Path) -> None:
+    name = filming.name_of({"task": hostile, "seed": 1, "outcome": hostile, "trial_id": hostile})
+    assert (tmp_path / name).resolve().parent == tmp_path.resolve()
+    assert not set(name) & set("/\\\x00 \n")
