@@ -69,10 +69,8 @@ def _in_order(episodes: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 def _film(out: Path, row: Mapping[str, Any], hz: float) -> Iterator[Path]:
     """Unless it is there."""
-    folder = out / "videos"
-    folder.mkdir(exist_ok=True)
     recorded = out / "trajectories" / f"{row['trial_id']}.npz"
-    path = folder / name_of(row)
+    path = out / "videos" / name_of(row)
     try:
         if path.exists():
             return
@@ -82,6 +80,7 @@ def _film(out: Path, row: Mapping[str, Any], hz: float) -> Iterator[Path]:
         )  # fmt: skip
         trajectory = Trajectory.load(recorded)
         events = [(entry["step"], entry["object"]) for entry in row["events"] or () if entry["kind"] == "event"]
+        path.parent.mkdir(exist_ok=True)
         write_mp4(path, frames(trial, trajectory, events, hz=hz), hz)
     except DAMAGED as error:
         raise UnreadableRun(f"{recorded} cannot be filmed: {error}") from error

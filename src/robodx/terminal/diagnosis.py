@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from robodx.analysis.findings.base import Diagnosis, Finding
 from robodx.analysis.findings.diagnose import diagnose_runs
@@ -16,7 +14,7 @@ def print_diagnosis(runs: Sequence[Path], *, as_json: bool) -> None:
     """Of each policy in these runs; runs of one policy are put together."""
     found = diagnose_runs(runs)
     if as_json:
-        print_json([as_dict(one) for one in found])
+        print_json([one.as_dict() for one in found])
         return
     for index, one in enumerate(found):
         print(*([""] if index else []), *lines(one), sep="\n")
@@ -49,10 +47,3 @@ def _lines(number: int, finding: Finding) -> Iterator[str]:
     if finding.because is not None:
         yield from wrapped(f"   why: {finding.because}", indent="        ")
     yield f"   next: {finding.next_test}"
-
-
-def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
-    content = asdict(diagnosis)
-    for finding, plain in zip(diagnosis.findings, content["findings"], strict=True):
-        plain |= {"name": finding.name, "rank": finding.rank}
-    return {"headline": diagnosis.headline, **content}

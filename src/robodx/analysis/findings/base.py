@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from robodx.analysis.estimates import Estimate
 
@@ -83,3 +83,8 @@ class Diagnosis:
             return f"No weakness is confirmed. Suspected: {self.findings[0].statement}"
         seen = "" if self.resolution is None else f" A fall of {self.resolution:.0%} or more would have been seen."
         return f"No weakness found at this resolution.{seen}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a program."""
+        findings = [{**asdict(one), "name": one.name, "rank": one.rank} for one in self.findings]
+        return {"headline": self.headline, **asdict(self), "findings": findings}

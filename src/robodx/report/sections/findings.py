@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
@@ -73,7 +72,7 @@ def findings(material: Material) -> Content | None:
         if material.is_comparison:
             blocks.append(Heading(subject.policy))
         blocks += _of(subject.diagnosis, material.anchors)
-    data = [_plain(one.diagnosis) for one in material.subjects if one.diagnosis is not None]
+    data = [one.diagnosis.as_dict() for one in material.subjects if one.diagnosis is not None]
     if not data:
         return Content([Missing("These episodes cannot be diagnosed.")])
     return Content(blocks, data)
@@ -98,11 +97,3 @@ def _resolution(diagnosis: Diagnosis) -> str:
 
 def _told(where: str, found: Estimate) -> str:
     return f"{where} {rate(found)}, n = {found.n}"
-
-
-def _plain(diagnosis: Diagnosis) -> dict[str, Any]:
-    return {
-        **asdict(diagnosis),
-        "headline": diagnosis.headline,
-        "findings": [{**asdict(one), "name": one.name, "rank": one.rank} for one in diagnosis.findings],
-    }
