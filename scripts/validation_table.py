@@ -24,12 +24,13 @@ ROOT = Path(__file__).parent.parent
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=5)
+    parser.add_argument("--weak-sets", type=int, default=1)
     parser.add_argument("--healthy", type=int, default=60)
-    parser.add_argument("--pairs", type=int, default=40)
+    parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, help="instead of runs/validation")
     options = parser.parse_args()
-    cases = design(sets=options.sets, healthy=options.healthy, pairs=options.pairs)
+    cases = design(sets=options.sets, weak_sets=options.weak_sets, healthy=options.healthy, pairs=options.pairs)
     out = options.out or of_this_source(ROOT / "runs" / "validation")
     verdicts = []
     with validation_bar(len(cases)) as tell:

@@ -148,7 +148,8 @@ def validate(
     fault: Annotated[list[str], typer.Option(help="Only this fault; may be given several times.")] = [],  # noqa: B006
     sets: Annotated[int, typer.Option(help="Disjoint sets of seeds for each fault.", min=1)] = 5,
     healthy: Annotated[int, typer.Option(help="Runs of policies without a fault.", min=0)] = 60,
-    pairs: Annotated[int, typer.Option(help="Pairs of faults.", min=0)] = 40,
+    weak_sets: Annotated[int, typer.Option(help="Sets for each fault beside 40% random failures.", min=0)] = 1,
+    pairs: Annotated[int, typer.Option(help="Pairs of faults.", min=0)] = 15,
     first_set: Annotated[int, typer.Option(help="The first set of seeds.", min=0)] = 1,
     workers: Workers = 1,
     as_json: Json = False,
@@ -163,7 +164,7 @@ def validate(
     from robodx.running.validation import validate as run_cases
     from robodx.terminal.validation import as_dict, is_reached, lines, validation_bar
 
-    cases = design(sets=sets, healthy=healthy, pairs=pairs, only=fault, first_set=first_set)
+    cases = design(sets=sets, weak_sets=weak_sets, healthy=healthy, pairs=pairs, only=fault, first_set=first_set)
     # What another source did says nothing of this one.
     folder = out or Path("runs/validation") / str(versions(gl_renderer=None)["source"])
     verdicts = []

@@ -58,7 +58,13 @@ def faults() -> list[str]:
 
 
 def design(
-    *, sets: int = 5, healthy: int = 60, pairs: int = 40, only: Sequence[str] = (), first_set: int = FIRST_SET
+    *,
+    sets: int = 5,
+    weak_sets: int = 1,
+    healthy: int = 60,
+    pairs: int = 15,
+    only: Sequence[str] = (),
+    first_set: int = FIRST_SET,
 ) -> list[Case]:
     """Each fault alone and on a weak base on so many sets, so many pairs, and healthy policies, a set each.
 
@@ -67,9 +73,9 @@ def design(
     names = [name for name in faults() if not only or name in only]
     for name in only:
         FAULTS[name]
-    range_ = range(first_set, first_set + sets)
-    cases = [Case("one fault", name, number) for name in names for number in range_]
-    cases += [Case("weaker base", f"{name}+{WEAK_BASE}", number) for name in names for number in range_]
+    alone, weak = range(first_set, first_set + sets), range(first_set, first_set + weak_sets)
+    cases = [Case("one fault", name, number) for name in names for number in alone]
+    cases += [Case("weaker base", f"{name}+{WEAK_BASE}", number) for name in names for number in weak]
     both = [(a, b) for a, b in combinations(names, 2) if FAULTS[a].expected != FAULTS[b].expected]
     chosen = np.random.default_rng(0).permutation(len(both))[:pairs]
     cases += [Case("two faults", "+".join(both[index]), first_set + turn % sets) for turn, index in enumerate(chosen)]
