@@ -30,6 +30,9 @@ def demands(
     told = [reference for meaning in meanings for clause in _clauses(meaning) for reference in _all_of(clause)]
     kinds = {reference.kind for reference in told}
     found = {path for meaning in meanings for path in _of_words(meaning, scene)}
+    # What is told later is first of all to be heard: the skill that it takes is that of what was told at first.
+    skills = set(_of_words(meanings[0], scene))
+    found = {path for path in found if not path.startswith("motor/") or path in skills}
     found |= {path for event in events if (path := _of_event(event, meanings))}
     if len(loose) > 1:
         found.add("choice")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -22,8 +23,11 @@ from robodx.tasks.base import TASKS, Task
 PER_CANDIDATE = 24
 # Where only some seeds of a task are what is wanted, others are run in vain; this many times as many at most.
 MOST_IN_VAIN = 1.75
-# Of everything else, to hold it against.
+# Of everything, to hold it against; and at least so many of what is outside of a candidate.
 BESIDE = 24
+OUTSIDE = 12
+# All in all.
+MOST_FRESH = 230
 TAGS = {"capability", "stress"}
 # What else is said in various ways: conditions are rare among the others.
 MORE_WORDS = "isolation"
@@ -64,7 +68,8 @@ def _confirming(screened: pl.DataFrame, plan: Plan, tasks: list[Task]) -> list[T
     wanted = list(islice(spread, BESIDE))
     for candidate in suspected:
         wanted += _tasks_of(candidate, table)
-    trials = list(_fresh(wanted, plan))
+        wanted += _tasks_beside(candidate, table, wanted)
+    trials = list(_fresh(wanted[:MOST_FRESH], plan))
     if not any(candidate.condition.sort == "clock" for candidate in suspected):
         return trials
     hasty = dict(table.filter("is_realtime").select("task", "clock").iter_rows())
@@ -82,6 +87,13 @@ def _tasks_of(candidate: Candidate, table: pl.DataFrame) -> list[str]:
         turns.append(task)
         expected += share
     return turns
+
+
+def _tasks_beside(candidate: Candidate, table: pl.DataFrame, wanted: list[str]) -> list[str]:
+    """What lacks of tasks outside of the condition: of a wide one there are few."""
+    shares = dict(_shares(table, pl.Series(candidate.condition.outside)))
+    lacking = OUTSIDE - sum(shares.get(task, 0.0) for task in wanted)
+    return list(islice(cycle(shares), max(0, math.ceil(lacking)))) if shares and not candidate.condition.is_arm else []
 
 
 def _shares(table: pl.DataFrame, inside: pl.Series) -> list[tuple[str, float]]:

@@ -32,7 +32,7 @@ class Tested(NamedTuple):
 
 
 def tested(suspected: Sequence[Candidate], table: pl.DataFrame, fresh: Mask) -> list[Tested]:
-    """Each candidate among fresh episodes that are alike in the others' conditions, with Holm's correction.
+    """Each candidate among fresh episodes that are alike in the conditions of those before it, with Holm's correction.
 
     Fresh episodes were chosen for the candidates: what one of them costs must not be held for or against another. What
     is done to a policy is held against the same situations, and a target's value against others in the same task.
@@ -60,8 +60,16 @@ def rates(strata: Sequence[Counts]) -> tuple[Estimate, Estimate, Estimate]:
 
 def _strata(one: Candidate, suspected: Sequence[Candidate], table: pl.DataFrame, fresh: Mask) -> list[Counts]:
     condition = one.condition
-    others = [each.condition for each in suspected if each.condition.sort != "all"]
-    apart = [each.inside for each in others if not each.is_arm and (each.inside != condition.inside).any()]
+    place = suspected.index(one)
+    # Of those that explain less, only what lies quite outside: within it, they would divide what is to be shown.
+    apart = [
+        each.condition.inside
+        for rank, each in enumerate(suspected)
+        if each.condition.sort != "all"
+        and not each.condition.is_arm
+        and (each.condition.inside != condition.inside).any()
+        and (rank < place or not (each.condition.inside & condition.inside).any())
+    ]
     if condition.sort == "all":
         # Held apart, but all of them counted: where others fail it happens as well.
         masks = [np.logical_or.reduce(apart)] if apart else []

@@ -13,6 +13,7 @@ from robodx.analysis.findings.conditions import Mask
 Sort = Literal["mistaken", "type", "flag", "kind", "wrong thing", "failure"]
 # A detour says little by itself, and of one who failed nothing.
 FLAGS = ("collision", "instability", "drop_and_regrasp")
+TELLING_FLAGS = FLAGS[:2]
 SAYS = {
     "collision": "it collides",
     "instability": "it shakes",
@@ -44,7 +45,7 @@ class Manner:
         return (
             self.sort in ("mistaken", "wrong thing")
             or (self.sort == "type" and self.name in TELLING_TYPES)
-            or (self.sort == "flag" and self.name in FLAGS[:2])
+            or (self.sort == "flag" and self.name in TELLING_FLAGS)
         )
 
 

@@ -47,6 +47,8 @@ def named(candidate: Candidate, manners: list[Manner]) -> Name:
         return Name("instruction ignored", "")
     # Where one skill fails, that hands then meet things is what comes of it.
     told = [manner for manner in manners if main != "motor" or manner.name in MOTOR]
+    # And what shows in all that is done names only itself.
+    told = [manner for manner in told if manner.sort != "flag" or manner is candidate.manner]
     # A group of tasks that fails in various ways is named for itself.
     is_group = sort in ("family", "tier", "task") and not candidate.manner.is_telling
     if not is_group and (name := _by_manner(told, shown)) is not None:

@@ -28,6 +28,8 @@ NEARLY = 0.97
 LEAST_OUTSIDE = 3
 # What is a weakness by itself is one of a condition only if it hardly happens elsewhere.
 HEALTHY = 0.05
+# The type of failure that comes of what a flag tells.
+OF_FLAG = {"instability": "control instability", "collision": "collision"}
 # Of what is demanded, and of what is done to it.
 MOST_CANDIDATES = 5
 
@@ -86,9 +88,13 @@ def _search(conditions: list[Condition], manners: list[Manner], among: Mask) -> 
         best = max(one.score for one in worthy)
         chosen = min((one for one in worthy if one.score >= NEARLY * best), key=lambda one: order[one.condition.name])
         found.append(chosen)
-        if chosen.manner.sort == "flag":
-            # How it is done explains no failure: who trembles in all that it does may also misread the words.
-            manners = [manner for manner in manners if manner is not chosen.manner]
+        if chosen.manner.sort == "flag" and chosen.manner.is_telling:
+            # How it is done explains only the failures of that type: who trembles may also misread the words.
+            same = (chosen.manner.name, OF_FLAG.get(chosen.manner.name))
+            for manner in manners:
+                if manner.sort == "type" and manner.name in same:
+                    left &= ~manner.has
+            manners = [manner for manner in manners if manner.name not in same]
         else:
             left &= ~chosen.shows
     return found
