@@ -11,7 +11,8 @@ from markupsafe import Markup
 from robodx.report.plots.svg import MARKS, drawing, mark, path, tag
 from robodx.report.words import percent, short
 
-WIDTH, RADIUS = 350.0, 108.0
+# Wide enough for a label of 14 letters on either side.
+WIDTH, RADIUS = 440.0, 108.0
 RINGS = (0.25, 0.5, 0.75, 1.0)
 LEGEND_ROW = 20.0
 
@@ -43,7 +44,7 @@ def radar(title: str, axes: Sequence[str], series: Sequence[Series]) -> Markup:
         parts.append(_axis_label(name, *place(axis, 1.13), centre_x))
     for index, one in enumerate(series):
         parts += _profile(one, index, axes, [None if r is None else place(at, r) for at, r in enumerate(one.rates)])
-        x, y = 24 + (index % 2) * WIDTH / 2, legend_y + LEGEND_ROW * (index // 2)
+        x, y = 60 + (index % 2) * (WIDTH / 2 - 40), legend_y + LEGEND_ROW * (index // 2)
         parts.append(mark(MARKS[index % len(MARKS)], x, y - 4, class_=f"dot c{index + 1}"))
         parts.append(tag("text", short(one.name, 24), tag("title", one.name), x=x + 11, y=y, class_="label"))
     for share in (0.5, 1.0):
