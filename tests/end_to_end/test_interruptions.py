@@ -172,7 +172,8 @@ class Closing:
 '''
 
 
-@pytest.fixture(scope="module")
+# Once a process: tests of a module may come in several lots, and a policy can be registered only once.
+@pytest.fixture(scope="session")
 def workers_plugin(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("plugin") / "workers.py"
     path.write_text(WORKERS)

@@ -75,7 +75,7 @@ def nodes() -> Iterator[Nodes]:
     started = [start_node(environment, "--head", "--port=0", "--include-dashboard=false", f"--temp-dir={folder}")]
     try:
         address = folder / "ray_current_cluster"
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while not address.exists() or not address.read_text():
             assert time.monotonic() < deadline and started[0].poll() is None
             time.sleep(0.1)

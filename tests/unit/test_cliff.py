@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from robodx import cli
 from robodx.analysis.episodes import SCHEMA, load
 from robodx.analysis.psychometric import MINIMUM
+from robodx.cli import interrupts
 from robodx.errors import UserError
 from robodx.registry import UnknownName
 from robodx.running.run import Request, run
@@ -139,7 +140,7 @@ def test_a_stressor_without_effect_has_no_cliff(tmp_path: Path) -> None:
 
 
 def test_a_policy_that_fails_anyway_is_not_testable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "_stop_on_signals", lambda: None)
+    monkeypatch.setattr(interrupts, "stop_on_signals", lambda: None)
     options = ["--policy", "still", "--stressor", "packet_loss", "--episodes", "8", "--out", str(tmp_path / "run")]
     result = CliRunner().invoke(cli.app, ["cliff", TASK, *options, "--json"])
     assert result.exit_code == 0, result.output
