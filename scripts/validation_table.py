@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import cache
+from itertools import permutations
 from pathlib import Path
 
+import polars as pl
 from pages import DOCS, of_this_source, rewrite
 
 from robodx.analysis.estimates import wilson
+from robodx.analysis.findings.prepare import SCREENING
 from robodx.analysis.findings.validation import GROUPS, Group, Verdict, confusion, scores
 from robodx.faults.base import FAULTS
-from robodx.running.validation import design, faults, validate
+from robodx.running.validation import FIRST_SET, design, faults, validate
 from robodx.terminal.validation import GOALS, SAYS, validation_bar
 
 ROOT = Path(__file__).parent.parent
@@ -29,16 +33,19 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, help="instead of runs/validation")
+    parser.add_argument("--there", action="store_true", help="judge what is there, and run nothing")
     options = parser.parse_args()
     cases = design(sets=options.sets, weak_sets=options.weak_sets, healthy=options.healthy, pairs=options.pairs)
     out = options.out or of_this_source(ROOT / "runs" / "validation")
+    if options.there:
+        cases = [case for case in cases if (out / f"{case.name}.parquet").exists()]
     verdicts = []
     with validation_bar(len(cases)) as tell:
         for verdict in validate(cases, out, workers=options.workers):
             verdicts.append(verdict)
             tell(verdict)
     page = DOCS / "diagnosis.md"
-    rewrite(page, "scores of the validation", goals(verdicts))
+    rewrite(page, "scores of the validation", f"{goals(verdicts)}\n{apart(verdicts, out, options.sets)}")
     rewrite(page, "table of faults", fault_table(verdicts))
     rewrite(page, "confusion matrix", "\n\n".join(matrix(verdicts, group) for group in GROUPS))
 
@@ -55,6 +62,35 @@ def goals(verdicts: Sequence[Verdict]) -> str:
     lines += ["", f"One fault, each half of the faults by itself: {halves[0]} and {halves[1]}."]
     lines += [f"A run took {mean:.0f} episodes on average and {most} at most."]
     return "\n".join(lines)
+
+
+def apart(verdicts: Sequence[Verdict], out: Path, sets: int) -> str:
+    """Of the pairs, those in which each fault could show: neither alone loses most of what the other alone loses."""
+    pairs = [one for one in verdicts if one.group == "two faults"]
+    shown = [one for one in pairs if not any(_hides(a, b, out, sets) for a, b in permutations(one.planted.split("+")))]
+    right = wilson(sum(one.is_right for one in shown), len(shown))
+    return (
+        f"In {len(pairs) - len(shown)} of the {len(pairs)} pairs one fault alone fails most of the trials that the\n"
+        f"other alone fails, so that there is little to see of it; of the others {right} are told right (n = {right.n})."
+    )
+
+
+def _hides(fault: str, other: str, out: Path, sets: int) -> bool:
+    """Whether one loses more than half of the screening trials that the other loses."""
+    alive, lost = [], 0
+    for number in range(FIRST_SET, FIRST_SET + sets):
+        mine, others = (_outcomes(out / f"{name}.{number}.parquet") for name in (fault, other))
+        trials = [trial for trial, success in others.items() if not success and trial in mine]
+        lost += len(trials)
+        alive += [trial for trial in trials if mine[trial]]
+    return len(alive) < lost / 2
+
+
+@cache
+def _outcomes(path: Path) -> dict[tuple[str, int, bool], bool]:
+    table = pl.read_parquet(path).filter(pl.col("suite") == SCREENING)
+    rows = table.select("task", "seed", pl.col("clock") == "lockstep", "success").iter_rows()
+    return {(task, seed, waits): success for task, seed, waits, success in rows}
 
 
 def _half(verdicts: Sequence[Verdict], part: int) -> str:
