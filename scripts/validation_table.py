@@ -71,7 +71,7 @@ def apart(verdicts: Sequence[Verdict], out: Path, sets: int) -> str:
     right = wilson(sum(one.is_right for one in shown), len(shown))
     return (
         f"In {len(pairs) - len(shown)} of the {len(pairs)} pairs one fault alone fails most of the trials that the\n"
-        f"other alone fails, so that there is little to see of it; of the others {right} are told right (n = {right.n})."
+        f"other alone fails, and there is little to see of it; of the others {right} are told right (n = {right.n})."
     )
 
 
