@@ -180,13 +180,12 @@ def leading(causes: Iterable[Cause]) -> Cause | None:
     return max(shown, key=lambda cause: cause.share.value or 0.0, default=None)
 
 
-def read_causes(run: Path | str, by: str | None = None, among: pl.Expr | None = None) -> list[Cause] | None:
-    """Of a run that was asked why, or of some of its failed trials; None if it was not."""
+def read_causes(run: Path | str, by: str | None = None) -> list[Cause] | None:
+    """Of a run that was asked why; None if it was not."""
     folder = Path(run) / FOLDER
     if not (folder / "run.json").exists():
         return None
-    failed = load(run) if among is None else load(run).filter(among)
-    return causal_shares(failed, load(folder), kinds_of(read_about(folder)), by)
+    return causal_shares(load(run), load(folder), kinds_of(read_about(folder)), by)
 
 
 def kinds_of(about: Mapping[str, Any]) -> dict[str, str]:

@@ -10,11 +10,31 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import rich.progress
+    from rich.console import Console
+
     from robodx.running.run import Progress
 
 # The rest are in the record, with their tracebacks.
 SHOWN_ERRORS = 3
 WIDTH = 120
+
+
+def eta_bar(console: Console) -> rich.progress.Progress:
+    """A bar with what is done, the time it took and the time that is left; none where there is no terminal."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
+        TimeRemainingColumn(), console=console, disable=not console.is_terminal,
+    )  # fmt: skip
 
 
 @contextmanager
@@ -25,24 +45,12 @@ def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = No
     rounds decide.
     """
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     from robodx.running.episode import Episode
 
     console = Console(stderr=True)
     errors, is_started, noted, last_call = 0, False, "", (0, 0, 0)
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
-        TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    with eta_bar(console) as bar:
         job = bar.add_task("episodes", total=None)
 
         def progress(episode: Episode | None, *, done: int, total: int, solved: int) -> None:

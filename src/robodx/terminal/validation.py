@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from robodx.analysis.findings.validation import GROUPS, NOTHING, Group, Verdict, scores
-from robodx.terminal.console import table_lines
+from robodx.terminal.console import eta_bar, table_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,21 +70,9 @@ def is_reached(verdicts: Sequence[Verdict]) -> bool:
 def validation_bar(total: int) -> Iterator[Callable[[Verdict], None]]:
     """A bar with an ETA on a terminal; a line for each run elsewhere."""
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
-        TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    with eta_bar(console) as bar:
         job = bar.add_task("runs", total=total)
         wrong = 0
 
