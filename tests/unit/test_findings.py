@@ -26,6 +26,7 @@ DEMANDS: dict[str, list[str]] = {
     "words/negated": ["choice", "perception/colour", "language/negation"],
     "words/excluded": ["choice", "perception/colour", "language/negation"],
     "words/ordered": ["language/order", "motor/put on"],
+    "words/sided": ["choice", "language/left and right"],
     "looks/by_colour": ["choice", "layout", "perception/colour"],
     "looks/by_size": ["choice", "layout", "perception/size"],
     "looks/by_shape": ["choice", "layout", "perception/shape"],
@@ -35,6 +36,7 @@ DEMANDS: dict[str, list[str]] = {
     "haste/roll": ["change/moving things", "motor/pick"],
     "haste/swap": ["change/sudden", "motor/pick"],
     "haste/told": ["change/words", "motor/pick"],
+    "haste/told_colour": ["change/words", "choice", "perception/colour"],
 }
 Fails = Callable[[str, int], Mapping[str, Any] | None]
 
@@ -164,6 +166,27 @@ def test_two_weaknesses_are_two_findings() -> None:
         slip if "motor/put on" in DEMANDS[task] else where("language/negation")(task, seed)
     )
     assert set(confirmed(table(both))) == {"motor weakness: grasp stability", "language sub-skill: negation"}
+
+
+def test_what_two_weaknesses_have_in_common_is_not_found_in_their_place() -> None:
+    """The words that are well understood tell that it is not all of language."""
+    colour = [{"attribute": "colour", "asked": "red", "chosen": "blue"}]
+    wrong = {"failure_kind": "reference", "failure_type": "incorrect action sequence", "mistaken": colour}
+    found = confirmed(table(where("language/negation", "language/order", **wrong)))
+    assert set(found) == {"language sub-skill: negation", "language sub-skill: order"}
+
+
+def test_what_one_weakness_spared_does_not_make_another_look_healthy() -> None:
+    """Who takes colours at random is right half the time, of new words for a colour too."""
+    colour = [{"attribute": "colour", "asked": "red", "chosen": "blue"}]
+    wrong = failure(failure_kind="reference", failure_type="incorrect action sequence", mistaken=colour)
+
+    def fails(task: str, seed: int) -> Mapping[str, Any] | None:
+        if "perception/colour" in DEMANDS[task]:
+            return wrong if seed % 4 < 2 else None
+        return where("change/words")(task, seed)
+
+    assert set(confirmed(table(fails, seeds=24))) == {"reference confusion: colour", "updates ignored"}
 
 
 def test_what_shows_in_all_that_is_done_hides_nothing_else() -> None:
@@ -317,7 +340,7 @@ def test_a_stress_run_is_confirmed_by_its_own_seeds_beside_a_diagnosis() -> None
 
 def test_a_diagnosis_that_asked_for_nothing_more_is_not_split_again() -> None:
     found = of(table(lambda task, seed: None, seeds=3).with_columns(suite=pl.lit("diagnosis")))
-    assert (found.screened, found.confirmed_on, found.findings) == (39, 0, ())
+    assert (found.screened, found.confirmed_on, found.findings) == (3 * len(DEMANDS), 0, ())
     assert found.resolution is not None
 
 

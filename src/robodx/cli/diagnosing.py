@@ -149,8 +149,10 @@ def validate(
     sets: Annotated[int, typer.Option(help="Disjoint sets of seeds for each fault.", min=1)] = 5,
     healthy: Annotated[int, typer.Option(help="Runs of policies without a fault.", min=0)] = 60,
     weak_sets: Annotated[int, typer.Option(help="Sets for each fault beside 40% random failures.", min=0)] = 1,
-    pairs: Annotated[int, typer.Option(help="Pairs of faults.", min=0)] = 15,
-    first_set: Annotated[int, typer.Option(help="The first set of seeds.", min=0)] = 1,
+    pairs: Annotated[int, typer.Option(help="Pairs of faults.", min=0)] = 30,
+    first_set: Annotated[
+        int | None, typer.Option(help="The first set of seeds; unless given, that of the table in the docs.", min=0)
+    ] = None,
     workers: Workers = 1,
     as_json: Json = False,
 ) -> None:
@@ -160,11 +162,12 @@ def validate(
     All of it takes more than an hour on two cores. Ctrl-C keeps what is finished. Exits with 1 if a goal is missed.
     """
     from robodx.running.records import versions
-    from robodx.running.validation import design
+    from robodx.running.validation import FIRST_SET, design
     from robodx.running.validation import validate as run_cases
     from robodx.terminal.validation import as_dict, is_reached, lines, validation_bar
 
-    cases = design(sets=sets, weak_sets=weak_sets, healthy=healthy, pairs=pairs, only=fault, first_set=first_set)
+    first = FIRST_SET if first_set is None else first_set
+    cases = design(sets=sets, weak_sets=weak_sets, healthy=healthy, pairs=pairs, only=fault, first_set=first)
     # What another source did says nothing of this one.
     folder = out or Path("runs/validation") / str(versions(gl_renderer=None)["source"])
     verdicts = []

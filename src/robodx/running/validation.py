@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from robodx.analysis.findings.base import Diagnosis
 from robodx.analysis.findings.diagnose import diagnose
+from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
 from robodx.analysis.findings.validation import Expected, Group, Verdict, judge
 from robodx.errors import UserError
 from robodx.faults.base import FAULTS, planted
@@ -30,7 +30,7 @@ SCREENING_SEEDS = 3
 # Seeds of one set, so that no two sets share any.
 SET = 1000
 # Faults and thresholds were looked at on the seeds before, and from a million on; what is reported begins here.
-FIRST_SET = 1
+FIRST_SET = 101
 MOST_EPISODES = 500
 NOISE = "noisy_healthy"
 WEAK_BASE = f"{NOISE}=0.4"
@@ -62,7 +62,7 @@ def design(
     sets: int = 5,
     weak_sets: int = 1,
     healthy: int = 60,
-    pairs: int = 15,
+    pairs: int = 30,
     only: Sequence[str] = (),
     first_set: int = FIRST_SET,
 ) -> list[Case]:
@@ -77,7 +77,8 @@ def design(
     cases = [Case("one fault", name, number) for name in names for number in alone]
     cases += [Case("weaker base", f"{name}+{WEAK_BASE}", number) for name in names for number in weak]
     both = [(a, b) for a, b in combinations(names, 2) if FAULTS[a].expected != FAULTS[b].expected]
-    chosen = np.random.default_rng(0).permutation(len(both))[:pairs]
+    # The last of them: the first were looked at while the search was written.
+    chosen = np.random.default_rng(0).permutation(len(both))[max(0, len(both) - pairs) :]
     cases += [Case("two faults", "+".join(both[index]), first_set + turn % sets) for turn, index in enumerate(chosen)]
     kinds = ("healthy", NOISE, WEAK_BASE)
     cases += [Case("no fault", kinds[turn % len(kinds)], first_set + turn) for turn in range(healthy)]
@@ -88,7 +89,7 @@ def validate(cases: Sequence[Case], out: Path, *, workers: int = 1) -> Iterator[
     """Each case as it is done. Its episodes are kept in the folder, so that the same call later runs only the rest."""
     out.mkdir(parents=True, exist_ok=True)
     missing = [case for case in cases if not (out / f"{case.name}.parquet").exists()]
-    yield from (_judged(case, out) for case in cases if case not in set(missing))
+    yield from (judged(case, out) for case in cases if case not in set(missing))
     if not missing:
         return
     with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin) as pool:
@@ -96,7 +97,7 @@ def validate(cases: Sequence[Case], out: Path, *, workers: int = 1) -> Iterator[
         try:
             for future in as_completed(waiting):
                 future.result()
-                yield _judged(waiting[future], out)
+                yield judged(waiting[future], out)
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -126,12 +127,8 @@ def _run(case: Case, out: Path) -> None:
         table.with_columns(events=pl.lit([], dtype=table.schema["events"])).write_parquet(path)
 
 
-def _judged(case: Case, out: Path) -> Verdict:
-    return judge(case.group, case.planted, case.expected, diagnosed(case, out))
-
-
-def diagnosed(case: Case, out: Path) -> Diagnosis:
-    """What its episodes alone say."""
+def judged(case: Case, out: Path, thresholds: Thresholds = THRESHOLDS) -> Verdict:
+    """What its episodes alone say, held against what was planted."""
     table = pl.read_parquet(out / f"{case.name}.parquet")
-    (found,) = diagnose(table, {"perturbations": perturbation_cards()})
-    return found
+    (found,) = diagnose(table, {"perturbations": perturbation_cards()}, thresholds=thresholds)
+    return judge(case.group, case.planted, case.expected, found)

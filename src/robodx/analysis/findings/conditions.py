@@ -47,6 +47,11 @@ class Condition:
         """After "the trials with"."""
         return SAYS.get(self.path, self.path.replace("/", ": "))
 
+    def joined(self, other: Condition) -> Condition:
+        """Where either of two demands is made."""
+        path = f"{self.path} or {other.path}"
+        return Condition(self.sort, path, self.inside | other.inside, self.outside & other.outside)
+
 
 def conditions(episodes: pl.DataFrame) -> list[Condition]:
     """Of the episodes of one policy, with what arm each belongs to (see prepare.py)."""

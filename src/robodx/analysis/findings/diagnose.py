@@ -14,10 +14,11 @@ from robodx.analysis.episodes import is_finished, load, read_about
 from robodx.analysis.findings.base import Diagnosis, Finding
 from robodx.analysis.findings.conditions import Mask, conditions
 from robodx.analysis.findings.confirm import Tested, rates, tested
-from robodx.analysis.findings.manners import Manner, manners
-from robodx.analysis.findings.naming import named, next_test, statement
+from robodx.analysis.findings.manners import manners
+from robodx.analysis.findings.naming import Name, named, next_test, statement
 from robodx.analysis.findings.prepare import situations, with_arms
 from robodx.analysis.findings.search import LEAST_EFFECT, Candidate, candidates
+from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
 from robodx.analysis.metrics.base import estimate
 from robodx.analysis.metrics.success import success_rate
 from robodx.analysis.power import smallest_visible_difference
@@ -35,6 +36,7 @@ def diagnose(
     because: Because = lambda trial_ids: None,
     *,
     is_whole: bool = True,
+    thresholds: Thresholds = THRESHOLDS,
 ) -> list[Diagnosis]:
     """One for each policy, in the order of their names; `about` is what run.json says of perturbations and stopping.
 
@@ -42,7 +44,8 @@ def diagnose(
     """
     stopped = stopped_how(about.get("request", {}))
     parts = sorted(episodes.group_by("policy"), key=lambda pair: str(pair[0][0]))
-    return [_of_policy(part, about.get("perturbations", {}), because, stopped, is_whole) for _, part in parts]
+    cards = about.get("perturbations", {})
+    return [_of_policy(part, cards, because, stopped, is_whole, thresholds) for _, part in parts]
 
 
 def diagnose_runs(runs: Sequence[Path]) -> list[Diagnosis]:
@@ -82,7 +85,12 @@ def screen(episodes: pl.DataFrame) -> list[Candidate]:
 
 
 def _of_policy(
-    episodes: pl.DataFrame, cards: Mapping[str, Mapping[str, Any]], because: Because, stopped: Stopped, is_whole: bool
+    episodes: pl.DataFrame,
+    cards: Mapping[str, Mapping[str, Any]],
+    because: Because,
+    stopped: Stopped,
+    is_whole: bool,
+    thresholds: Thresholds,
 ) -> Diagnosis:
     arms = with_arms(episodes, cards)
     table = situations(arms)
@@ -92,11 +100,11 @@ def _of_policy(
     # Where too many erred to tell a rate, there is no telling what the rest is a sample of.
     if success.value is not None:
         how = manners(table)
-        suspected = candidates(conditions(table), how, ~fresh, table["pair_id"].to_numpy())
+        suspected = candidates(conditions(table), how, ~fresh, table["pair_id"].to_numpy(), thresholds)
         results = tested(suspected, table, fresh)
         can_confirm = is_whole and stopped == "planned"
         findings = [
-            _finding(table, one, result, how, because, can_confirm)
+            _finding(table, one, result, named(one, how, thresholds), because, can_confirm)
             for one, result in zip(suspected, results, strict=True)
         ]
     ranked = sorted(findings, key=lambda found: (found.certainty != "confirmed", -found.rank))
@@ -113,11 +121,10 @@ def _of_policy(
 
 
 def _finding(
-    table: pl.DataFrame, candidate: Candidate, result: Tested, how: list[Manner], because: Because, can_confirm: bool
+    table: pl.DataFrame, candidate: Candidate, result: Tested, name: Name, because: Because, can_confirm: bool
 ) -> Finding:
     is_confirmed = can_confirm and result.is_confirmed
     inside, outside, effect = result[:3] if is_confirmed else rates([candidate.counts])
-    name = named(candidate, how)
     shown = table.filter(pl.Series(candidate.shows)).sort("is_fresh", descending=True, maintain_order=True)
     # Those of the most failing tasks first, and by name where they fail alike.
     tasks = shown["task"].value_counts().sort("count", "task", descending=[True, False])["task"].to_list()

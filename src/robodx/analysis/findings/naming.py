@@ -11,9 +11,7 @@ from robodx.analysis.findings.base import FindingKind
 from robodx.analysis.findings.conditions import Mask
 from robodx.analysis.findings.manners import MOTOR, Manner
 from robodx.analysis.findings.search import Candidate
-
-# Of the episodes in which it shows, so many happen in one manner for that to name it.
-MOSTLY = 0.6
+from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
 
 CHANGES = {"moving things": "moving things", "sudden": "sudden changes", "signal": "signals"}
 
@@ -23,7 +21,7 @@ class Name(NamedTuple):
     subject: str
 
 
-def named(candidate: Candidate, manners: list[Manner]) -> Name:
+def named(candidate: Candidate, manners: list[Manner], thresholds: Thresholds = THRESHOLDS) -> Name:
     """By the condition where that says what is lacking, else by what mostly happens in it."""
     sort, path = candidate.condition.sort, candidate.condition.path
     if sort == "stress":
@@ -51,7 +49,7 @@ def named(candidate: Candidate, manners: list[Manner]) -> Name:
     told = [manner for manner in told if manner.sort != "flag" or manner is candidate.manner]
     # A group of tasks that fails in various ways is named for itself.
     is_group = sort in ("family", "tier", "task") and not candidate.manner.is_telling
-    if not is_group and (name := _by_manner(told, shown)) is not None:
+    if not is_group and (name := _by_manner(told, shown, thresholds.mostly)) is not None:
         return name
     if main == "motor" and rest:
         return Name("motor weakness", rest[0])
@@ -60,11 +58,11 @@ def named(candidate: Candidate, manners: list[Manner]) -> Name:
     return Name("weak capability", path if path != "everything" else "")
 
 
-def _by_manner(manners: list[Manner], shown: Mask) -> Name | None:
+def _by_manner(manners: list[Manner], shown: Mask, mostly: float) -> Name | None:
     """What most of them have in common; of several, what the most have."""
     shares = [(int((manner.has & shown).sum()), manner) for manner in manners]
     for shown_by, manner in sorted(shares, key=lambda pair: -pair[0]):
-        if shown_by < MOSTLY * shown.sum():
+        if shown_by < mostly * shown.sum():
             break
         if manner.sort == "mistaken":
             return Name("reference confusion", manner.name)

@@ -3,11 +3,13 @@
 A candidate says: where this is demanded, that happens, more often than elsewhere. It is scored by the log likelihood
 ratio of two rates, inside and outside, to one: so the most specific condition wins that still holds them all, for a
 wider one has healthy episodes in it and a narrower one leaves failures outside. What a candidate explains is then set
-aside, and the search goes on with the rest.
+aside, and the search goes on with the rest, held apart by what was found: what is left inside a found condition are
+those that it spared, which says nothing for another's being healthy.
 """
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -15,19 +17,14 @@ from numpy.typing import NDArray
 
 from robodx.analysis.findings.conditions import Condition, Mask
 from robodx.analysis.findings.manners import Manner
+from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
 
 # What a policy without weaknesses does now and then.
 BACKGROUND = 0.02
-# Weaker than this a candidate is not worth a test: one failure where nothing else fails is already more.
-LEAST_SCORE = 3.0
 # Rates nearer to each other than this are no finding, however sure.
 LEAST_EFFECT = 0.1
-# Scores within this share of the best are as good; then the more telling name is taken.
-NEARLY = 0.97
 # Fewer episodes to hold it against show nothing.
 LEAST_OUTSIDE = 3
-# What is a weakness by itself is one of a condition only if it hardly happens elsewhere.
-HEALTHY = 0.05
 # The type of failure that comes of what a flag tells.
 OF_FLAG = {"instability": "control instability", "collision": "collision"}
 # Of what is demanded, and of what is done to it.
@@ -62,32 +59,44 @@ class Candidate(NamedTuple):
 
 
 def candidates(
-    conditions: list[Condition], manners: list[Manner], among: Mask, pairs: NDArray[np.str_]
+    conditions: list[Condition],
+    manners: list[Manner],
+    among: Mask,
+    pairs: NDArray[np.str_],
+    thresholds: Thresholds = THRESHOLDS,
 ) -> list[Candidate]:
     """The best, what is best without its episodes, and so on; conditions and manners the more telling first.
 
     What is done to it comes after what is demanded, and without the situations that are explained by that: who fails
     there anyway does not fail by stress or haste. `pairs` tells the situation of each episode.
     """
-    demanded = _search([one for one in conditions if not one.is_arm], manners, among)
+    demanded = _search([one for one in conditions if not one.is_arm], manners, among, thresholds)
     explained = np.zeros(len(among), dtype=np.bool_)
     for one in demanded:
         explained |= np.isin(pairs, pairs[one.shows])
-    return demanded + _search([one for one in conditions if one.is_arm], manners, among & ~explained)
+    arms = [one for one in conditions if one.is_arm]
+    return demanded + _search(arms, manners, among & ~explained, thresholds)
 
 
-def _search(conditions: list[Condition], manners: list[Manner], among: Mask) -> list[Candidate]:
+def _search(conditions: list[Condition], manners: list[Manner], among: Mask, thresholds: Thresholds) -> list[Candidate]:
     found: list[Candidate] = []
     order = {condition.name: place for place, condition in enumerate(conditions)}
     left = among.copy()
+    # By the conditions found before that it lies in, a number.
+    alike = np.zeros(len(among), dtype=np.int64)
     while len(found) < MOST_CANDIDATES:
-        scored = [one for manner in manners for one in _scored(conditions, manner, left)]
-        worthy = [one for one in scored if one.score >= LEAST_SCORE and one.counts.effect >= LEAST_EFFECT]
+        strata = [left & (alike == each) for each in np.unique(alike[left])]
+        scored = [one for manner in manners for one in _scored(conditions, manner, left, strata, thresholds)]
+        worthy = [one for one in scored if one.score >= thresholds.least_score and one.counts.effect >= LEAST_EFFECT]
         if not worthy:
             break
         best = max(one.score for one in worthy)
-        chosen = min((one for one in worthy if one.score >= NEARLY * best), key=lambda one: order[one.condition.name])
+        as_good = [one for one in worthy if one.score >= thresholds.nearly * best]
+        chosen = min(as_good, key=lambda one: order[one.condition.name])
+        chosen = _first_of_two(chosen, conditions, left, strata, thresholds) or chosen
         found.append(chosen)
+        if chosen.condition.sort != "all":
+            alike = 2 * alike + chosen.condition.inside
         if chosen.manner.sort == "flag" and chosen.manner.is_telling:
             # How it is done explains only the failures of that type: who trembles may also misread the words.
             same = (chosen.manner.name, OF_FLAG.get(chosen.manner.name))
@@ -100,6 +109,29 @@ def _search(conditions: list[Condition], manners: list[Manner], among: Mask) -> 
     return found
 
 
+def _first_of_two(
+    one: Candidate, conditions: list[Condition], among: Mask, strata: list[Mask], thresholds: Thresholds
+) -> Candidate | None:
+    """Where two parts of a demand explain it so much better that both are worth their names, the first of them.
+
+    Else what two weaknesses have in common would be found in their place: who misunderstands negations and orders does
+    not misunderstand all words.
+    """
+    if one.condition.sort != "need":
+        return None
+    parts = [each for each in conditions if each.sort == "need" and each.path.startswith(f"{one.condition.path}/")]
+    wholes = [each for each in conditions if each.sort == "all"]
+    scored = {
+        (a.name, b.name): _scored([*wholes, a.joined(b)], one.manner, among, strata, thresholds)[-1].score
+        for a, b in combinations(parts, 2)
+    }
+    best = max(scored, key=lambda pair: scored[pair], default=None)
+    if best is None or scored[best] <= one.score + np.log(len(conditions)):
+        return None
+    scored_alone = _scored(conditions, one.manner, among, strata, thresholds)
+    return next(each for each in scored_alone if each.condition.name in best)
+
+
 def count(condition: Condition, manner: Manner, among: Mask) -> Counts:
     inside, outside = condition.inside & among, condition.outside & among
     return Counts(
@@ -107,18 +139,21 @@ def count(condition: Condition, manner: Manner, among: Mask) -> Counts:
     )
 
 
-def _scored(conditions: list[Condition], manner: Manner, among: Mask) -> list[Candidate]:
+def _scored(
+    conditions: list[Condition], manner: Manner, among: Mask, strata: list[Mask], thresholds: Thresholds
+) -> list[Candidate]:
     counted = [(condition, count(condition, manner, among)) for condition in conditions]
     # How much is explained by its being a weakness at all, wherever.
     anywhere = max((_beyond_background(counts) for one, counts in counted if one.sort == "all"), default=0.0)
+    most_outside = thresholds.healthy if manner.is_telling else 1.0
     found = []
     for condition, counts in counted:
-        score = _difference(counts)
+        score = sum(_difference(count(condition, manner, stratum)) for stratum in strata)
         if condition.sort == "all":
             score = anywhere if manner.is_telling else 0.0
-        elif counts.n_outside < LEAST_OUTSIDE or (manner.is_telling and counts.outside > HEALTHY * counts.n_outside):
+        elif counts.n_outside < LEAST_OUTSIDE or counts.outside > most_outside * counts.n_outside:
             score = 0.0
-        elif manner.is_telling and score >= LEAST_SCORE:
+        elif manner.is_telling and score >= thresholds.least_score:
             score += anywhere
         found.append(Candidate(condition, manner, counts, score))
     return found
