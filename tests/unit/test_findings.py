@@ -195,6 +195,14 @@ def test_what_shows_in_all_that_is_done_hides_nothing_else() -> None:
     assert set(found) == {"unstable control", "language sub-skill: negation"}
 
 
+def test_a_collision_that_comes_first_does_not_hide_the_wrong_choice() -> None:
+    colour = [{"attribute": "colour", "asked": "red", "chosen": "blue"}]
+    hit = {"quality_flags": ["collision"]}
+    wrong = where("perception/colour", failure_kind="safety", failure_type="collision", mistaken=colour, **hit)
+    found = confirmed(table(lambda task, seed: wrong(task, seed) or hit))
+    assert set(found) == {"unsafe contact", "reference confusion: colour"}
+
+
 def test_of_findings_that_say_the_same_the_first_keeps_its_place() -> None:
     slip = {"failure_kind": "motor", "failure_type": "grasp stability"}
     rate = {"motor/put on": 1.0, "motor/insert into": 1.0, "motor/pick": 0.5}

@@ -17,7 +17,7 @@ import numpy as np
 
 from robodx.analysis import motion
 from robodx.analysis.account import Account
-from robodx.analysis.attribution.cause import attribute, quality_flags, slips
+from robodx.analysis.attribution.cause import attribute, first_mistake, quality_flags, slips
 from robodx.policies.base import ActionChunk, Observation, Policy
 from robodx.running import demands
 from robodx.running.accounts import account_of, hand_axes
@@ -249,7 +249,7 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         outcome = "success"
     elif environment.invalid_action is not None or score.broken is not None:
         outcome = "failure"
-    cause = None if outcome == "success" else attribute(account)
+    cause, mistake = (None, None) if outcome == "success" else (attribute(account), first_mistake(account))
     forces = [entry.value for entry in log.entries if entry.kind == "collision"]
     arms, period_s = environment.robot.arms, account.period_s
     percentiles = _percentiles_ms(trajectory.inference_s)
@@ -268,8 +268,8 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         demands=demands.demands(meanings, scene, environment.events, environment.task.varies),
         target=demands.target(meanings[-1], scene),
         mistaken=(
-            demands.mistaken(meanings[-1], demands.as_coloured(scene, colours), cause.object, _asked_for(account))
-            if cause is not None and cause.kind in ("reference", "constraint")
+            demands.mistaken(meanings[-1], demands.as_coloured(scene, colours), mistake.object, _asked_for(account))
+            if mistake is not None
             else ()
         ),
         failure_kind=cause and cause.kind,

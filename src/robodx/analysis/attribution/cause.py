@@ -6,6 +6,7 @@ what is unsafe, the wrong choice and what was forbidden, whenever they happened;
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -30,14 +31,23 @@ def attribute(account: Account) -> Fault:
     """Of an episode that did not succeed."""
     if account.invalid_action is not None:
         return Fault("invalid_action", None, account.steps, "", "", account.invalid_action)
-    faults = [*unsafe(account), *wrong_choices(account)]
-    if account.broken is not None and account.broken_step is not None:
-        faults.append(violation(account, account.broken, account.broken_step))
+    faults = [*unsafe(account), *_misjudged(account)]
     if not faults:
         # To reach for what is out of reach is no cause if it got there by what was done before.
         faults = [*beyond_reach(account), *failed_acts(account)]
     # Of two at the same step, the one that is named first says more.
     return min(faults, key=lambda fault: fault.step, default=None) or _unfinished(account)
+
+
+def first_mistake(account: Account) -> Fault | None:
+    """What was chosen wrongly or was forbidden, cause or not: who scrapes the table may confuse colours too."""
+    return min(_misjudged(account), key=lambda fault: fault.step, default=None)
+
+
+def _misjudged(account: Account) -> Iterator[Fault]:
+    yield from wrong_choices(account)
+    if account.broken is not None and account.broken_step is not None:
+        yield violation(account, account.broken, account.broken_step)
 
 
 def _unfinished(account: Account) -> Fault:

@@ -55,15 +55,18 @@ def manners(episodes: pl.DataFrame) -> list[Manner]:
     kinds, types = (episodes[name].fill_null("").to_numpy() for name in ("failure_kind", "failure_type"))
     flags = episodes["quality_flags"].to_list()
     mistaken = [{each["attribute"] for each in one or ()} for one in episodes["mistaken"].to_list()]
+    is_confused = np.array([bool(one) for one in mistaken], dtype=np.bool_)
+    confused = [
+        Manner("mistaken", name, failed & np.array([name in one for one in mistaken], dtype=np.bool_))
+        for name in sorted(set().union(*mistaken))
+    ]
     found = [
-        *(
-            Manner("mistaken", name, failed & np.array([name in one for one in mistaken], dtype=np.bool_))
-            for name in sorted(set().union(*mistaken))
-        ),
+        *confused,
         *(Manner("type", name, failed & (types == name)) for name in sorted(set(types[failed]) - {""})),
         *(Manner("flag", name, np.array([name in (each or ()) for each in flags], dtype=np.bool_)) for name in FLAGS),
         *(Manner("kind", name, failed & (kinds == name)) for name in sorted(set(kinds[failed]) - {""})),
-        Manner("wrong thing", "wrong thing", failed & np.isin(kinds, ("reference", "constraint"))),
+        # The kind is of one cause, and to collide may come first.
+        Manner("wrong thing", "wrong thing", failed & (np.isin(kinds, ("reference", "constraint")) | is_confused)),
         Manner("failure", "failure", failed),
     ]
     return [one for one in found if one.has.any()]

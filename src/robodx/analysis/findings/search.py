@@ -84,6 +84,7 @@ def _search(conditions: list[Condition], manners: list[Manner], among: Mask, thr
     left = among.copy()
     # By the conditions found before that it lies in, a number.
     alike = np.zeros(len(among), dtype=np.int64)
+    misread = next((manner.has for manner in manners if manner.sort == "wrong thing"), np.zeros_like(among))
     while len(found) < MOST_CANDIDATES:
         strata = [left & (alike == each) for each in np.unique(alike[left])]
         scored = [one for manner in manners for one in _scored(conditions, manner, left, strata, thresholds)]
@@ -102,7 +103,7 @@ def _search(conditions: list[Condition], manners: list[Manner], among: Mask, thr
             same = (chosen.manner.name, OF_FLAG.get(chosen.manner.name))
             for manner in manners:
                 if manner.sort == "type" and manner.name in same:
-                    left &= ~manner.has
+                    left &= ~manner.has | misread
             manners = [manner for manner in manners if manner.name not in same]
         else:
             left &= ~chosen.shows
