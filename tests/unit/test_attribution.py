@@ -10,7 +10,7 @@ import pytest
 
 from robodx.analysis.account import Account, Demand, Entry
 from robodx.analysis.attribution.base import Fault
-from robodx.analysis.attribution.cause import attribute, quality_flags
+from robodx.analysis.attribution.cause import attribute, first_mistake, quality_flags
 
 STEPS = 200
 THINGS = {"red cube": (0.2, 0.0, 0.02), "blue cube": (0.0, 0.3, 0.02), "bin": (-0.2, 0.0, 0.02)}
@@ -72,6 +72,14 @@ def test_evidence_names_step_thing_and_condition() -> None:
 def test_a_thing_that_the_words_rule_out_breaks_a_constraint() -> None:
     found = attribute(replace(account(grasp("blue cube", 30)), excluded=frozenset({"blue cube"})))
     assert labels(found) == ("constraint", "incorrect action sequence")
+
+
+def test_a_wrong_choice_is_told_though_a_collision_came_before_it() -> None:
+    found = account([Entry(10, "collision", "arena", "robot", 120.0), *grasp("blue cube", 30)])
+    mistake = first_mistake(found)
+    assert attribute(found).kind == "safety"
+    assert mistake is not None and (mistake.kind, mistake.object) == ("reference", "blue cube")
+    assert first_mistake(account(grasp("red cube", 30))) is None
 
 
 def test_a_thing_of_a_later_stage_is_out_of_order() -> None:
