@@ -14,6 +14,7 @@ from tests.browsing import Watch
 from tests.reporting import capability, episode, run_folder, stressed
 
 PHONE = ViewportSize(width=390, height=844)
+PAPER = ViewportSize(width=718, height=1000)
 LONG = "control/" + "very_long_name" * 40
 SCRIPT = "<script>window.broken = true</script>"
 
@@ -81,6 +82,26 @@ def test_on_paper_everything_is_unfolded(page: Page, report: Path) -> None:
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert table.is_visible() and not page.locator("nav").is_visible()
+
+
+def test_on_paper_no_table_is_wider_than_the_page(page: Page, tmp_path: Path) -> None:
+    who = "fault:releases_early_and_often"
+    runs = [run_folder(tmp_path / name, stressed(name)) for name in ("vision", who)]
+    page.set_viewport_size(PAPER)
+    page.goto(write_report(runs, tmp_path / "report.html").as_uri())
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    widths = page.eval_on_selector_all("table", "all => all.map(one => one.offsetWidth)")
+    assert widths and max(widths) <= PAPER["width"]
+    assert not page.locator(".axis .minor").first.is_visible(), "every other tick has to do"
+
+
+def test_a_table_that_scrolls_is_shaded_at_its_edge(page: Page, report: Path) -> None:
+    page.set_viewport_size(PHONE)
+    page.goto(report.as_uri())
+    how = page.eval_on_selector(".scroll", "one => getComputedStyle(one).backgroundAttachment")
+    # Two that stay, and two that move along with the table and cover them at its ends.
+    assert how == "local, local, scroll, scroll"
 
 
 def test_without_scripts_everything_is_there(browser: Browser, report: Path) -> None:

@@ -94,7 +94,7 @@ def test_keys_move_open_play_compare_and_close(page: Page, viewed: Viewed) -> No
     page.locator("#list").focus()
     for key in ("j", "j", "ArrowDown", "k", "j"):
         page.keyboard.press(key)
-    expect(page.locator(".row.at")).to_contain_text("seed 1")
+    expect(page.locator(".row.at .seed")).to_have_text("s1")
     expect(page.locator(".row.at")).to_contain_text("motor")
     page.keyboard.press("Enter")
     expect(page.locator(".episode")).to_have_count(1)
@@ -128,9 +128,28 @@ def test_keys_move_open_play_compare_and_close(page: Page, viewed: Viewed) -> No
     expect(page.locator("#help")).to_be_hidden()
 
 
+def test_a_space_that_is_typed_stays_until_the_next_word(page: Page, viewed: Viewed) -> None:
+    open_run(page, viewed)
+    page.keyboard.press("/")
+    page.keyboard.type("cube ")
+    wait_until(page, lambda: "text=cube" in page.url)
+    page.keyboard.type("seed3")
+    expect(page.locator("#search")).to_have_value("cube seed3")
+    expect(page.locator("#count")).to_contain_text("22 of 80")
+
+
+def test_after_a_filter_the_keys_go_on_in_the_list(page: Page, viewed: Viewed) -> None:
+    open_run(page, viewed)
+    page.get_by_role("checkbox", name="timeout").first.click()
+    expect(page.locator("#count")).to_contain_text("40 of 80")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator(".episode")).to_have_count(1)
+
+
 def test_a_comparison_is_restored_from_its_address_and_shares_one_time(page: Page, viewed: Viewed) -> None:
     open_run(page, viewed)
-    page.locator(".row", has_text="motor").filter(has_text="seed 1").first.click()
+    page.locator(".row", has_text="motor").filter(has=page.get_by_title("seed 1", exact=True)).click()
     page.locator("#partner").select_option(label="rival: success in second")
     expect(page.locator(".episode")).to_have_count(2)
     link = page.url
@@ -159,13 +178,14 @@ def test_new_episodes_of_a_run_appear_where_one_looks(page: Page, viewed: Viewed
     page.locator("#runs .run", has_text="going").click()
     expect(page.locator("#runs .run", has_text="going")).to_contain_text("live")
     page.locator("#list").evaluate("node => { node.scrollTop = 50 * 30 }")
-    page.locator(".row", has_text="seed 432").click()
-    before = page.locator(".row", has_text="seed 432").bounding_box()
+    row = page.locator(".row", has_text="s432")
+    row.click()
+    before = row.bounding_box()
     # They come before the others, and more than a page of them.
     write_run(run, [episode(n) for n in range(5, 205)], part="part-00002")
     expect(page.locator("#count")).to_contain_text("260 episodes", timeout=20_000)
-    expect(page.locator(".row.open")).to_contain_text("seed 432")
-    assert page.locator(".row", has_text="seed 432").bounding_box() == before
+    expect(page.locator(".row.open")).to_contain_text("s432")
+    assert row.bounding_box() == before
 
 
 def test_hostile_names_are_shown_as_text(page: Page, viewed: Viewed) -> None:
@@ -174,6 +194,10 @@ def test_hostile_names_are_shown_as_text(page: Page, viewed: Viewed) -> None:
     expect(page.locator(".episode")).to_have_count(1)
     expect(page.locator(".instructions q")).to_contain_text("<script>document.title")
     expect(page.locator(".row .task").first).to_contain_text("<script>")
+    # However long, it is cut in its middle.
+    name, ending = page.locator(".row .task").first.bounding_box(), page.locator(".row .ending").first.bounding_box()
+    assert name is not None and ending is not None and ending["x"] + ending["width"] <= name["x"] + name["width"] + 1
+    assert ending["width"] > 50 and page.locator(".row .task").first.get_attribute("title") == SCRIPT
     assert page.title() == "RoboDx viewer"
     assert page.locator("img").count() == 0
     for width in (1280, 390):

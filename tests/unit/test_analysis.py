@@ -16,7 +16,10 @@ from robodx.analysis.summary import error_bounds, success_rate, summarise
 
 
 def table(*rows: dict[str, Any]) -> pl.DataFrame:
-    base = {"task": "t/one", "task_version": 1, "policy": "p", "robot": "panda", "perturbations": [], "attempt": 1}
+    base = {
+        "task": "t/one", "task_version": 1, "family": "t", "policy": "p", "robot": "panda", "attempt": 1,
+        **{name: [] for name in ("perturbations", "tags", "stage_steps", "instructions", "events")},
+    }  # fmt: skip
     filled = [{**dict.fromkeys(SCHEMA), **base, "repeat": 0, "clock": "lockstep", **row} for row in rows]
     return pl.DataFrame(filled, schema=SCHEMA)
 
@@ -24,6 +27,7 @@ def table(*rows: dict[str, Any]) -> pl.DataFrame:
 def row(seed: int, outcome: str, trajectory: str | None = None) -> dict[str, Any]:
     return {
         "seed": seed, "outcome": outcome, "success": outcome == "success", "trial_id": f"{seed}", "suite": "s",
+        "pair_id": f"pair {seed}",
         "trajectory_hash": None if outcome == "error" else trajectory or f"hash {seed}", "steps": 10, "progress": 0.5,
     }  # fmt: skip
 

@@ -36,11 +36,12 @@ def episodes(policy: str, task: str, outcomes: str, *, first_seed: int = 0, **co
     base = {
         "suite": "tasks", "task": task, "task_version": 1, "family": family, "tier": "easy", "robot": "panda",
         "policy": policy, "repeat": 0, "perturbations": [], "clock": "lockstep", "attempt": 1, "instructions": [],
+        "tags": [], "stage_steps": [], "events": [], "steps": 10,
     }  # fmt: skip
     rows = [
         {
             **dict.fromkeys(SCHEMA), **base, "seed": seed, "outcome": words[letter], "success": letter == "s",
-            "trial_id": f"{policy} {task} {seed} {columns}",
+            "trial_id": f"{policy} {task} {seed} {columns}", "pair_id": f"{task} {seed}",
             "trajectory_hash": None if letter == "e" else f"{policy} {task} {seed}", **columns,
         }
         for seed, letter in enumerate(outcomes, start=first_seed)

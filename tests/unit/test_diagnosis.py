@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -139,6 +139,16 @@ def test_the_design_has_every_fault_on_disjoint_seeds_and_pairs_of_different_fin
     assert {case.planted.split("+")[0] for case in design(sets=1, healthy=0, only=["slow"])} == {"slow"}
 
 
+def test_a_validation_of_nothing_is_refused() -> None:
+    with pytest.raises(
+        UserError, match='the fault "healthy" must cause no finding; those that must are colour_blind, '
+    ):
+        design(only=["slow", "healthy"])
+    with pytest.raises(UserError, match="nothing to validate"):
+        design(sets=0, weak_sets=0, healthy=0, pairs=0)
+    assert not is_reached([])
+
+
 def test_a_validation_keeps_its_episodes_and_judges_them_again(tmp_path: Path) -> None:
     plan = Plan("fault:ignores_negation", 3, within=("language",))
     pl.concat(in_rounds(plan, deaf)).write_parquet(tmp_path / "ignores_negation.1.parquet")
@@ -171,11 +181,11 @@ def test_false_alarms_and_half_right_pairs_are_counted_as_wrong() -> None:
 def test_what_another_source_did_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def judged(cases: list[Case], out: Path, *, workers: int) -> list[Verdict]:
+    def judged(cases: list[Case], out: Path, **_: object) -> Iterator[Verdict]:
         asked.append(out)
-        return []
+        yield from (Verdict(case.group, case.planted, (), (), True, 300) for case in cases)
 
-    monkeypatch.setattr(validation, "design", lambda **_: [])
+    monkeypatch.setattr(validation, "design", lambda **_: [Case("no fault", "healthy", 1)])
     monkeypatch.setattr(validation, "validate", judged)
     for source in ("old", "new"):
         monkeypatch.setattr(records, "versions", lambda gl_renderer, source=source: {"source": source})

@@ -48,7 +48,7 @@ def test_a_run_that_does_not_say_its_rate_is_told(made: Path) -> None:
     told: list[str] = []
     run_folder(made, [episode(TASK, 1)], {**ABOUT, "policy_spec": {}}, part="other")
     assert list(filming.film_trials(made, [f"{1:016x}"], told.append)) == []
-    assert "does not say how often the policy acts" in told[0]
+    assert "does not say policy_spec.hz" in told[0]
 
 
 def test_a_damaged_part_does_not_keep_examples_from_being_filmed(

@@ -26,15 +26,21 @@ DEMANDS: dict[str, list[str]] = {
     "words/negated": ["choice", "perception/colour", "language/negation"],
     "words/excluded": ["choice", "perception/colour", "language/negation"],
     "words/ordered": ["language/order", "motor/put on"],
+    "words/reversed": ["language/order", "motor/pick"],
     "words/sided": ["choice", "language/left and right"],
+    "words/mirrored": ["choice", "language/left and right", "motor/pick"],
     "looks/by_colour": ["choice", "layout", "perception/colour"],
     "looks/by_size": ["choice", "layout", "perception/size"],
+    "looks/by_height": ["choice", "layout", "perception/size"],
     "looks/by_shape": ["choice", "layout", "perception/shape"],
     "hands/stack": ["motor/put on"],
     "hands/insert": ["motor/insert into"],
+    "hands/plug": ["motor/insert into"],
     "hands/pick": ["motor/pick", "layout"],
     "haste/roll": ["change/moving things", "motor/pick"],
+    "haste/slide": ["change/moving things", "motor/pick"],
     "haste/swap": ["change/sudden", "motor/pick"],
+    "haste/vanish": ["change/sudden", "motor/pick"],
     "haste/told": ["change/words", "motor/pick"],
     "haste/told_colour": ["change/words", "choice", "perception/colour"],
 }
@@ -87,7 +93,7 @@ def test_a_healthy_policy_gets_no_finding_but_the_resolution() -> None:
     found = of(table(lambda task, seed: None))
     assert not found.findings
     assert found.resolution is not None and 0 < found.resolution < 0.5
-    assert found.headline.startswith("No weakness found") and f"{found.resolution:.0%}" in found.headline
+    assert found.headline.startswith("No weakness found") and f"{100 * found.resolution:.0f} points" in found.headline
 
 
 def test_the_most_specific_demand_whose_siblings_are_healthy_is_named() -> None:
@@ -166,6 +172,35 @@ def test_two_weaknesses_are_two_findings() -> None:
         slip if "motor/put on" in DEMANDS[task] else where("language/negation")(task, seed)
     )
     assert set(confirmed(table(both))) == {"motor weakness: grasp stability", "language sub-skill: negation"}
+
+
+def test_what_only_one_task_demands_is_not_told_from_the_task() -> None:
+    found = of(table(where("perception/shape")))
+    assert [one.name for one in found.findings] == ["weak capability: looks/by_shape"]
+    assert found.findings[0].where == "trials of looks/by_shape"
+
+
+def test_a_wrong_choice_is_no_motor_weakness_whatever_was_to_be_done() -> None:
+    colour = [{"attribute": "colour", "asked": "red", "chosen": "blue"}]
+    wrong = {"failure_kind": "reference", "failure_type": "incorrect action sequence"}
+    assert confirmed(table(where("motor/put on", mistaken=colour, **wrong))) == ["reference confusion: colour"]
+    assert confirmed(table(where("motor/put on", **wrong))) == ["reference confusion"]
+
+
+def test_a_policy_is_asked_for_again_as_it_was_made_or_by_a_name_to_fill_in() -> None:
+    def next_of(policy: str, **about: Any) -> str:
+        episodes = table(where("language/negation")).with_columns(policy=pl.lit(policy))
+        (found,) = diagnose(episodes, {"request": {"policy": policy}, **about})
+        return found.findings[0].next_test
+
+    assert " --policy openpi://box:8000 --preset droid --seeds" in next_of("openpi://box:8000#droid")
+    assert " --policy YOUR_POLICY --name 'my model' --seeds" in next_of("my model", is_named=True)
+
+
+def test_the_identity_arm_of_a_stress_run_is_no_further_trial() -> None:
+    clean = table(where("language/negation")).with_columns(suite=pl.lit("stress"))
+    again = in_arm(table(lambda task, seed: None), "again", suite="stress", repeat=1)
+    assert of(joined(clean, again)) == of(clean)
 
 
 def test_what_two_weaknesses_have_in_common_is_not_found_in_their_place() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from robodx.analysis.episodes import SCHEMA, UnreadableRun, load
+from robodx.analysis.episodes import SCHEMA, UnreadableRun, load, read_about
 from robodx.policies.base import make_policy
 from robodx.running.episode import Episode, Trajectory
 from robodx.running.records import RunConflict, RunFolder, to_table
@@ -76,6 +77,38 @@ def test_another_request_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     with (
         pytest.raises(RunConflict, match="policy: expert there, still asked"),
         RunFolder.open(tmp_path / "run", {"policy": "still", "seeds": 2}, FACTS),
+    ):
+        pass
+
+
+def test_a_conflict_names_the_parts_that_differ_and_not_all_that_there_is(tmp_path: Path) -> None:
+    tasks = {f"control/task_{number}": 1 for number in range(40)}
+    with RunFolder.open(tmp_path / "run", {"tasks": tasks, "words": "short"}, FACTS):
+        pass
+    asked = {"tasks": {**tasks, "control/task_7": 2}, "words": "long " * 100}
+    with pytest.raises(RunConflict) as refused, RunFolder.open(tmp_path / "run", asked, FACTS):
+        pass
+    text = str(refused.value)
+    assert "tasks, control/task_7: 1 there, 2 asked" in text and "task_8" not in text and len(text) < 400
+    with pytest.raises(RunConflict, match="and 35 more"), RunFolder.open(tmp_path / "run", {"tasks": {}}, FACTS):
+        pass
+
+
+def test_a_run_whose_trials_are_brought_along_grows_unless_a_task_changed(tmp_path: Path) -> None:
+    def asked(trials: str, **tasks: int) -> dict[str, Any]:
+        return {"selectors": (), "tasks": tasks, "trials": trials}
+
+    def facts(*tasks: str) -> dict[str, Any]:
+        return {**FACTS, "tasks": {task: {"summary": task} for task in tasks}}
+
+    for trials, tasks in (("1", {"push": 1}), ("2", {"pull": 1, "push": 1}), ("3", {"pull": 1})):
+        with RunFolder.open(tmp_path / "run", asked(trials, **tasks), facts(*tasks)):
+            pass
+    about = read_about(tmp_path / "run")
+    assert about["request"]["tasks"] == {"push": 1, "pull": 1} and set(about["tasks"]) == {"push", "pull"}
+    with (
+        pytest.raises(RunConflict, match="tasks, push: 1 there, 2 asked"),
+        RunFolder.open(tmp_path / "run", asked("4", push=2), facts("push")),
     ):
         pass
 

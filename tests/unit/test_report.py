@@ -9,6 +9,7 @@ import shlex
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import unquote
 
@@ -280,7 +281,8 @@ def finding(**further: Any) -> Finding:
     rate = Estimate(0.4, 0.3, 0.5, 40)
     told = Finding(
         kind="language sub-skill", subject="negation", statement="It does not understand negation.",
-        condition="need: language/negation", manner="failure", certainty="confirmed", inside=rate,
+        condition="need: language/negation", manner="failure", where="trials with a negation", happens="it fails",
+        certainty="confirmed", inside=rate,
         outside=Estimate(0.1, 0.0, 0.2, 80), effect=Estimate(0.3, 0.2, 0.4, 120), p=0.0001, share=0.3,
         examples=("vision-language/easy-1-0-",), next_test="robodx run language --policy vision",
     )  # fmt: skip
@@ -290,7 +292,7 @@ def finding(**further: Any) -> Finding:
 def test_findings_come_with_their_evidence_and_lead_to_examples(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     suspected = finding(certainty="suspected", p=None, examples=(), subject="order")
     explained = finding(because="plain_words recovers 9 of 10: it is a matter of <language>")
-    diagnosis = Diagnosis("vision", 100, 0, Estimate(0.8, 0.7, 0.9, 100), (explained, suspected), 0.1, 50, 50)
+    diagnosis = Diagnosis("vision", 100, 0, Estimate(0.8, 0.7, 0.9, 100), (explained, suspected), 0.1, 50, 50, True)
     monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [diagnosis])
     found = report([run])
     checked(found)
@@ -405,6 +407,24 @@ def test_a_page_is_written_whole_and_is_always_the_same(small: Path, tmp_path: P
     assert [path.name for path in out.parent.iterdir()] == [FILE_NAME]
     with pytest.raises(UserError, match="is a folder"):
         write(tmp_path, "text")
+
+
+def test_a_page_goes_through_links_and_into_pipes_and_replaces_neither(tmp_path: Path) -> None:
+    link, target, pipe = tmp_path / "link.html", tmp_path / "target.html", tmp_path / "pipe"
+    link.symlink_to(target)
+    write(link, "text")
+    assert link.is_symlink() and target.read_text() == "text"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+    write(pipe, "text")
+    reader.join(10)
+    assert read == ["text"] and pipe.is_fifo()
+
+
+def test_a_page_may_carry_as_many_films_as_there_are(small: Path) -> None:
+    assert report([small], embed_mb=float("inf")).html()
 
 
 def test_a_radar_draws_no_line_over_what_was_not_measured() -> None:

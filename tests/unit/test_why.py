@@ -98,7 +98,7 @@ def test_luck_is_taken_out() -> None:
     assert found["plain_words"].share.value == 0.0 and found["plain_words"].share.n == 10
     assert found[AGAIN].recovered.value == 0.5 and found[AGAIN].p is None
     assert leading(found.values()) is None
-    assert "Merely tried again, 50% succeed." in conclusion(list(found.values()))
+    assert "Merely tried again, 50% succeed." in conclusion(list(found.values()), 20)
 
 
 def test_two_stressed_trials_may_share_their_clean_one() -> None:
@@ -165,15 +165,59 @@ def test_the_conclusion_is_a_sentence() -> None:
     failed = [episode(seed) for seed in range(10)]
     control = [again(seed) for seed in range(10)]
     cured = list(shares(failed, control + [again(s, PLAIN, success=True) for s in range(10)]).values())
-    assert conclusion(cured).startswith("Most of what fails is recovered by plain_words")
-    assert conclusion(cured).endswith("it is a language problem.")
+    assert conclusion(cured, 10).startswith("Most of what fails is recovered by plain_words")
+    assert conclusion(cured, 10).endswith("it is a language problem.")
     assert [verdict(cause) for cause in cured if cause.substitution == "plain_words"] == ["the cause of most"]
-    text = "\n".join(lines(cured))
+    text = "\n".join(lines(cured, 10))
     assert "Of 10 failed trials" in text and "Not applicable to any of them: clean_sensors" in text
     nothing = list(shares(failed, control + [again(s, PLAIN) for s in range(10)]).values())
-    assert conclusion(nothing).startswith("No single substitution")
+    assert conclusion(nothing, 10).startswith("No single substitution")
     luck = list(shares(failed, [again(seed, success=True) for seed in range(10)]).values())
-    assert "fails by chance" in conclusion(luck)
+    assert "fails by chance" in conclusion(luck, 10)
+
+
+def recovering(n: int, plain: int, *, lone: int = 0, lucky: int = 0) -> list[Cause]:
+    """So many failed trials, of which so many succeed with plain words, a lone target, or again."""
+    substituted = [again(seed, success=seed >= n - lucky) for seed in range(n)]
+    substituted += [again(seed, PLAIN, success=seed < plain) for seed in range(n)]
+    substituted += [again(seed, LONE, success=seed < lone) for seed in range(n)]
+    return list(shares([episode(seed) for seed in range(n)], substituted).values())
+
+
+def test_much_of_a_few_is_told_as_such_with_how_many_would_do() -> None:
+    found = recovering(5, 5, lone=5)
+    told = "plain_words (the instruction in plain words) recovers 5 of 5, but 5 trials are too few to be sure"
+    assert conclusion(found, 40) == f"{told}: ask with --episodes 20."
+    assert conclusion(found, 12) == f"{told}: ask with --episodes 12."
+    assert conclusion(found, 5) == f"{told}, and the run has only 5 failed trials to ask about: run it on more seeds."
+    words = {cause.substitution: verdict(cause) for cause in found}
+    assert words["plain_words"] == "much, but of too few to be sure"
+    assert words["lone_target"] == "perhaps, but so does less"
+    assert words["expert_grasps"] == "recovers nothing" and by_name(found)["expert_grasps"].enough is None
+    assert "1 trial is too few" in conclusion(recovering(1, 1), 40)
+
+
+@pytest.mark.parametrize(("n", "plain", "lucky"), [(6, 6, 0), (7, 5, 1), (12, 7, 1)])
+def test_so_many_as_are_called_enough_are_enough(n: int, plain: int, lucky: int) -> None:
+    found = by_name(recovering(n, plain, lucky=lucky))["plain_words"]
+    assert found.is_unsure and found.enough is not None and n < found.enough <= 40
+    more = -(-found.enough // n)
+    assert by_name(recovering(more * n, more * plain, lucky=more * lucky))["plain_words"].is_shown
+
+
+def test_little_of_many_is_not_called_much() -> None:
+    found = recovering(30, 4)
+    assert by_name(found)["plain_words"].enough is None
+    assert conclusion(found, 100).startswith("No single substitution")
+    # Of one trial among many that it applies to, all; of what fails, next to nothing.
+    rare = shares([episode(s) for s in range(30)], [again(s) for s in range(30)] + [again(0, PLAIN, success=True)])
+    assert conclusion(list(rare.values()), 100).startswith("No single substitution")
+
+
+def test_a_smaller_sample_is_the_beginning_of_a_larger_one() -> None:
+    rows = [episode(seed, kind="motor" if seed % 3 else "reference") for seed in range(30)]
+    whole = sample(to_table(rows), 30, KINDS)
+    assert all(sample(to_table(rows), most, KINDS).equals(whole.head(most)) for most in range(1, 30))
 
 
 def test_a_run_is_asked_why_and_asked_again_without_running(tmp_path: Path) -> None:
@@ -193,11 +237,36 @@ def test_a_run_is_asked_why_and_asked_again_without_running(tmp_path: Path) -> N
     assert calls == [None]
     with pytest.raises(UnknownName, match='No substitution "plain_wods"'):
         why(tmp_path, only=["plain_wods"])
+    fewer = by_name(why(tmp_path, episodes=2, only=["plain_words"], progress=progress))
+    assert fewer["plain_words"].n == 2 and calls == [None, None], "answered from what is there"
+    calls.clear()
+    wider = by_name(why(tmp_path, episodes=2, only=["lone_target"], progress=progress))
+    assert wider["lone_target"].n == wider["plain_words"].n == 2
+    assert [each.perturbations for each in calls if each] == [(LONE,)] * 2, "what is there is not run again"
     about = json.loads((tmp_path / "run.json").read_text())
     about["request"]["policy"] = "my best one"
     (tmp_path / "run.json").write_text(json.dumps(about))
     with pytest.raises(UserError, match="give --policy"):
         why(tmp_path)
+
+
+def test_more_trials_are_added_to_those_that_are_there(tmp_path: Path) -> None:
+    run(Request(("language/negation", "language/exclusion"), "fault:ignores_negation", 1), tmp_path)
+    calls: list[Episode | None] = []
+
+    def progress(episode: Episode | None, **_: int) -> None:
+        calls.append(episode)
+
+    first = why(tmp_path, episodes=1, only=["plain_words"])
+    assert by_name(first)[AGAIN].n == 1 and len(read_about(tmp_path / "why")["tasks"]) == 1
+    both = why(tmp_path, episodes=2, only=["plain_words"], progress=progress)
+    assert by_name(both)[AGAIN].n == 2 and sum(each is not None for each in calls) == 2
+    about = read_about(tmp_path / "why")
+    assert set(about["tasks"]) == set(about["request"]["tasks"]) == {"language/negation", "language/exclusion"}
+    whole = why(tmp_path, out=tmp_path / "at once", episodes=2, only=["plain_words"])
+    assert whole == both, "in two goes or in one"
+    with pytest.raises(UserError, match=r"selectors: .* there"):
+        why(tmp_path, out=tmp_path)
 
 
 def test_a_run_without_failures_is_not_asked(tmp_path: Path) -> None:

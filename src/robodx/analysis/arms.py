@@ -9,6 +9,9 @@ import polars as pl
 
 CLEAN = "clean"
 LOCKSTEP = "lockstep"
+# The repeat that the suite `stress` gives to its identity arm, which does again what the clean arm does.
+IDENTITY = 1
+IS_IDENTITY = (pl.col("suite") == "stress").fill_null(False) & (pl.col("repeat") == IDENTITY)
 
 
 def with_cards(episodes: pl.DataFrame, tasks: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
@@ -29,7 +32,7 @@ def with_arms(episodes: pl.DataFrame, perturbations: Mapping[str, Mapping[str, A
     the world does not wait are part of the name.
     """
     names = {
-        name: {float(severity): level for level, severity in card["levels"].items()}
+        name: {float(severity): level for level, severity in card.get("levels", {}).items()}
         for name, card in perturbations.items()
     }
     has_clocks = episodes["clock"].n_unique() > 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import polars as pl
 from robodx.analysis.episodes import load, read_about
 from robodx.analysis.estimates import NOTHING, Estimate, wilson
 from robodx.analysis.multiple import holm
-from robodx.analysis.paired import mcnemar, paired_difference
+from robodx.analysis.paired import discordant, mcnemar, mcnemar_p, paired_difference
 
 SUBSTITUTION = "substitution"
 # The folder within a run that holds what was run again.
@@ -20,6 +21,9 @@ FOLDER = "why"
 EXAMPLES = 5
 ALPHA = 0.05
 AGAIN = "again"
+# Beyond chance: so much is worth to be looked into, however few the trials were.
+LARGE = 0.5
+MOST_TRIALS = 10_000
 
 Applied = tuple[tuple[str, float], ...]
 Kinds = Mapping[str, str]
@@ -76,6 +80,8 @@ class Cause:
     share: Estimate
     examples: tuple[Example, ...] = ()
     group: str | None = None
+    # Where much is recovered of too few: of how many failed trials it would be sure, should it go on so.
+    enough: int | None = None
 
     @property
     def n(self) -> int:
@@ -85,6 +91,11 @@ class Cause:
     def is_shown(self) -> bool:
         """Whether it is no accident that it recovers something."""
         return self.p_holm is not None and self.p_holm < ALPHA and (self.excess.value or 0.0) > 0
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether it recovers much, but of so few that it may be an accident."""
+        return self.p_holm is not None and not self.is_shown and (self.excess.value or 0.0) >= LARGE
 
 
 def _without(kind: str) -> Callable[[Failed, Kinds], Arm | None]:
@@ -180,6 +191,12 @@ def leading(causes: Iterable[Cause]) -> Cause | None:
     return max(shown, key=lambda cause: cause.share.value or 0.0, default=None)
 
 
+def unsure(causes: Iterable[Cause]) -> Cause | None:
+    """The substitution with the largest share, of those that recover much of too few."""
+    found = [cause for cause in causes if cause.is_unsure]
+    return max(found, key=lambda cause: (cause.share.value or 0.0, cause.excess.value or 0.0), default=None)
+
+
 def read_causes(run: Path | str, by: str | None = None) -> list[Cause] | None:
     """Of a run that was asked why; None if it was not."""
     folder = Path(run) / FOLDER
@@ -224,7 +241,22 @@ def _causes(results: list[_Result], group: str | None) -> list[Cause]:
         for name, component in ((AGAIN, "chance"), *((one.name, one.component) for one in SUBSTITUTES))
     ]
     adjusted = holm({cause.substitution: cause.p for cause in causes})
-    return [replace(cause, p_holm=adjusted[cause.substitution]) for cause in causes]
+    causes = [replace(cause, p_holm=adjusted[cause.substitution]) for cause in causes]
+    return [
+        replace(cause, enough=_enough(cause.substitution, results)) if cause.is_unsure else cause for cause in causes
+    ]
+
+
+def _enough(name: str, results: list[_Result]) -> int | None:
+    """Of how many failed trials the same shares would be sure."""
+    arms = [(one.arms[AGAIN][0], one.arms[name][0]) for one in results if name in one.arms]
+    lost, won, _ = discordant([again for again, _ in arms], [is_cured for _, is_cured in arms])
+    for trials in range(len(results) + 1, MOST_TRIALS + 1):
+        more = trials / len(results)
+        # As if all substitutions applied: to further trials others may.
+        if mcnemar_p(math.ceil(more * lost), math.floor(more * won)) * len(SUBSTITUTES) < ALPHA:
+            return trials
+    return None
 
 
 def _cause(name: str, component: str, results: list[_Result], share: Estimate, group: str | None) -> Cause:

@@ -41,7 +41,7 @@ class Diff:
 
 def diff(first: Path, second: Path) -> Diff:
     """Match the trials of two runs and compare trajectory hashes; an error equals nothing, not even an error."""
-    a, b = read_about(first), read_about(second)
+    a, b = (read_about(run, needs=("versions",)) for run in (first, second))
     for run, about in ((first, a), (second, b)):
         if not about.get("is_reproducible", True):
             raise Incomparable(f"{run} ran on a measured clock: its bits depend on how busy the machine was")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from robodx.analysis.shapes import flaw
 from robodx.errors import UserError
 
 SCHEMA_VERSION = 3
@@ -103,6 +104,15 @@ LATER_COLUMNS = {
     "demands", "target", "mistaken",
 }  # fmt: skip
 
+# What every episode has, even one that was lost to an error.
+ALWAYS_SAID = (
+    "trial_id", "pair_id", "suite", "task", "task_version", "family", "tags", "robot", "policy", "seed", "repeat",
+    "perturbations", "clock", "outcome", "success", "stage_steps", "steps", "instructions", "events", "attempt",
+)  # fmt: skip
+
+OUTCOMES = ("success", "failure", "timeout", "error")
+SHARES = ("progress", "chance")
+
 # What took how long: of two runs of the same trials these differ.
 TIMINGS = ("wall_s", "actions_per_s", "inference_ms_p50", "inference_ms_p95", "inference_ms_p99")
 
@@ -115,14 +125,15 @@ class UnreadableRun(UserError):
     """A folder that is not a run, or a run that this version cannot read; the message names the file."""
 
 
-def read_about(run: Path | str) -> dict[str, Any]:
-    """The run's own description, run.json."""
+def read_about(run: Path | str, needs: Sequence[str] = ()) -> dict[str, Any]:
+    """The run's own description, run.json, each key in the shape that it must have and those in `needs` there."""
     path = Path(run) / "run.json"
     try:
         about: dict[str, Any] = json.loads(path.read_text())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise UnreadableRun(f"{run} is not a run folder: it has no run.json") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    # A number may have too many digits, lists may lie too deep in each other.
+    except (ValueError, RecursionError, OSError) as error:
         raise UnreadableRun(f"{path} is damaged: {error}") from error
     if not isinstance(about, dict):
         raise UnreadableRun(f"{path} is damaged: it describes no run")
@@ -130,6 +141,8 @@ def read_about(run: Path | str) -> dict[str, Any]:
     if version not in READABLE_VERSIONS:
         readable = " and ".join(map(str, READABLE_VERSIONS))
         raise UnreadableRun(f"{path} has schema version {version}; this robodx reads {readable}")
+    if wrong := flaw(about, needs):
+        raise UnreadableRun(f"{path} is damaged: {wrong}")
     return about
 
 
@@ -144,14 +157,9 @@ def load_readable(parts: Iterable[Path]) -> tuple[pl.DataFrame, list[str]]:
     frames, problems = [], []
     for path in parts:
         try:
-            frames.append(_last_attempts([_read_part(path)]))
+            frames.append(_read_part(path))
         except UnreadableRun as error:
             problems.append(str(error))
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            problems.append(f"{path} is damaged: {error}")
-        except TypeError:
-            # So polars refuses what it cannot spell.
-            problems.append(f"{path} cannot be read: its name is no text")
     return _last_attempts(frames), problems
 
 
@@ -166,11 +174,62 @@ def _last_attempts(parts: list[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _read_part(path: Path) -> pl.DataFrame:
+    """A part with the columns of the schema and nothing in them that no episode can say."""
     try:
         part = pl.read_parquet(path)
         unsaid = {name: pl.lit(None, kind).alias(name) for name, kind in SCHEMA.items() if name not in part.columns}
         if not unsaid.keys() <= LATER_COLUMNS:
             raise UnreadableRun(f"{path} lacks the columns {', '.join(unsaid.keys() - LATER_COLUMNS)}")
-        return part.with_columns(**unsaid).select(*SCHEMA)
+        part = part.with_columns(**unsaid).select(*SCHEMA)
+        if not (wrong := list(_wrong_kinds(part))):
+            part = part.cast(pl.Schema(SCHEMA))
+            wrong = list(_wrong_values(part))
+        if wrong:
+            raise UnreadableRun(f"{path} is damaged: {'; '.join(wrong)}. Move it away to read the rest.")
+        return part
+    except pl.exceptions.PanicException as error:
+        raise UnreadableRun(f"{path} is damaged: its bytes are no table. Move it away to read the rest.") from error
     except (pl.exceptions.PolarsError, OSError) as error:
         raise UnreadableRun(f"{path} is damaged: {error}. Move it away to read the rest.") from error
+    except TypeError:
+        # So polars refuses what it cannot spell.
+        raise UnreadableRun(f"{path} cannot be read: its name is no text") from None
+
+
+def _wrong_kinds(part: pl.DataFrame) -> Iterator[str]:
+    """Columns of another type than theirs, unless each value of it is one of theirs too."""
+    for name, kind in SCHEMA.items():
+        found = part.schema[name]
+        is_alike = (found.is_integer() and kind.is_integer()) or (found.is_float() and kind.is_float())
+        if found not in (kind, pl.Null) and not is_alike:
+            yield f"the column {name} is {found}, not {kind}"
+
+
+def _wrong_values(part: pl.DataFrame) -> Iterator[str]:
+    for column in part:
+        if column.name in ALWAYS_SAID and column.has_nulls():
+            yield f"the column {column.name} is empty in {column.null_count()} of {len(column)} episodes"
+        elif odd := _odd_inside(column):
+            yield f"the column {column.name} has {odd} in it"
+        elif column.name in SHARES and not column.drop_nulls().is_between(0, 1).all():
+            yield f"the column {column.name} has numbers in it that are not within 0 to 1"
+    if odd_outcomes := sorted(set(part["outcome"].drop_nulls()) - set(OUTCOMES)):
+        yield f"the column outcome says {odd_outcomes[0]!r}, not one of {', '.join(OUTCOMES)}"
+
+
+def _odd_inside(column: pl.Series) -> str | None:
+    """What no record has. The whole of a value may be null, but nothing inside a list or a struct."""
+    said = column.drop_nulls()
+    if said.dtype.is_float():
+        return None if said.is_finite().all() else "numbers that are not finite"
+    if said.dtype.is_integer():
+        return "negative numbers" if (said < 0).any() else None
+    if isinstance(said.dtype, pl.List):
+        parts = [said.filter(said.list.len() > 0).explode()]
+    elif isinstance(said.dtype, pl.Struct):
+        parts = said.struct.unnest().get_columns()
+    else:
+        return None
+    if any(part.has_nulls() for part in parts):
+        return "empty values"
+    return next((odd for part in parts if (odd := _odd_inside(part))), None)

@@ -80,7 +80,7 @@ class StressTable:
 def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.random.Generator) -> StressTable:
     """Of a run of the suite `stress`, given its run.json."""
     cards = about.get("perturbations", {})
-    arms = _arms(episodes, base=len(about["request"]["perturbations"]))
+    arms = _arms(episodes, base=len(about["request"].get("perturbations", ())))
     rows: list[Degradation] = []
     trends: list[StressTrend] = []
     not_testable: list[NotTestable] = []

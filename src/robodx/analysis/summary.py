@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from robodx.analysis.arms import CLEAN, LOCKSTEP, with_arms, with_cards
+from robodx.analysis.arms import CLEAN, IS_IDENTITY, LOCKSTEP, with_arms, with_cards
 from robodx.analysis.estimates import Estimate, above_chance
 from robodx.analysis.failing import (
     Error,
@@ -34,7 +34,6 @@ BYS: tuple[By, ...] = ("task", "family", "tier", "perturbation")
 TIERS = ("easy", "medium", "hard")
 # The identity arm of a stress run, which repeats the clean one.
 REPEATED = "repeated"
-IDENTITY = 1
 # How it moves and answers, in the table's own columns: their medians say what is usual, for a few may be far off.
 MOTION = (
     "length_ratio", "sparc", "stability", "duration_s", "mean_squared_jerk",
@@ -310,7 +309,7 @@ def _by_suite(episodes: pl.DataFrame, asked: int) -> pl.DataFrame:
     is_base = pl.col("perturbations").list.len() <= asked
     # Beside a world that waits, one that does not is a stressor too.
     is_hasty = (pl.col("clock") != LOCKSTEP) & (pl.col("clock") == LOCKSTEP).any().over("policy")
-    is_repeated = is_base & (pl.col("suite") == "stress").fill_null(False) & (pl.col("repeat") == IDENTITY)
+    is_repeated = is_base & IS_IDENTITY
     name = pl.when(pl.col("arm") == "").then(pl.lit(REPEATED)).otherwise(pl.format("{} + {}", "arm", pl.lit(REPEATED)))
     return episodes.with_columns(
         is_base=is_base & ~is_hasty & ~is_repeated,

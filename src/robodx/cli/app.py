@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
+
+class Commands(TyperGroup):
+    """Tells the value that an option cannot have: typer says only what it should be."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            # A list of what is wrong, as pydantic makes it; older versions of typer name the value themselves.
+            wrong: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+            if wrong:
+                error.message += f", not {wrong[0]['input']}"
+            raise
+
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

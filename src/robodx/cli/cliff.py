@@ -84,7 +84,7 @@ def _check_budget(folder: Path, selector: str, episodes: int) -> None:
     """A budget is part of what a search is; a conflict of it is told in the words of its option."""
     from robodx.analysis.episodes import read_about
 
-    there = read_about(folder)["request"] if (folder / "run.json").exists() else {}
+    there = read_about(folder, needs=("request.seeds",))["request"] if (folder / "run.json").exists() else {}
     if there.get("selectors") == [selector] and there["seeds"] != episodes:
         raise UserError(
             f"{folder} holds a search of --episodes {there['seeds']}, not of {episodes}: "

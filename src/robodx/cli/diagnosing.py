@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shlex
 import sys
-from contextlib import redirect_stdout
+from contextlib import closing, redirect_stdout
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from robodx.cli.app import app
 from robodx.cli.films import film_examples
-from robodx.cli.interrupts import keeping
+from robodx.cli.interrupts import keeping, tell_of_finishing
 from robodx.cli.options import (
+    MOST_SEEDS,
     Films,
     FirstSeed,
     Json,
@@ -30,6 +31,10 @@ from robodx.cli.options import (
 )
 from robodx.terminal.console import print_json, progress_bar
 
+if TYPE_CHECKING:
+    from robodx.running.episode import Episode
+    from robodx.running.run import Progress
+
 
 @app.command(rich_help_panel="Diagnose")
 def diagnose(
@@ -38,7 +43,10 @@ def diagnose(
     name: Annotated[str | None, typer.Option(help="What to call the policy in the record.")] = None,
     out: RunFolder = None,
     seeds: Annotated[
-        int, typer.Option(help="Situations a task to look for weaknesses in; they are confirmed on others.", min=1)
+        int,
+        typer.Option(
+            help="Situations a task to look for weaknesses in; they are confirmed on others.", min=1, max=MOST_SEEDS
+        ),
     ] = 3,
     first_seed: FirstSeed = 0,
     workers: Workers = 1,
@@ -74,12 +82,25 @@ def diagnose(
     folder = out or Path("runs") / default_name(["diagnosis"], request.label)
     with keeping(folder):
         with progress_bar() as progress, redirect_stdout(sys.stderr):
-            execute_run(request, folder, workers=workers, progress=progress)
+            execute_run(request, folder, workers=workers, progress=_once(progress))
         film_examples([folder], films)
     print_diagnosis([folder], as_json=as_json)
     page = write_report([folder], folder / "report.html")
     run = shlex.quote(str(folder))
     print(f"The page is {page}. Next: robodx why {run}, robodx view {run}", file=sys.stderr)
+
+
+def _once(progress: Progress) -> Progress:
+    """Of a finished run all rounds are there already, and each would say so."""
+    last: tuple[int, ...] = ()
+
+    def tell(episode: Episode | None, *, done: int, total: int, solved: int) -> None:
+        nonlocal last
+        if episode is not None or last != (done, total, solved):
+            last = (done, total, solved)
+            progress(episode, done=done, total=total, solved=solved)
+
+    return tell
 
 
 @app.command(rich_help_panel="Diagnose")
@@ -115,9 +136,11 @@ def why(
     """Say why a policy fails: run failed trials again, with one component at a time made perfect.
 
     What plain words recover is a problem of language, what a lone target recovers one of perception, and so on. Ctrl-C
-    keeps what is finished; the same command goes on.
+    keeps what is finished; the same command goes on, and one with more --episodes runs only the further ones.
     """
     load_plugins(plugin)
+    from robodx.analysis.episodes import is_finished
+    from robodx.running.why import failed_trials
     from robodx.running.why import why as ask
     from robodx.terminal.why import print_causes
 
@@ -133,7 +156,9 @@ def why(
             workers=workers,
             progress=progress,
         )
-    print_causes(str(run), causes, as_json=as_json)
+    if not is_finished(run):
+        print(f"{run} is not finished: what fails in the rest of it is not asked about.", file=sys.stderr)
+    print_causes(str(run), causes, failed_trials(run), as_json=as_json)
 
 
 @app.command(rich_help_panel="Diagnose")
@@ -159,7 +184,8 @@ def validate(
     """Prove the diagnosis: policies with planted faults go through it, and the finding must name the fault.
 
     Prints planted × found, how often the top finding is right and how often healthy policies raise a false alarm.
-    All of it takes more than an hour on two cores. Ctrl-C keeps what is finished. Exits with 1 if a goal is missed.
+    All of it takes more than an hour on two cores. Ctrl-C lets what has begun finish, and keeps it. Exits with 1 if a
+    goal is missed.
     """
     from robodx.running.records import versions
     from robodx.running.validation import FIRST_SET, design
@@ -171,8 +197,12 @@ def validate(
     # What another source did says nothing of this one.
     folder = out or Path("runs/validation") / str(versions(gl_renderer=None)["source"])
     verdicts = []
-    with keeping(folder), validation_bar(len(cases)) as tell:
-        for verdict in run_cases(cases, folder, workers=workers):
+    with (
+        keeping(folder),
+        validation_bar(len(cases)) as tell,
+        closing(run_cases(cases, folder, workers=workers, stopping=tell_of_finishing)) as judged,
+    ):
+        for verdict in judged:
             verdicts.append(verdict)
             tell(verdict)
     if as_json:

@@ -23,6 +23,12 @@ def keeping(folder: Path) -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
+def tell_of_finishing(begun: int) -> None:
+    """At once, for what has begun takes minutes."""
+    them = "the one that has" if begun == 1 else f"the {begun} that have"
+    print(f"\nFinishing {them} begun; Ctrl-C again stops at once.", file=sys.stderr, flush=True)
+
+
 def stop_on_signals() -> None:
     """Ctrl-C and a polite kill both stop a run, which keeps what is finished.
 

@@ -13,6 +13,8 @@ import typer
 from robodx.cli.app import app
 from robodx.cli.interrupts import keeping
 from robodx.cli.options import (
+    MOST_REPEATS,
+    MOST_SEEDS,
     FirstSeed,
     Json,
     Plugins,
@@ -52,11 +54,13 @@ def run(
             help="Situations a task: seeds 0 … N-1. Unless given 25, with --until-width 2000 at most, with "
             "--until-decided those of RUN.",
             min=1,
-            max=100_000,
+            max=MOST_SEEDS,
         ),
     ] = None,
     first_seed: FirstSeed = 0,
-    repeats: Annotated[int, typer.Option(help="Repeats a situation, with other randomness of the policy.", min=1)] = 1,
+    repeats: Annotated[
+        int, typer.Option(help="Repeats a situation, with other randomness of the policy.", min=1, max=MOST_REPEATS)
+    ] = 1,
     perturb: Annotated[
         list[str], typer.Option(metavar="NAME=LEVEL", help="Apply a perturbation; may be given several times.")
     ] = [],  # noqa: B006

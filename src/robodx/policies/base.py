@@ -176,6 +176,8 @@ def policy(
     """
 
     def register(factory: Callable[..., Policy]) -> Callable[..., Policy]:
+        summary = (factory.__doc__ or "").strip().splitlines()[0]
+
         def make(argument: str | None, preset: str | None) -> Policy:
             if preset is not None and not takes_preset:
                 raise UserError(f'policy "{name}" speaks RoboDx\'s own conventions and takes no preset ("{preset}")')
@@ -184,10 +186,10 @@ def policy(
                     raise UserError(f'policy "{name}" takes no argument, but got "{argument}"')
                 return factory()
             if not argument:
-                raise UserError(f'policy "{name}" is named {name}:{takes}; {takes} is missing')
+                raise UserError(f'policy "{name}" is named {name}:{takes}; {takes} is missing. It is: {summary}')
             return factory(argument, preset) if takes_preset else factory(argument)
 
-        POLICIES.add(name, PolicyEntry(name, make, (factory.__doc__ or "").strip().splitlines()[0], takes))
+        POLICIES.add(name, PolicyEntry(name, make, summary, takes))
         return factory
 
     return register

@@ -17,7 +17,7 @@ from robodx.streams import Streams
 
 @policy("fault", takes="NAME")
 class FaultPolicy(ExpertPolicy):
-    """The expert with a planted fault: colour_blind, weak_grip=0.001, colour_blind+noisy_healthy=0.4; list faults."""
+    """The expert with a planted fault: colour_blind, weak_grip=0.001, A+B; see: robodx list faults."""
 
     def __init__(self, names: str) -> None:
         super().__init__()

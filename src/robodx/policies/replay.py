@@ -26,7 +26,7 @@ class ReplayPolicy:
         recorded = load(self._run).filter(pl.col("outcome") != "error")
         if recorded.is_empty():
             raise UnreadableRun(f"{run} holds no episode that could be replayed")
-        hz = float(read_about(self._run)["policy_spec"]["hz"])
+        hz = float(read_about(self._run, needs=("policy_spec.hz",))["policy_spec"]["hz"])
         self.spec = PolicySpec(action_space="joint", state=(), hz=hz)
         # Where a situation was run in several arms, the one with the fewest perturbations is played.
         arms = recorded.sort(pl.col("perturbations").list.len(), "trial_id").unique(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from robodx.analysis.asking import options
 from robodx.analysis.compare import Comparison, Unlike, compare_tables
 from robodx.analysis.episodes import UnreadableRun, is_finished, load_readable, read_about
 from robodx.analysis.estimates import Estimate
@@ -19,7 +20,7 @@ from robodx.analysis.findings.base import Diagnosis
 from robodx.analysis.findings.diagnose import Because, because_of, diagnose
 from robodx.analysis.sequential import Stopped, stopped_how
 from robodx.analysis.stress import StressTable
-from robodx.analysis.summary import Summary, success_rate
+from robodx.analysis.summary import REPEATED, Summary, success_rate
 from robodx.errors import UserError
 from robodx.report.gallery import chosen
 from robodx.report.videos import Film
@@ -66,13 +67,24 @@ class Subject:
         return self.summary.episodes.filter("is_base")
 
     @cached_property
+    def stressed(self) -> pl.DataFrame:
+        """What a suite put under a stressor, or in a hurry."""
+        return self.summary.episodes.filter(~pl.col("is_base") & ~pl.col("arm").str.ends_with(REPEATED))
+
+    @property
+    def asked_by(self) -> str:
+        """The options of a command that is about this policy."""
+        return options(self.policy, [run.about for run in self.runs])
+
+    @cached_property
     def success(self) -> Estimate:
         return success_rate(self.base, self.summary.stopped)
 
     @cached_property
     def diagnosis(self) -> Diagnosis | None:
         is_whole = all(run.is_finished for run in self.runs)
-        found = diagnose(self.episodes, self.about, _because(self.runs), is_whole=is_whole)
+        about = {**self.about, "runs": [run.about for run in self.runs]}
+        found = diagnose(self.episodes, about, _because(self.runs), is_whole=is_whole)
         return next((one for one in found if one.policy == self.policy), None)
 
     @cached_property
@@ -113,18 +125,19 @@ class Material:
         return {trial: f"episode-{place}" for place, trial in enumerate(self.shown, start=1)}
 
     @property
-    def judged(self) -> tuple[Subject, ...]:
-        """In the order in which they are told of: what is measured against comes last."""
-        return (*self.subjects[1:], self.subjects[0])
-
-    @property
     def is_comparison(self) -> bool:
         return len(self.subjects) > 1
 
     @property
     def comparisons(self) -> list[Comparison]:
-        """Every other policy against the first."""
+        """Every other policy against the first, without a suite's stressors unless both were run under them only."""
         return [found for found in self._found if isinstance(found, Comparison)]
+
+    @cached_property
+    def under_stress(self) -> dict[str, Comparison]:
+        """The same of what both did under a suite's stressors, by the other policy."""
+        found = {one.policy: self._compared(one, lambda subject: subject.stressed) for one in self.subjects[1:]}
+        return {policy: one for policy, one in found.items() if isinstance(one, Comparison)}
 
     @property
     def not_compared(self) -> list[str]:
@@ -133,14 +146,21 @@ class Material:
 
     @cached_property
     def _found(self) -> list[Comparison | str]:
-        return [self._compared(one) for one in self.subjects[1:]]
+        found = [self._compared(one, lambda subject: subject.base) for one in self.subjects[1:]]
+        stressed = [self.under_stress.get(one.policy) for one in self.subjects[1:]]
+        return [(other or one) if isinstance(one, str) else one for one, other in zip(found, stressed, strict=True)]
 
-    def _compared(self, other: Subject) -> Comparison | str:
+    def _compared(self, other: Subject, part: Callable[[Subject], pl.DataFrame]) -> Comparison | str:
         first = self.subjects[0]
         stopped = _stopped([*first.runs, *other.runs])
         cards = {**first.about.get("perturbations", {}), **other.about.get("perturbations", {})}
+        tables = [
+            one.episodes.join(part(one), on="trial_id", how="semi", maintain_order="left") for one in (first, other)
+        ]
+        if any(table.is_empty() for table in tables):
+            return f"{first.policy} and {other.policy} cannot be compared: they were put under different stress."
         try:
-            return compare_tables(first.episodes, other.episodes, stopped=stopped, cards=cards)
+            return compare_tables(*tables, stopped=stopped, cards=cards)
         except Unlike as error:
             return f"{first.policy} and {other.policy} cannot be compared: {error}."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,7 +84,7 @@ def report(
     """
     material = gather(runs)
     wanted = [(trial, material.films[trial]) for trial in material.shown if trial in material.films]
-    players = films(wanted, videos, page=page, most_bytes=int(1e6 * embed_mb))
+    players = films(wanted, videos, page=page, most_bytes=1e6 * embed_mb)
     material = replace(material, players=players)
     return Report(title or _title(material), _subtitle(material), material, tuple(made(material)))
 
@@ -106,8 +107,14 @@ def write(path: Path, text: str) -> int:
     if path.is_dir():
         raise UserError(f"{path} is a folder: name the file in it, as {path / FILE_NAME}")
     content = text.encode("utf-8", "backslashreplace")
+    # A link stays a link.
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        # A pipe or a device is written to, never replaced.
+        path.write_bytes(content)
+        return len(content)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.write_bytes(content)
         part.replace(path)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from robodx.analysis.estimates import Estimate
 from robodx.analysis.stress import Degradation
 from robodx.analysis.summary import TIERS, error_bounds
+from robodx.report.blocks import Missing
 from robodx.report.cliffs import searches
 from robodx.report.material import Subject
 from robodx.report.sections.capability import Ability, abilities
 from robodx.report.sections.causes import first_sentence
+from robodx.report.sections.findings import is_everywhere, where
 from robodx.report.sections.stress import by_stressor, harmed_from
 from robodx.report.words import counted, listed, percent, points, rate
 
@@ -83,9 +84,7 @@ def _told(one: Ability) -> str:
 def _breaks(subject: Subject) -> Iterator[Line]:
     lines = [*_under_stress(subject), *_at_cliffs(subject), *_by_tier(subject)]
     if not subject.stress and not subject.searches:
-        lines.append(
-            Line("Nothing was stressed here:", f"robodx run stress --policy {shlex.quote(subject.policy)} --seeds 10")
-        )
+        lines.append(Line("Nothing was stressed here:", f"robodx run stress {subject.asked_by} --seeds 10"))
     yield from lines
 
 
@@ -107,9 +106,8 @@ def _under_stress(subject: Subject) -> Iterator[Line]:
     if len(breaks) > MOST:
         yield Line(f"It also breaks under {len(breaks) - MOST} more stressors.")
     if unharmed:
-        yield Line(
-            f"Not seen to suffer from {listed(unharmed)}: a fall of {LARGE_FALL:.0%} or more would have been seen."
-        )
+        seen = f"a fall of {100 * LARGE_FALL:.0f} points or more would have been seen"
+        yield Line(f"Not seen to suffer from {listed(unharmed)}: {seen}.")
     if unknown:
         yield Line(f"Too few episodes to tell of {listed(unknown)}.")
 
@@ -153,7 +151,7 @@ def _why(subject: Subject) -> Iterator[Line]:
         elif not confirmed:
             yield Line(diagnosis.headline)
     for told in first_sentence(subject):
-        yield Line(told)
+        yield Line(told.text, told.command if isinstance(told, Missing) else "")
     for failures in subject.summary.failures():
         if failures.kinds:
             total = sum(share.count for share in failures.kinds)
@@ -165,12 +163,11 @@ def _next(subject: Subject) -> Iterator[Line]:
     diagnosis = subject.diagnosis
     found = () if diagnosis is None else diagnosis.findings[:MOST]
     for number, one in enumerate(found, start=1):
-        yield Line(
-            f"{number}. {one.name[:1].upper()}{one.name[1:]} ({one.certainty}, {points(one.effect, unit=True)}):",
-            one.next_test,
-        )
+        those = where(one) if is_everywhere(one) else f"the {where(one)}"
+        what = f"That {one.happens}: {rate(one.inside)} of {those} ({one.certainty})."
+        yield Line(f"{number}. {what} To know more of it:" if one.next_test else f"{number}. {what}", one.next_test)
     if not found:
         yield Line(
             "Nothing that these episodes show. More of them, or harder ones, would show more:",
-            f"robodx run capability --policy {shlex.quote(subject.policy)} --seeds 50",
+            f"robodx run capability {subject.asked_by} --seeds 50",
         )

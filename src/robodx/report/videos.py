@@ -32,7 +32,7 @@ def mode(word: str) -> Mode:
     return found
 
 
-def films(paths: Iterable[tuple[str, Path]], how: Mode, *, page: Path | None, most_bytes: int) -> dict[str, Film]:
+def films(paths: Iterable[tuple[str, Path]], how: Mode, *, page: Path | None, most_bytes: float) -> dict[str, Film]:
     """By trial id, in the order in which they are wanted: what does not fit into the page is linked."""
     found: dict[str, Film] = {}
     left = most_bytes

@@ -57,10 +57,7 @@ def name_of(row: Mapping[str, Any]) -> str:
 
 
 def _hz(out: Path) -> float:
-    spec = read_about(out).get("policy_spec") or {}
-    if "hz" not in spec:
-        raise UnreadableRun(f"{out / 'run.json'} does not say how often the policy acts")
-    return float(spec["hz"])
+    return float(read_about(out, needs=("policy_spec.hz",))["policy_spec"]["hz"])
 
 
 def _in_order(episodes: pl.DataFrame) -> Iterator[dict[str, Any]]:

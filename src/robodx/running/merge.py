@@ -15,7 +15,7 @@ from robodx.running.records import RunConflict, RunFolder
 
 def merge(runs: Sequence[Path], out: Path) -> pl.DataFrame:
     """One folder of all episodes, as if one machine had run them; the command without a shard goes on in it."""
-    abouts = [read_about(run) for run in runs]
+    abouts = [read_about(run, needs=("request", "versions")) for run in runs]
     request = {**abouts[0]["request"], "shard": None}
     for run, about in zip(runs, abouts, strict=True):
         asked = {**about["request"], "shard": None}

@@ -26,6 +26,9 @@ from robodx.running.episode import Episode
 # A part is written when this many episodes wait, or this long after the last one: what a kill can lose.
 PART_EPISODES = 50
 PART_SECONDS = 5.0
+# Of what differs between two runs: enough to tell which is which.
+SHOWN_PARTS = 5
+SHOWN_LETTERS = 60
 
 
 class RunConflict(UserError):
@@ -49,19 +52,25 @@ class RunFolder:
     @classmethod
     @contextlib.contextmanager
     def open(cls, path: Path, request: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[RunFolder]:
-        """`request` decides the episodes and must be the same to resume; `facts` are only told (but for versions)."""
+        """`request` decides the episodes and must be the same to resume; `facts` are only told (but for versions).
+
+        One that names no suite brings its trials along: they may be others with each call, and the folder grows.
+        """
         if path.exists() and not path.is_dir():
             raise RunConflict(f"{path} is a file, not a folder")
         if path.is_dir() and any(path.iterdir()) and not (path / "run.json").exists() and not (path / ".lock").exists():
             raise RunConflict(f"{path} is not empty and not a run: choose another folder with --out")
         for name in ("episodes", "trajectories"):
             (path / name).mkdir(parents=True, exist_ok=True)
-        with _locked(path):
+        with locked(path):
             if (path / "run.json").exists():
-                _check_same(path, request, facts)
+                grown = ("request.tasks", "tasks") if _is_growing(request) else ()
+                about = read_about(path, needs=("request", "versions", *grown))
+                _check_same(path, about, request, facts)
+                if _is_growing(request):
+                    _write_about(path, _grown(about, request, facts))
             else:
-                about = {"schema_version": SCHEMA_VERSION, "request": request, **facts}
-                files.write(path / "run.json", json.dumps(about, indent=2).encode())
+                _write_about(path, {"schema_version": SCHEMA_VERSION, "request": request, **facts})
             folder = cls(path)
             try:
                 yield folder
@@ -166,7 +175,7 @@ def _write_table(path: Path, table: pl.DataFrame) -> None:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Held by the process: a killed run leaves no lock behind."""
     with (path / ".lock").open("a+") as lock:
         try:
@@ -180,15 +189,38 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _check_same(path: Path, request: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-    about = read_about(path)
+def _write_about(path: Path, about: Mapping[str, Any]) -> None:
+    files.write(path / "run.json", json.dumps(about, indent=2).encode())
+
+
+def _is_growing(request: Mapping[str, Any]) -> bool:
+    return "selectors" in request and not request["selectors"]
+
+
+def _grown(about: Mapping[str, Any], request: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """With what is asked of the folder now; the tasks of what is there already stay."""
+    tasks = {**about["request"]["tasks"], **request["tasks"]}
+    return {
+        **about,
+        "request": {**about["request"], "tasks": tasks, "trials": request["trials"]},
+        "tasks": {**about["tasks"], **facts["tasks"]},
+    }
+
+
+def _check_same(path: Path, about: Mapping[str, Any], request: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
     there, here = about["request"], json.loads(json.dumps(request))
+    if _is_growing(request):
+        # Which trials there are is no reason to refuse, but the same task must have stayed the same.
+        shared = here["tasks"].keys() & there["tasks"].keys()
+        there, here = (
+            {**each, "tasks": {task: each["tasks"][task] for task in shared}, "trials": None} for each in (there, here)
+        )
     # The rest of a conflict follows from these; "trials" alone would tell a reader nothing.
     names = [*sorted({*there, *here} - {"trials"}), "trials"]
     changed = [name for name in names if there.get(name) != here.get(name)]
     if changed:
         told = [name for name in changed if name != "trials"] or ["trials"]
-        lines = "\n".join(f"  {name}: {there.get(name)} there, {here.get(name)} asked" for name in told)
+        lines = "\n".join(line for name in told for line in _differing(name, there.get(name), here.get(name)))
         raise RunConflict(f"{path} holds another run:\n{lines}\nChoose another folder with --out, or ask for the same.")
     before, now = about["versions"], facts["versions"]
     differing = [
@@ -199,3 +231,17 @@ def _check_same(path: Path, request: Mapping[str, Any], facts: Mapping[str, Any]
         raise RunConflict(
             f"{path} was begun with other versions, and bits may differ:\n{lines}\nChoose another folder."
         )
+
+
+def _differing(name: str, there: object, here: object) -> list[str]:
+    """Of what has parts, as the versions of tasks, those that differ."""
+    if not (isinstance(there, Mapping) and isinstance(here, Mapping)):
+        return [f"  {name}: {_short(there)} there, {_short(here)} asked"]
+    parts = [part for part in sorted({*there, *here}) if there.get(part) != here.get(part)]
+    lines = [f"  {name}, {part}: {_short(there.get(part))} there, {_short(here.get(part))} asked" for part in parts]
+    return lines if len(lines) <= SHOWN_PARTS else [*lines[:SHOWN_PARTS], f"  and {len(lines) - SHOWN_PARTS} more"]
+
+
+def _short(value: object) -> str:
+    text = "none" if value is None else str(value)
+    return text if len(text) <= SHOWN_LETTERS else f"{text[:SHOWN_LETTERS]}…"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import polars as pl
 
+from robodx.analysis.asking import label
 from robodx.analysis.episodes import SCHEMA
 from robodx.analysis.verdicts import MARGIN
 from robodx.errors import Stop, UserError
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
 # A server that was restarted, a worker that was killed: most errors do not come twice.
 RETRIES = 2
 LONGEST_STREAK = 10
+# More would be planned for hours before the first step, and larger seeds cannot be stored.
+MOST_SEEDS = 100_000
+MOST_REPEATS = 1000
+LAST_FIRST_SEED = 2**31
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,13 @@ class Request:
     margin: float = MARGIN
 
     def __post_init__(self) -> None:
+        for name, value, least, most in (
+            ("seeds", self.seeds, 1, MOST_SEEDS),
+            ("first_seed", self.first_seed, 0, LAST_FIRST_SEED),
+            ("repeats", self.repeats, 1, MOST_REPEATS),
+        ):
+            if not least <= value <= most:
+                raise UserError(f"{name} is {value}: it must be {least} to {most}")
         stopping.check(self)
         if self.shard is not None:
             part, _, parts = self.shard.partition("/")
@@ -85,7 +97,7 @@ class Request:
     @property
     def label(self) -> str:
         """The policy's name in trials and records."""
-        return self.name or (f"{self.policy}#{Path(self.preset).stem}" if self.preset else self.policy)
+        return label(self.policy, self.preset, self.name)
 
     @property
     def is_adaptive(self) -> bool:
@@ -187,7 +199,7 @@ def run(
                 policy = None
         trials, beside = first_round(request, told.spec) if planned is None else (planned, [])
         check(request, told.spec, trials, workers)
-        facts = {**_facts(told, trials), "not_applicable": beside}
+        facts = {**_facts(told, trials), "not_applicable": beside, "is_named": request.name is not None}
         asked = _asked(request, facts, trials)
         if rule is not None:
             trials = rule(trials, pl.DataFrame(schema=SCHEMA))

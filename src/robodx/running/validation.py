@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context, resource_tracker
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from robodx.analysis.episodes import load_readable
 from robodx.analysis.findings.diagnose import diagnose
 from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
 from robodx.analysis.findings.validation import Expected, Group, Verdict, judge
@@ -20,10 +22,11 @@ from robodx.errors import UserError
 from robodx.faults.base import FAULTS, planted
 from robodx.policies.base import opened
 from robodx.running import files
-from robodx.running.records import to_table
+from robodx.running.records import locked, to_table
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, perturbation_cards, plan_round
 from robodx.running.threads import pin
+from robodx.running.workers import settle
 
 SUITE = "diagnosis"
 SCREENING_SEEDS = 3
@@ -72,7 +75,8 @@ def design(
     """
     names = [name for name in faults() if not only or name in only]
     for name in only:
-        FAULTS[name]
+        if FAULTS[name].expected is None:
+            raise UserError(f'the fault "{name}" must cause no finding; those that must are {", ".join(faults())}')
     alone, weak = range(first_set, first_set + sets), range(first_set, first_set + weak_sets)
     cases = [Case("one fault", name, number) for name in names for number in alone]
     cases += [Case("weaker base", f"{name}+{WEAK_BASE}", number) for name in names for number in weak]
@@ -82,30 +86,68 @@ def design(
     cases += [Case("two faults", "+".join(both[index]), first_set + turn % sets) for turn, index in enumerate(chosen)]
     kinds = ("healthy", NOISE, WEAK_BASE)
     cases += [Case("no fault", kinds[turn % len(kinds)], first_set + turn) for turn in range(healthy)]
+    if not cases:
+        raise UserError("nothing to validate: no runs with a fault are asked for, and none without")
     return cases
 
 
-def validate(cases: Sequence[Case], out: Path, *, workers: int = 1) -> Iterator[Verdict]:
-    """Each case as it is done. Its episodes are kept in the folder, so that the same call later runs only the rest."""
+def validate(
+    cases: Sequence[Case], out: Path, *, workers: int = 1, stopping: Callable[[int], None] = lambda begun: None
+) -> Generator[Verdict, None, None]:
+    """Each case as it is done. Its episodes are kept in the folder, so that the same call later runs only the rest.
+
+    Interrupted, it tells `stopping` how many have begun, and lets these finish; interrupted again, it ends them.
+    """
     out.mkdir(parents=True, exist_ok=True)
     missing = [case for case in cases if not (out / f"{case.name}.parquet").exists()]
     yield from (judged(case, out) for case in cases if case not in set(missing))
     if not missing:
         return
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin) as pool:
-        waiting = {pool.submit(_run, case, out): case for case in missing}
+    with locked(out), ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin) as pool:
+        begun: dict[Future[None], Case] = {}
         try:
-            for future in as_completed(waiting):
-                future.result()
-                yield judged(waiting[future], out)
-        finally:
-            pool.shutdown(cancel_futures=True)
+            while missing or begun:
+                # Never more than there are workers: one that waits in the pool's own queue could not be taken back.
+                while missing and len(begun) < workers:
+                    case = missing.pop(0)
+                    with _undisturbed():
+                        begun[pool.submit(_run, case, out)] = case
+                for future in wait(begun, return_when=FIRST_COMPLETED).done:
+                    case = begun.pop(future)
+                    future.result()
+                    yield judged(case, out)
+        except (KeyboardInterrupt, GeneratorExit):
+            _finish([future for future in begun if not future.done()], stopping)
+            raise
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Processes that are started here hear of no Ctrl-C while they import; one that comes meanwhile is raised after."""
+    resource_tracker.ensure_running()  # when it starts, it lets the signal through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin() -> None:
     pin()
-    # The parent hears of Ctrl-C, and lets those who have begun finish.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    settle()
+
+
+def _finish(begun: Sequence[Future[None]], stopping: Callable[[int], None]) -> None:
+    if not begun:
+        return
+    stopping(len(begun))
+    try:
+        wait(begun)
+    except KeyboardInterrupt:
+        # None is lost that is finished: a table is written whole or not at all.
+        for worker in active_children():
+            worker.kill()
+        raise
 
 
 def _run(case: Case, out: Path) -> None:
@@ -129,6 +171,8 @@ def _run(case: Case, out: Path) -> None:
 
 def judged(case: Case, out: Path, thresholds: Thresholds = THRESHOLDS) -> Verdict:
     """What its episodes alone say, held against what was planted."""
-    table = pl.read_parquet(out / f"{case.name}.parquet")
+    table, problems = load_readable([out / f"{case.name}.parquet"])
+    if problems:
+        raise UserError(f"{problems[0]}: remove it, and the same command runs it again")
     (found,) = diagnose(table, {"perturbations": perturbation_cards()}, thresholds=thresholds)
     return judge(case.group, case.planted, case.expected, found)

@@ -34,8 +34,11 @@ def why(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> list[Cause]:
-    """What each substitution recovers of up to so many failed trials; the trials are kept in RUN/why, and resumed."""
-    about, table = read_about(run), load(run)
+    """What each substitution recovers of up to so many failed trials; the trials are kept in RUN/why, and resumed.
+
+    Asked for more, it runs only what is not there yet: a smaller sample is the beginning of a larger one.
+    """
+    about, table = read_about(run, needs=("request.policy", "request.seeds", "policy_spec.hz")), load(run)
     names = [one.name for one in SUBSTITUTES]
     for name in only:
         if name not in names:
@@ -56,6 +59,12 @@ def why(
     }
     done = execute_run(request, out or run / FOLDER, workers=workers, progress=progress, planned=list(trials.values()))
     return causal_shares(failed, done, kinds)
+
+
+def failed_trials(run: Path) -> int:
+    """How many there are to ask about: each situation once."""
+    table = load(run)
+    return len(sample(table, len(table), kinds_of({"perturbations": perturbation_cards()})))
 
 
 def _arms(row: Mapping[str, Any], arms: Mapping[str, Arm], repeat: int, only: Sequence[str], hz: float) -> list[Trial]:
@@ -100,7 +109,8 @@ def _request(
             raise UserError(f'the preset "{conventions}" of {run} is a file of yours: give it with --preset')
         policy, preset = made, preset or conventions or None
     request = Request(
-        selectors=tuple(asked["selectors"]),
+        # Its trials are brought along, and may become more.
+        selectors=(),
         policy=policy,
         preset=preset,
         seeds=asked["seeds"],

@@ -9,6 +9,7 @@ from typing import get_args
 
 import polars as pl
 
+from robodx.analysis.arms import IDENTITY
 from robodx.analysis.estimates import TESTABLE
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS, STRESS_LEVELS, PerturbationEntry
@@ -24,9 +25,6 @@ FURTHER_CARRIERS = {"actuator_latency": ("dynamic/place_rolling_sphere",)}
 # A metric, not a perturbation: how steadily ever finer stacking is done.
 STABILITY = ("control/stack_cube", "control/stack_three", "control/stack_four")
 COGNITIVE = ("inference_frequency", "adaptability")
-# The repeat of the identity arm; the levels have those after it. Were their randomness that of the clean arm, a policy
-# whom stress does not touch would do there just what it did clean, and only the identity arm would vary.
-IDENTITY = 1
 # Latencies are declared in steps of this, so that a busy moment does not make another trial of it.
 LATENCY_STEP_S = 0.01
 
@@ -49,6 +47,8 @@ def stress(done: pl.DataFrame, plan: Plan) -> Iterable[Trial]:
             if len(plan.within) < 2 or level == plan.within[1]:
                 applied = (*plan.perturbations, (entry.name, entry.levels[level]))
                 stressed = replace(plan, perturbations=applied)
+                # Were its randomness that of the clean arm, a policy whom stress does not touch would do there just
+                # what it did clean, and only the identity arm would vary.
                 trials += _arm(stressed, [t for t in carriers(entry.name) if t in solid], IDENTITY + 1 + index)
     if _is_asked(plan.within, "execution", "stability"):
         trials += _arm(plan, STABILITY if len(plan.within) < 2 else [STABILITY[STRESS_LEVELS.index(plan.within[1])]])

@@ -83,6 +83,8 @@ def searches(about: Mapping[str, Any]) -> list[Search]:
     for selector in request.get("selectors", ()):
         suite, *within = selector.split("/")
         if suite == "cliff":
+            if missing := {"policy", "seeds", "robot", "perturbations", "clock"} - request.keys():
+                raise UserError(f"run.json asks for {selector}, but does not say request.{min(missing)}")
             applied = tuple((name, float(severity)) for name, severity in request["perturbations"])
             # Repeats it has none.
             plan = Plan(

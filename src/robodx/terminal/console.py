@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+import unicodedata
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +109,11 @@ def table_lines(rows: list[dict[str, Any]]) -> list[str]:
 def wrapped(text: str, indent: str = "") -> list[str]:
     """Lines no wider than a terminal; those after the first are indented."""
     return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def visible(text: str) -> str:
+    """With control characters spelled out: no name in a record steers the terminal."""
+    return "".join(f"\\u{ord(one):04x}" if unicodedata.category(one) in ("Cc", "Cf", "Cs") else one for one in text)
 
 
 def counted(number: int, what: str, plural: str = "s") -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from robodx.analysis.findings.base import Diagnosis, Finding
 from robodx.analysis.findings.diagnose import diagnose_runs
-from robodx.terminal.console import print_json, wrapped
+from robodx.terminal.comparison import points
+from robodx.terminal.console import counted, print_json, visible, wrapped
 
 
 def print_diagnosis(runs: Sequence[Path], *, as_json: bool) -> None:
@@ -21,29 +22,34 @@ def print_diagnosis(runs: Sequence[Path], *, as_json: bool) -> None:
 
 
 def lines(diagnosis: Diagnosis) -> Iterator[str]:
-    """Confirmed findings with their evidence; what is only suspected in a line each."""
+    """Confirmed findings with their evidence, and what is only suspected with how to know more."""
     yield from wrapped(
-        f"{diagnosis.policy}: {diagnosis.success} of its trials succeed (n = {diagnosis.success.n}); looked for "
-        f"weaknesses in {diagnosis.screened} episodes and put them to the test in {diagnosis.confirmed_on} others."
+        f"{visible(diagnosis.policy)} succeeds in {diagnosis.success} of its trials, each task counting the same "
+        f"(n = {diagnosis.success.n}). Looked for weaknesses in {counted(diagnosis.screened, 'episode')} and put "
+        f"them to the test in {diagnosis.confirmed_on} others."
     )
+    if not diagnosis.is_whole:
+        yield "The run is not finished: the same command goes on with it. Until then nothing is confirmed."
     yield ""
     confirmed = [one for one in diagnosis.findings if one.certainty == "confirmed"]
     suspected = [one for one in diagnosis.findings if one.certainty == "suspected"]
     if not confirmed:
-        yield from wrapped(diagnosis.headline)
+        yield from wrapped("No weakness is confirmed." if suspected else diagnosis.headline)
     for number, finding in enumerate(confirmed, start=1):
         yield from _lines(number, finding)
     if suspected:
         yield ""
         yield "Suspected, not confirmed on other seeds:"
         for finding in suspected:
-            yield from wrapped(f"  {finding.name}: {finding.statement}", indent="    ")
+            yield from wrapped(visible(f"   {finding.name}. {finding.statement}"), indent="   ")
+            yield visible(f"   next: {finding.next_test}")
 
 
 def _lines(number: int, finding: Finding) -> Iterator[str]:
-    yield from wrapped(f"{number}. {finding.name}. {finding.statement}", indent="   ")
+    yield from wrapped(visible(f"{number}. {finding.name}. {finding.statement}"), indent="   ")
     p = "" if finding.p is None else f", p {'< 0.001' if finding.p < 0.001 else f'= {finding.p:.3f}'}"
-    yield f"   difference {finding.effect}{p}; {finding.condition}; episodes {', '.join(finding.examples[:3])}"
+    effect = f"difference {points(finding.effect)} points" if finding.outside.n else f"rate {finding.effect}"
+    yield visible(f"   {effect}{p}; for example episodes {', '.join(finding.examples[:3])}")
     if finding.because is not None:
-        yield from wrapped(f"   why: {finding.because}", indent="        ")
-    yield f"   next: {finding.next_test}"
+        yield from wrapped(visible(f"   why: {finding.because}"), indent="        ")
+    yield visible(f"   next: {finding.next_test}")

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from math import ceil
 from typing import Any
 
-from robodx.analysis.causes import AGAIN, SUBSTITUTES, Cause, leading
+from robodx.analysis.causes import AGAIN, SUBSTITUTES, Cause, leading, unsure
 from robodx.terminal.comparison import p_value, points
 from robodx.terminal.console import counted, print_json, table_lines, wrapped
 
 # A share from which "most" is no exaggeration, and one below which nothing is explained.
 MOST = 0.5
 SOME = 0.2
+# The fewest trials to go on with: half of them recovered is sure, however many substitutions apply.
+FEW = 20
 
 
-def print_causes(run: str, causes: Sequence[Cause], *, as_json: bool = False) -> None:
+def print_causes(run: str, causes: Sequence[Cause], failed: int, *, as_json: bool = False) -> None:
+    """`failed` is how many failed trials the run has to ask about."""
     if as_json:
-        print_json({"run": run, "conclusion": conclusion(causes), "causes": [_json(cause) for cause in causes]})
+        told = [_json(cause) for cause in causes]
+        print_json({"run": run, "failed": failed, "conclusion": conclusion(causes, failed), "causes": told})
         return
-    for line in lines(causes):
+    for line in lines(causes, failed):
         print(line)
 
 
-def lines(causes: Sequence[Cause]) -> Iterator[str]:
+def lines(causes: Sequence[Cause], failed: int) -> Iterator[str]:
     """A row for each substitution that applies, and the conclusion."""
     again = causes[0]
     yield f"Of {counted(again.n, 'failed trial')}, run again with one thing made perfect at a time:"
     yield from table_lines([_row(cause) for cause in causes if cause.n])
     yield ""
-    yield from wrapped(conclusion(causes))
+    yield from wrapped(conclusion(causes, failed))
     if beside := [cause.substitution for cause in causes if not cause.n]:
         yield from wrapped(f"Not applicable to any of them: {', '.join(beside)}.")
     yield from wrapped(
@@ -39,8 +44,8 @@ def lines(causes: Sequence[Cause]) -> Iterator[str]:
     )
 
 
-def conclusion(causes: Sequence[Cause]) -> str:
-    """In a sentence or two: what is wrong, and how much of what fails is luck or unexplained."""
+def conclusion(causes: Sequence[Cause], failed: int) -> str:
+    """In a sentence or two: what is wrong, or how to know; and how much of what fails is luck or unexplained."""
     again, found = causes[0], leading(causes)
     lasting = again.n - round((again.recovered.value or 0.0) * again.n)
     luck = ""
@@ -49,6 +54,9 @@ def conclusion(causes: Sequence[Cause]) -> str:
     if lasting == 0:
         return "All of what failed succeeds when merely tried again: it fails by chance."
     if found is None or found.share.value is None or found.share.value < SOME:
+        likely = unsure(causes)
+        if likely is not None and (likely.share.value or 0.0) >= SOME:
+            return f"{_too_few(likely, failed)}{luck}"
         return f"No single substitution recovers much of what fails: it is more than one thing, or none of these.{luck}"
     how_much = "Most" if found.share.value > MOST else f"{_percent(found.share.value)}"
     return f"{how_much} of what fails is recovered by {_says(found)}: it is {_problem(found.component)}.{luck}"
@@ -61,11 +69,25 @@ def verdict(cause: Cause) -> str | None:
         return "by chance" if cause.recovered.value else None
     if share is None or not cause.recovered.value:
         return "recovers nothing"
+    if cause.is_unsure:
+        return "perhaps, but so does less" if share < SOME else "much, but of too few to be sure"
     if not cause.is_shown:
         return "no more than chance could" if cause.n else None
     if share < SOME:
         return "helps, but so does less"
     return "the cause of most" if share > MOST else "a cause"
+
+
+def _too_few(cause: Cause, failed: int) -> str:
+    """What it recovers, and how many trials would tell whether that is an accident."""
+    recovered = f"{_says(cause)} recovers {round((cause.recovered.value or 0.0) * cause.n)} of {cause.n}"
+    told = f"{recovered}, but {counted(cause.n, 'trial')} {'is' if cause.n == 1 else 'are'} too few to be sure"
+    if cause.enough is None:
+        return f"{told}."
+    if cause.enough > failed:
+        return f"{told}, and the run has only {counted(failed, 'failed trial')} to ask about: run it on more seeds."
+    # Some more than would do, should it go on just so.
+    return f"{told}: ask with --episodes {min(failed, max(FEW, 10 * ceil(cause.enough / 10)))}."
 
 
 def _row(cause: Cause) -> dict[str, Any]:

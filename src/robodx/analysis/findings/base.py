@@ -31,6 +31,9 @@ class Finding:
     # The place in the tree: what the trials have in common, and what happens in them.
     condition: str
     manner: str
+    # The same in words: "trials with a negation", "it does the wrong thing".
+    where: str
+    happens: str
     certainty: Certainty
     inside: Estimate
     outside: Estimate
@@ -70,6 +73,8 @@ class Diagnosis:
     # How many episodes found candidates and how many put them to the test.
     screened: int
     confirmed_on: int
+    # Whether all is done that was to be done.
+    is_whole: bool
 
     @property
     def headline(self) -> str:
@@ -81,7 +86,8 @@ class Diagnosis:
             return f"Nothing can be said: {self.errors} of its episodes ended in an error."
         if self.findings:
             return f"No weakness is confirmed. Suspected: {self.findings[0].statement}"
-        seen = "" if self.resolution is None else f" A fall of {self.resolution:.0%} or more would have been seen."
+        fall = None if self.resolution is None else f"{100 * self.resolution:.0f} points"
+        seen = "" if fall is None else f" A fall of {fall} or more would have been seen."
         return f"No weakness found at this resolution.{seen}"
 
     def as_dict(self) -> dict[str, Any]:

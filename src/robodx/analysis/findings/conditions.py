@@ -19,7 +19,20 @@ Sort = Literal["need", "value", "stress", "clock", "family", "tier", "task", "al
 
 # What a target is that is to be taken: a policy may have a bias against a value of these.
 VALUES = ("colour", "kind")
-SAYS = {"choice": "a choice among things", "layout": "a varying layout", "change": "changes", "realtime": "no waiting"}
+# A demand by the last part of its path, after "trials with".
+SAYS = {
+    "choice": "a choice among things", "layout": "a varying layout", "distractors": "things that nobody speaks of",
+    "change": "changes", "sudden": "sudden changes", "signal": "a signal to wait for",
+    "words": "a new instruction on the way", "language": "more than a plain name", "negation": "a negation",
+    "condition": "a condition", "otherwise": "a condition that is not met", "order": "an order of steps",
+    "ordinal": "an ordinal", "relation": "a relation between things", "synonym": "a synonym",
+    "perception": "things to be told by their looks", "colour": "a colour to go by", "size": "a size to go by",
+    "shape": "a shape to go by", "place": "a place to go by", "pattern": "a pattern to go by",
+}  # fmt: skip
+DOING = {
+    "insert": "inserting", "put": "putting", "push": "pushing", "pick": "picking up", "touch": "touching",
+    "press": "pressing", "stand": "standing up", "roll": "rolling", "move": "moving", "release": "letting go of",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,13 +57,29 @@ class Condition:
 
     @property
     def says(self) -> str:
-        """After "the trials with"."""
-        return SAYS.get(self.path, self.path.replace("/", ": "))
+        """Which trials, as "trials with a negation"."""
+        main, _, rest = self.path.partition("/")
+        if self.sort == "need":
+            last = self.path.split("/")[-1]
+            return f"trials of {doing(rest)}" if main == "motor" else f"trials with {SAYS.get(last, last)}"
+        if self.sort == "value":
+            return "trials whose target has the {} {}".format(*self.path.split("="))
+        if self.sort == "stress":
+            return f"trials under {main}{f' at level {rest}' if rest else ''}"
+        if self.sort == "clock":
+            return "trials in which the world does not wait"
+        return "trials" if self.sort == "all" else f"trials of {self.path}"
 
     def joined(self, other: Condition) -> Condition:
         """Where either of two demands is made."""
         path = f"{self.path} or {other.path}"
         return Condition(self.sort, path, self.inside | other.inside, self.outside & other.outside)
+
+
+def doing(act: str) -> str:
+    """As "putting things on others", of "put on"."""
+    verb, _, where = act.partition(" ")
+    return f"{DOING.get(verb, verb)} things{f' {where} others' if where else ''}" if act else "doing something"
 
 
 def conditions(episodes: pl.DataFrame) -> list[Condition]:
@@ -68,13 +97,18 @@ def conditions(episodes: pl.DataFrame) -> list[Condition]:
 
 
 def _needs(episodes: pl.DataFrame, base: Mask) -> Iterator[Condition]:
-    """A demand with all that is below it: "language" is every demand on language."""
+    """A demand with all that is below it: "language" is every demand on language.
+
+    What only one task demands cannot be told from that task.
+    """
     lists: Sequence[Sequence[str] | None] = episodes["demands"].to_list()
+    tasks = episodes["task"].to_numpy()
     prefixes = [{prefix for path in paths or () for prefix in _prefixes(path)} for paths in lists]
     # The deeper first: of two that hold the same episodes it says more.
     for path in sorted(set().union(*prefixes), key=lambda path: (-path.count("/"), path)):
         has = np.array([path in each for each in prefixes], dtype=np.bool_)
-        yield Condition("need", path, base & has, base & ~has)
+        if len(set(tasks[has])) > 1:
+            yield Condition("need", path, base & has, base & ~has)
 
 
 def _prefixes(path: str) -> list[str]:

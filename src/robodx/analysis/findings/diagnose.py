@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from robodx.analysis.asking import options
 from robodx.analysis.causes import FOLDER, causal_shares, kinds_of, leading
 from robodx.analysis.episodes import is_finished, load, read_about
 from robodx.analysis.findings.base import Diagnosis, Finding
@@ -38,14 +39,13 @@ def diagnose(
     is_whole: bool = True,
     thresholds: Thresholds = THRESHOLDS,
 ) -> list[Diagnosis]:
-    """One for each policy, in the order of their names; `about` is what run.json says of perturbations and stopping.
+    """One for each policy, in the order of their names; `about` is what run.json says of perturbations and requests.
 
     Nothing is confirmed by a run that outcomes ended, or (not `is_whole`) one that is still going on.
     """
     stopped = stopped_how(about.get("request", {}))
     parts = sorted(episodes.group_by("policy"), key=lambda pair: str(pair[0][0]))
-    cards = about.get("perturbations", {})
-    return [_of_policy(part, cards, because, stopped, is_whole, thresholds) for _, part in parts]
+    return [_of_policy(part, about, because, stopped, is_whole, thresholds) for _, part in parts]
 
 
 def diagnose_runs(runs: Sequence[Path]) -> list[Diagnosis]:
@@ -57,7 +57,8 @@ def diagnose_runs(runs: Sequence[Path]) -> list[Diagnosis]:
     request: Mapping[str, Any] = next((each for each in requests if stopped_how(each) != "planned"), {})
     episodes = pl.concat([load(run) for run in runs])
     is_whole = all(is_finished(run) for run in runs)
-    return diagnose(episodes, {"perturbations": cards, "request": request}, because_of(runs), is_whole=is_whole)
+    about = {"perturbations": cards, "request": request, "runs": abouts}
+    return diagnose(episodes, about, because_of(runs), is_whole=is_whole)
 
 
 def because_of(runs: Sequence[Path]) -> Because:
@@ -86,13 +87,15 @@ def screen(episodes: pl.DataFrame) -> list[Candidate]:
 
 def _of_policy(
     episodes: pl.DataFrame,
-    cards: Mapping[str, Mapping[str, Any]],
+    about: Mapping[str, Any],
     because: Because,
     stopped: Stopped,
     is_whole: bool,
     thresholds: Thresholds,
 ) -> Diagnosis:
-    arms = with_arms(episodes, cards)
+    policy = str(episodes["policy"][0])
+    who = options(policy, about.get("runs", [about]))
+    arms = with_arms(episodes, about.get("perturbations", {}))
     table = situations(arms)
     fresh = table["is_fresh"].to_numpy()
     success = estimate(success_rate, arms.filter("is_base"), np.random.default_rng(0), stopped=stopped)
@@ -104,12 +107,12 @@ def _of_policy(
         results = tested(suspected, table, fresh)
         can_confirm = is_whole and stopped == "planned"
         findings = [
-            _finding(table, one, result, named(one, how, thresholds), because, can_confirm)
+            _finding(table, one, result, named(one, how, thresholds), because, who, can_confirm)
             for one, result in zip(suspected, results, strict=True)
         ]
     ranked = sorted(findings, key=lambda found: (found.certainty != "confirmed", -found.rank))
     return Diagnosis(
-        policy=str(episodes["policy"][0]),
+        policy=policy,
         episodes=len(table),
         errors=int((arms["outcome"] == "error").sum()),
         success=success,
@@ -117,11 +120,18 @@ def _of_policy(
         resolution=_resolution(table.filter(pl.col("is_fresh")) if fresh.any() else table),
         screened=int((~fresh).sum()),
         confirmed_on=int(fresh.sum()),
+        is_whole=is_whole,
     )
 
 
 def _finding(
-    table: pl.DataFrame, candidate: Candidate, result: Tested, name: Name, because: Because, can_confirm: bool
+    table: pl.DataFrame,
+    candidate: Candidate,
+    result: Tested,
+    name: Name,
+    because: Because,
+    who: str,
+    can_confirm: bool,
 ) -> Finding:
     is_confirmed = can_confirm and result.is_confirmed
     inside, outside, effect = result[:3] if is_confirmed else rates([candidate.counts])
@@ -129,13 +139,14 @@ def _finding(
     # Those of the most failing tasks first, and by name where they fail alike.
     tasks = shown["task"].value_counts().sort("count", "task", descending=[True, False])["task"].to_list()
     concerned: Mask = candidate.condition.inside & ~table["is_fresh"].to_numpy()
-    policy = str(table["policy"][0])
     return Finding(
         kind=name.kind,
         subject=name.subject,
         statement=statement(name, candidate, inside, outside),
         condition=candidate.condition.name,
         manner=candidate.manner.name,
+        where=candidate.condition.says,
+        happens=candidate.manner.says,
         certainty="confirmed" if is_confirmed else "suspected",
         inside=inside,
         outside=outside,
@@ -143,7 +154,7 @@ def _finding(
         p=result.p if can_confirm else None,
         share=float(concerned.sum() / max(1, (~table["is_fresh"]).sum())),
         examples=tuple(shown.unique("task", keep="first", maintain_order=True)["trial_id"][:EXAMPLES]),
-        next_test=next_test(name, tasks, policy),
+        next_test=next_test(name, tasks, who),
         because=because(shown["trial_id"].to_list()),
     )
 

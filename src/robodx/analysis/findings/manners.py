@@ -15,10 +15,15 @@ Sort = Literal["mistaken", "type", "flag", "kind", "wrong thing", "failure"]
 FLAGS = ("collision", "instability", "drop_and_regrasp")
 TELLING_FLAGS = FLAGS[:2]
 SAYS = {
-    "collision": "it collides",
-    "instability": "it shakes",
-    "drop_and_regrasp": "it drops things and takes them again",
-}
+    "collision": "it collides", "instability": "it shakes", "drop_and_regrasp": "it drops things and takes them again",
+    "grasp synthesis": "it does not get hold of things", "grasp stability": "it loses what it holds",
+    "placement and release": "it puts things wrongly", "control instability": "it fails and shakes",
+    "trajectory sub-optimality": "it takes too long", "incomplete execution": "it stops before it is done",
+    "incorrect action sequence": "it does the wrong thing", "reference": "it takes the wrong thing",
+    "constraint": "it breaks a rule of the instruction", "motor": "it fails at carrying it out",
+    "safety": "it fails unsafely", "timeout": "it is not done in time", "wrong thing": "it does the wrong thing",
+    "invalid_action": "it asks for what cannot be done", "failure": "it fails",
+}  # fmt: skip
 MOTOR = ("grasp synthesis", "grasp stability", "placement and release")
 # What tells a weakness wherever it happens. To fail or to stop somewhere is no weakness of anything in particular.
 TELLING_TYPES = (*MOTOR, "collision", "control instability")
@@ -35,9 +40,7 @@ class Manner:
         """What happens, as in "it fails"."""
         if self.sort == "mistaken":
             return f"it takes a thing of another {self.name}"
-        if self.sort == "flag":
-            return SAYS[self.name]
-        return f"it fails by {self.name}"
+        return SAYS.get(self.name, f"it fails by {self.name}")
 
     @property
     def is_telling(self) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from robodx.analysis.estimates import Estimate
 from robodx.analysis.findings.base import FindingKind
-from robodx.analysis.findings.conditions import Mask
+from robodx.analysis.findings.conditions import Mask, doing
 from robodx.analysis.findings.manners import MOTOR, Manner
 from robodx.analysis.findings.search import Candidate
 from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
@@ -43,8 +43,9 @@ def named(candidate: Candidate, manners: list[Manner], thresholds: Thresholds = 
         return Name("distracted", "")
     if main == "choice":
         return Name("instruction ignored", "")
+    is_choice = candidate.manner.sort in ("mistaken", "wrong thing")
     # Where one skill fails, that hands then meet things is what comes of it.
-    told = [manner for manner in manners if main != "motor" or manner.name in MOTOR]
+    told = [manner for manner in manners if main != "motor" or is_choice or manner.name in MOTOR]
     # And what shows in all that is done names only itself.
     told = [manner for manner in told if manner.sort != "flag" or manner is candidate.manner]
     # A group of tasks that fails in various ways is named for itself.
@@ -52,7 +53,7 @@ def named(candidate: Candidate, manners: list[Manner], thresholds: Thresholds = 
     if not is_group and (name := _by_manner(told, shown, thresholds.mostly)) is not None:
         return name
     if main == "motor" and rest:
-        return Name("motor weakness", rest[0])
+        return Name("reference confusion", "") if is_choice else Name("motor weakness", rest[0])
     if sort == "all" and candidate.manner.sort == "wrong thing":
         return Name("instruction ignored", "")
     return Name("weak capability", path if path != "everything" else "")
@@ -86,27 +87,42 @@ SAYS: dict[str, str] = {
     "distracted": "It is distracted by things that nobody spoke of",
     "instruction ignored": "It takes things whatever the words say",
     "reference confusion": "It confuses things that differ in {subject}",
-    "motor weakness": "It fails at {subject}",
-    "unstable control": "It shakes",
+    "motor weakness": "It is weak at {subject}",
+    "unstable control": "Its control is unstable",
     "unsafe contact": "It presses too hard on table or things",
     "weak capability": "It is weak in {subject}",
 }
-ELSE = {"change ignored": "changes while it acts", "weak capability": "most of what it is asked"}
+ELSE = {
+    "change ignored": "changes while it acts",
+    "weak capability": "most of what it is asked",
+    "reference confusion": "various ways",
+}
+SUBJECTS = {
+    "negation": "negations", "condition": "conditions", "order": "orders of steps", "ordinal": "ordinals",
+    "relation": "relations between things", "signal": "signals", "synonym": "synonyms",
+}  # fmt: skip
 
 
 def statement(name: Name, candidate: Candidate, inside: Estimate, outside: Estimate) -> str:
     """A sentence with its numbers."""
-    says = SAYS[name.kind].format(subject=name.subject or ELSE.get(name.kind, ""))
-    happens = "it fails" if candidate.manner.sort == "failure" else candidate.manner.says
-    where = "all trials" if candidate.condition.sort == "all" else f"the trials with {candidate.condition.says}"
+    condition = candidate.condition
+    subject = name.subject or ELSE.get(name.kind, "")
+    if name.kind == "language sub-skill":
+        subject = SUBJECTS.get(subject, subject)
+    if name.kind == "motor weakness" and subject not in MOTOR:
+        subject = doing(subject)
+    if name.kind == "failure cliff":
+        subject = subject.replace("/", " at level ")
+    if name.kind == "visual bias":
+        subject = subject.replace("=", " ")
+    where = f"{'all' if condition.sort == 'all' else 'the'} {condition.says}"
     rest = "" if not outside.n else f", and in {_percent(outside)} of the others"
-    return f"{says}: {happens} in {_percent(inside)} of {where}{rest}."
+    return f"{SAYS[name.kind].format(subject=subject)}: {candidate.manner.says} in {_percent(inside)} of {where}{rest}."
 
 
-def next_test(name: Name, tasks: Sequence[str], policy: str) -> str:
-    """A command that would tell more, fit to be pasted into a shell."""
+def next_test(name: Name, tasks: Sequence[str], who: str) -> str:
+    """A command that would tell more, fit to be pasted into a shell; `who` are the options that name the policy."""
     some = " ".join(shlex.quote(task) for task in tasks[:3])
-    who = f"--policy {shlex.quote(policy)}"
     stressor = name.subject.split("/")[0]
     if name.kind == "failure cliff" and stressor != "combined":
         return f"robodx cliff {shlex.quote(tasks[0])} {who} --stressor {shlex.quote(stressor)}"

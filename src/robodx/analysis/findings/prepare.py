@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from robodx.analysis.arms import IS_IDENTITY
 from robodx.analysis.causes import SUBSTITUTION
 from robodx.analysis.metrics.observations import observations
 
@@ -39,7 +40,7 @@ def with_arms(episodes: pl.DataFrame, cards: Cards) -> pl.DataFrame:
             is_fresh=pl.when(is_designed).then(pl.col("suite") == CONFIRMATION).otherwise(pl.col("seed") % 2 == 1),
         )
         .with_columns(is_base=pl.col("stress").is_null() & ~pl.col("is_realtime"))
-        .filter(~pl.Series(is_substituted, dtype=pl.Boolean))
+        .filter(~pl.Series(is_substituted, dtype=pl.Boolean) & ~IS_IDENTITY)
         .sort("is_fresh", "task", "seed", "repeat", "trial_id", "suite")
     )
 

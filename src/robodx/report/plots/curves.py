@@ -18,6 +18,10 @@ LEFT, RIGHT, TOP, BOTTOM = 40.0, 12.0, 44.0, 44.0
 FLOOR = HEIGHT - BOTTOM
 # Ticks that are nearer than this would be written over each other.
 APART = 30.0
+# Of names beside their marks: how far rows are apart, how wide a letter is, and how many there may be.
+LEGEND_ROW = 15.0
+LETTER = 6.4
+LONGEST = 40
 # The identity arm stands beside the clean one, both at no stress.
 BESIDE = 11.0
 
@@ -61,8 +65,10 @@ def curves(
     names = sorted({(one.severity, one.name) for curve in of_policies for one in curve.levels})
     places = _places([severity for severity, _ in names], is_ordered)
     is_alone = len(of_policies) == 1
-    parts = [tag("text", short(title, 34), tag("title", title), x=LEFT, y=16, class_="title")]
-    parts += [tag("text", note, x=LEFT, y=32, class_="tick")] if is_alone else _legend(of_policies)
+    rows = [] if is_alone else _rows(of_policies)
+    above = [tag("text", short(title, 34), tag("title", title), x=LEFT, y=16, class_="title")]
+    above += [tag("text", note, x=LEFT, y=32, class_="tick")] if is_alone else _legend(rows)
+    parts = []
     for share in (0.0, 0.5, 1.0):
         parts.append(tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=_y(share), y2=_y(share), class_="grid"))
         parts.append(tag("text", percent(share), x=LEFT - 6, y=_y(share) + 4, text_anchor="end", class_="tick"))
@@ -78,17 +84,38 @@ def curves(
     for place, curve in enumerate(of_policies):
         # Of several policies, beside each other at every level.
         parts += _curve(curve, {severity: x + 4.0 * place for severity, x in places.items()})
-    return drawing(WIDTH, HEIGHT, f"{title}: {_said(of_policies)}", *parts)
+    lower = LEGEND_ROW * max(0, len(rows) - 1)
+    plot = tag("g", *parts, transform=f"translate(0 {lower:g})")
+    return drawing(WIDTH, HEIGHT + lower, f"{title}: {_said(of_policies)}", *above, plot)
 
 
-def _legend(of_policies: Sequence[Curve]) -> list[Markup]:
-    parts, width = [], (WIDTH - LEFT) / len(of_policies)
-    for place, curve in enumerate(of_policies):
-        x = LEFT + 4 + width * place
-        parts.append(mark(MARKS[curve.colour % len(MARKS)], x, 28, class_=f"dot c{curve.colour + 1}"))
-        name = short(curve.policy, round(width / 7) - 2)
-        parts.append(tag("text", name, tag("title", curve.policy), x=x + 9, y=32, class_="tick"))
+def _rows(of_policies: Sequence[Curve]) -> list[list[Curve]]:
+    """As many policies beside each other as have room for their names."""
+    rows: list[list[Curve]] = []
+    left = 0.0
+    for curve in of_policies:
+        left -= _legend_width(curve)
+        if not rows or left < 0:
+            rows.append([])
+            left = WIDTH - LEFT - _legend_width(curve)
+        rows[-1].append(curve)
+    return rows
+
+
+def _legend(rows: Sequence[Sequence[Curve]]) -> list[Markup]:
+    parts = []
+    for below, row in enumerate(rows):
+        x, y = LEFT + 4, 32 + LEGEND_ROW * below
+        for curve in row:
+            parts.append(mark(MARKS[curve.colour % len(MARKS)], x, y - 4, class_=f"dot c{curve.colour + 1}"))
+            told = tag("title", curve.policy)
+            parts.append(tag("text", short(curve.policy, LONGEST), told, x=x + 9, y=y, class_="tick"))
+            x += _legend_width(curve)
     return parts
+
+
+def _legend_width(curve: Curve) -> float:
+    return 26 + LETTER * min(LONGEST, len(curve.policy))
 
 
 def _background(curve: Curve, places: dict[float, float]) -> list[Markup]:

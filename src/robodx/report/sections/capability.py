@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import polars as pl
@@ -120,7 +119,7 @@ def _radars(material: Material, found: list[Ability]) -> list[Markup]:
         return []
     rates = {(one.policy, one.family, one.tier): one.success.value for one in found}
     drawings = []
-    for subject in _profiled(material):
+    for subject in material.subjects[: len(MARKS)]:
         tiers = [tier for tier in TIERS if any(one.tier == tier and one.policy == subject.policy for one in tiered)]
         series = [Series(tier, [rates.get((subject.policy, family, tier)) for family in axes]) for tier in tiers]
         drawings.append(radar(f"{subject.policy} by tier", axes, series))
@@ -153,11 +152,6 @@ def _tier(tier: str | None) -> int:
 
 def _mark(tier: str | None) -> int:
     return len(MARKS) - 1 if tier is None else (_tier(tier) - 1) % len(MARKS)
-
-
-def _profiled(material: Material) -> Sequence[Subject]:
-    """Of a comparison the judged ones; the table has what they are measured against."""
-    return material.subjects[1:3] if material.is_comparison else material.subjects
 
 
 def _caption(material: Material) -> str:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from dataclasses import asdict
 
 import polars as pl
 
-from robodx.analysis.causes import AGAIN, FOLDER, SUBSTITUTES, Cause, causal_shares, kinds_of, leading
+from robodx.analysis.causes import AGAIN, FOLDER, SUBSTITUTES, Cause, causal_shares, kinds_of, leading, sample, unsure
 from robodx.analysis.episodes import UnreadableRun, load_readable, read_about
 from robodx.report.blocks import Block, Cell, Column, Heading, Missing, Text
 from robodx.report.forest import Row, forest
-from robodx.report.material import Material, Subject
+from robodx.report.material import Material, Run, Subject
 from robodx.report.plots.whiskers import DIFFERENCES
 from robodx.report.sections.base import Content, section
 from robodx.report.words import counted, p_cell, points, rate, signed
 
+# To go on with: half of them recovered is sure, however many substitutions apply.
+FEWEST_TRIALS = 20
 P = Column("p", "adjusted (Holm)", is_number=True)
 DOES = {one.name: one.does for one in SUBSTITUTES} | {AGAIN: "nothing is changed, it merely tries again"}
 
@@ -24,21 +27,14 @@ DOES = {one.name: one.does for one in SUBSTITUTES} | {AGAIN: "nothing is changed
 def causes(material: Material) -> Content | None:
     blocks: list[Block] = []
     data = []
-    for subject in material.judged:
+    for subject in material.subjects:
         found = causes_of(subject)
-        if not found:
-            continue
-        if material.is_comparison:
+        told = [*first_sentence(subject), *_tables(found)] if found else _not_asked(subject)
+        if told and material.is_comparison:
             blocks.append(Heading(subject.policy))
-        blocks += [*(Text(told) for told in first_sentence(subject)), *_tables(found)]
+        blocks += told
         data += [{"policy": subject.policy, **asdict(one), "is_shown": one.is_shown} for one in found]
-    if blocks:
-        return Content(blocks, data)
-    for run in (run for one in material.judged for run in one.runs):
-        if (run.episodes["outcome"].is_in(["failure", "timeout"])).any():
-            told = "Failures were not yet run again with one component made perfect:"
-            return Content([Missing(told, f"robodx why {shlex.quote(str(run.path))}")])
-    return None
+    return Content(blocks, data)
 
 
 def causes_of(subject: Subject) -> list[Cause]:
@@ -62,14 +58,41 @@ def causes_of(subject: Subject) -> list[Cause]:
     return causal_shares(pl.concat(failed), pl.concat(substituted), kinds)
 
 
-def first_sentence(subject: Subject) -> list[str]:
-    """What recovers most, if anything is shown to; a sentence or none."""
+def first_sentence(subject: Subject) -> list[Text | Missing]:
+    """What recovers most, or what may and how to be sure of it; a sentence or none."""
     found = causes_of(subject)
     best = leading(found)
     if best is not None:
         share = f"{rate(best.share)} of what fails again when repeated (n = {best.share.n})"
-        return [f"Making {best.component} perfect recovers {share}: {DOES[best.substitution]}."]
-    return ["No single component, made perfect, is shown to recover its failures."] if found else []
+        return [Text(f"Making {best.component} perfect recovers {share}: {DOES[best.substitution]}.")]
+    likely = unsure(found)
+    if likely is not None:
+        return [_too_few(likely, subject)]
+    return [Text("No single component, made perfect, is shown to recover its failures.")] if found else []
+
+
+def _too_few(likely: Cause, subject: Subject) -> Missing:
+    """What it recovers, and how to know whether that is an accident."""
+    recovered = f"{likely.substitution} recovers {round((likely.recovered.value or 0.0) * likely.n)} of {likely.n}"
+    few = f"{counted(likely.n, 'trial')} {'is' if likely.n == 1 else 'are'} too few to be sure"
+    told = f"{recovered} ({DOES[likely.substitution]}), but {few}"
+    run = next(run for run in subject.runs if (run.path / FOLDER / "run.json").exists())
+    failed = len(sample(run.episodes, len(run.episodes), kinds_of(run.about)))
+    if likely.enough is None or likely.enough > failed:
+        return Missing(f"{told}: run it on more seeds, then ask again with", _command(run))
+    # Some more than would do, should it go on just so.
+    episodes = min(failed, max(FEWEST_TRIALS, 10 * math.ceil(likely.enough / 10)))
+    return Missing(f"{told}: ask with", f"{_command(run)} --episodes {episodes}")
+
+
+def _not_asked(subject: Subject) -> list[Missing]:
+    told = "Failures were not yet run again with one component made perfect:"
+    failed = pl.col("outcome").is_in(["failure", "timeout"])
+    return [Missing(told, _command(run)) for run in subject.runs if len(run.episodes.filter(failed))][:1]
+
+
+def _command(run: Run) -> str:
+    return f"robodx why {shlex.quote(str(run.path))}"
 
 
 def _tables(found: list[Cause]) -> list[Block]:

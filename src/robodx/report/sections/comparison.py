@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from dataclasses import asdict
 
+from robodx.analysis.arms import CLEAN
 from robodx.analysis.compare import Comparison, Row
 from robodx.analysis.summary import TIERS
 from robodx.report import forest
@@ -13,7 +14,7 @@ from robodx.report.blocks import Block, Cell, Column, Heading, Text
 from robodx.report.material import Material
 from robodx.report.plots.svg import Scale
 from robodx.report.sections.base import Content, section
-from robodx.report.words import counted, p_cell, percent, points, signed
+from robodx.report.words import counted, listed, p_cell, percent, points, signed
 
 STYLES = {"all": "strong", "family": "strong", "tier": "part", "task": ""}
 
@@ -28,9 +29,17 @@ def comparison(material: Material) -> Content | None:
         blocks.append(Text(sentence(found)))
         blocks.append(_table(found, _broad(found), "Over all, by family and tier", is_folded=False))
         blocks.append(_table(found, [row for row in found.rows if row.kind == "task"], "By task", is_folded=True))
-        blocks.append(Text(_method(found), "quiet"))
+        stressed = material.under_stress.get(found.policy_b)
+        if stressed is not None and stressed is not found:
+            tasks = [row for row in stressed.rows if row.kind == "task"]
+            blocks.append(_table(stressed, tasks, "Under stress, by task and level", is_folded=True))
+        blocks.append(Text(_method(found, stressed), "quiet"))
     blocks += [Text(told, "warning") for told in material.not_compared]
-    return Content(blocks, [asdict(found) for found in material.comparisons])
+    stressed_too = {policy: asdict(found) for policy, found in material.under_stress.items()}
+    return Content(
+        blocks,
+        [{**asdict(found), "under_stress": stressed_too.get(found.policy_b)} for found in material.comparisons],
+    )
 
 
 def sentence(found: Comparison) -> str:
@@ -40,6 +49,7 @@ def sentence(found: Comparison) -> str:
         return f"No verdict on {b} against {a}: {row.errors} of the shared trials ended in errors, which is too many."
     rates = f"{percent(row.rate_b.value)} against {percent(row.rate_a.value)}"
     n = f"{row.n:,} {'pairs of the same situations' if found.is_paired else 'situations'}"
+    n += "" if CLEAN in found.arms else f" under {listed(list(found.arms))}"
     more = "" if row.verdict.more is None else f" About {row.verdict.more:,} more would decide."
     told = {
         "improved": f"{b} improved on {a}",
@@ -107,7 +117,7 @@ def _colour(row: Row) -> int:
     return {"improved": 3, "regressed": 2, "held": 1}.get(word or "", 4)
 
 
-def _method(found: Comparison) -> str:
+def _method(found: Comparison, stressed: Comparison | None) -> str:
     pairs = (
         "Trials that both have are compared in pairs"
         if found.is_paired
@@ -120,6 +130,8 @@ def _method(found: Comparison) -> str:
     ]
     told = f"{pairs}; p is exact (McNemar) or by permutation, adjusted (Holm) among the rows of a kind."
     told += f" Held: the whole interval lies within ± {100 * found.margin:g} points."
+    if stressed is not None and stressed is not found:
+        told += " Stressed episodes are in the table under stress and nowhere else."
     if left:
         told += f" Left out, for the other has nothing like them: {' and '.join(left)}."
     if found.other_versions:

@@ -19,7 +19,7 @@ def confusion(material: Material) -> Content | None:
     """Left out where nothing was mistaken, or nobody recorded what was."""
     blocks: list[Block] = []
     data = []
-    for subject in material.judged:
+    for subject in material.subjects:
         counts = mistakes(subject)
         if counts.is_empty():
             continue

@@ -26,12 +26,12 @@ KINDS = {
 @section(order=50, title="How it fails")
 def failures(material: Material) -> Content | None:
     blocks: list[Block] = []
-    found = [one for subject in material.judged for one in subject.summary.failures()]
+    found = [one for subject in material.subjects for one in subject.summary.failures()]
     for one in found:
         if material.is_comparison:
             blocks.append(Heading(one.policy))
         blocks += _of(one)
-    for subject in material.judged:
+    for subject in material.subjects:
         blocks += [
             Text(told, "warning") for told in _errors(subject.policy, subject.summary.errors(), len(subject.episodes))
         ]

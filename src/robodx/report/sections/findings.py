@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from robodx.analysis.estimates import Estimate
 from robodx.analysis.findings.base import Diagnosis, Finding
 from robodx.report.blocks import Block, Heading, Missing, Text
 from robodx.report.forest import Row, forest
@@ -28,11 +27,12 @@ class Card:
 
     @property
     def plot(self) -> Markup:
-        rows = [
-            Row(["here"], self.finding.inside, colour=2),
-            Row(["elsewhere"], self.finding.outside, colour=1, mark=1),
-        ]
-        return forest(f"How often: {self.finding.manner or self.finding.name}", [""], rows, what="rate").html()
+        one = self.finding
+        rows = [Row([where(one)], one.inside, colour=2)]
+        # What concerns everything has nowhere else to be compared with.
+        if one.outside.n:
+            rows.append(Row(["the others"], one.outside, colour=1, mark=1))
+        return forest(f"How often {one.happens}", [""], rows, what="rate").html()
 
     @property
     def examples(self) -> list[tuple[str, str]]:
@@ -51,10 +51,11 @@ class Card:
 
     def markdown(self) -> str:
         one = self.finding
+        rates = [f"{escaped(where(one))} {rate(one.inside)}, n = {one.inside.n}"]
+        rates += [f"the others {rate(one.outside)}, n = {one.outside.n}"] if one.outside.n else []
         lines = [
             f"{self.number}. **{escaped(one.statement)}** ({one.certainty})",
-            f"   {escaped(one.name)}: {_told('here', one.inside)}; {_told('elsewhere', one.outside)}. "
-            f"{escaped(self.evidence)}.",
+            f"   {escaped(one.name)}: {'; '.join(rates)}. {escaped(self.evidence)}.",
         ]
         if one.because:
             lines.append(f"   Why: {escaped(one.because)}.")
@@ -66,7 +67,7 @@ class Card:
 @section(order=10, title="Findings")
 def findings(material: Material) -> Content | None:
     blocks: list[Block] = []
-    for subject in material.judged:
+    for subject in material.subjects:
         if subject.diagnosis is None:
             continue
         if material.is_comparison:
@@ -91,9 +92,14 @@ def _resolution(diagnosis: Diagnosis) -> str:
     )
     if diagnosis.resolution is None:
         return f"{told} They are too few to tell how small a weakness would have been seen."
-    seen = f"A family that fails {diagnosis.resolution:.0%} more often than the others"
+    seen = f"A family that fails {100 * diagnosis.resolution:.0f} points more often than the others"
     return f"{told} {seen} would have been seen four times in five."
 
 
-def _told(where: str, found: Estimate) -> str:
-    return f"{where} {rate(found)}, n = {found.n}"
+def where(finding: Finding) -> str:
+    """As "trials with a negation"; what shows everywhere, in "all trials"."""
+    return f"all {finding.where}" if is_everywhere(finding) else finding.where
+
+
+def is_everywhere(finding: Finding) -> bool:
+    return finding.where == "trials"

@@ -47,14 +47,14 @@ class Verdicts:
 
 @section(order=0, title="At a glance")
 def glance(material: Material) -> Content | None:
-    each = [Glance(one.policy, list(answers(one)), material.is_comparison) for one in material.judged]
+    each = [Glance(one.policy, list(answers(one)), material.is_comparison) for one in material.subjects]
     data = [
         {
             "policy": subject.policy,
             "success": asdict(subject.success),
             "answers": {answer.question: [asdict(line) for line in answer.lines] for answer in one.answers},
         }
-        for subject, one in zip(material.judged, each, strict=True)
+        for subject, one in zip(material.subjects, each, strict=True)
     ]
     if not material.is_comparison:
         return Content(each, data)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from robodx.analysis.asking import options
 from robodx.report.blocks import Block, Cell, Column, Table, Text
 from robodx.report.material import Material, Run
 from robodx.report.sections.base import Content, section
+from robodx.report.words import listed
 
 METHODS = (
     "Success is success / (success + failure + timeout). Errors of the machinery count apart; above 5% of them there "
@@ -37,10 +39,12 @@ def methods(material: Material) -> Content | None:
         blocks.append(Text(ADAPTIVE))
     columns = [Column("run"), Column("policy"), Column("episodes", is_number=True), Column("state")]
     blocks.append(Table("The runs", columns, [_row(run) for run in material.runs]))
-    versions = list(dict.fromkeys(_versions(run) for run in material.runs))
-    blocks.append(Text(f"Made with {'; '.join(versions)}."))
-    if len(versions) > 1:
-        blocks.append(Text("The runs were made with different versions: their bits may differ.", "warning"))
+    versions = _versions(material.runs)
+    told = ", ".join(f"{name} {' or '.join(values)}" for name, values in versions.items())
+    blocks.append(Text(f"Made with {told or 'versions that are not recorded'}."))
+    if differing := [name for name, values in versions.items() if len(values) > 1]:
+        told = f"The runs were made with different versions ({listed(differing)}): their bits may differ."
+        blocks.append(Text(told, "warning"))
     commands = [(str(run.path), command(run)) for run in material.runs if run.about.get("request")]
     blocks.append(
         Table(
@@ -62,12 +66,9 @@ def command(run: Run) -> str:
     if selectors and selectors[0].startswith("cliff/"):
         stressed, _, task = selectors[0].removeprefix("cliff/").partition("/")
         stressor, _, most = stressed.partition("=")
-        words = ["robodx", "cliff", task, "--policy", policy, "--stressor", stressor]
+        words = ["robodx", "cliff", task, *shlex.split(options(policy, [run.about])), "--stressor", stressor]
         return shlex.join([*words, *(["--max", most] if most else []), "--episodes", str(request.get("seeds"))])
-    words = ["robodx", "run", *selectors, "--policy", policy]
-    # In the oldest runs a preset was one of rendering.
-    if "quality" in request:
-        words += _given(request, {"preset": None, "name": None})
+    words = ["robodx", "run", *selectors, *shlex.split(options(policy, [run.about]))]
     words += ["--seeds", str(request.get("seeds")), *_given(request, USUAL)]
     for name, severity in request.get("perturbations", []):
         words += ["--perturb", f"{name}={severity:g}"]
@@ -91,9 +92,14 @@ def _row(run: Run) -> list[Cell]:
     return [Cell(str(run.path)), Cell(policies), Cell(f"{len(run.episodes):,}"), Cell(state)]
 
 
-def _versions(run: Run) -> str:
-    found = run.about.get("versions", {})
-    return ", ".join(f"{name} {value}" for name, value in found.items() if value) or "versions that are not recorded"
+def _versions(runs: Sequence[Run]) -> dict[str, list[str]]:
+    """All that are recorded. A run without a camera has no renderer, and does not differ by that."""
+    found: dict[str, list[str]] = {}
+    for run in runs:
+        for name, value in run.about.get("versions", {}).items():
+            if value and str(value) not in found.setdefault(name, []):
+                found[name].append(str(value))
+    return {name: values for name, values in found.items() if values}
 
 
 def _plain(run: Run) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import polars as pl
 from markupsafe import Markup
@@ -22,15 +22,32 @@ from robodx.report.sections.base import Content, section
 from robodx.report.words import p_cell, points, rate, short, signed
 
 COMMAND = "robodx run stress --policy {} --seeds 10"
-CAPTION = (
-    "Success with 95% intervals over the severity of each stressor. The dotted line is the success without stress. The "
-    "hollow diamond is the same situations once more without stress: how much is mere chance. Shaded: from there on "
-    "every level is seen to harm. A line marked cliff: where a search found success halved, with its interval."
-)
+CAPTION = "Success with 95% intervals over the severity of each stressor."
+AGAIN = "A hollow diamond is the same situations once more without stress: how much is mere chance."
+HARMED = "Shaded: from there on every level is seen to harm."
+CLIFF = "A line marked cliff: where a search found success halved, with its interval."
 TREND = "of a trend over the levels, adjusted (Holm) over the stressors"
 
 # A stressor's levels, of each policy that was put under it.
 Stressed = list[tuple[Subject, list[Degradation]]]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One stressor's: what is drawn of it decides what the caption explains."""
+
+    title: str
+    note: str
+    lines: list[Curve]
+    is_ordered: bool
+    fall: Fall | None
+
+    @property
+    def is_alone(self) -> bool:
+        return len(self.lines) == 1
+
+    def drawn(self) -> Markup:
+        return curves(self.title, self.note, self.lines, is_ordered=self.is_ordered, fall=self.fall)
 
 
 @section(order=30, title="When it breaks")
@@ -45,8 +62,9 @@ def stress(material: Material) -> Content | None:
     if any(table.rows for _, table in found):
         stressors = _stressors(found)
         cliffs = [search for subject in material.subjects for search in searches(subject)]
-        drawings = [_drawing(material, name, each, cliffs) for name, each in stressors.items()]
-        blocks.append(Figure(drawings, CAPTION, _table(material, stressors, _trends(found))))
+        pictures = [_picture(material, name, each, cliffs) for name, each in stressors.items()]
+        drawings = [one.drawn() for one in pictures]
+        blocks.append(Figure(drawings, _caption(pictures), _table(material, stressors, _trends(found))))
     blocks += [
         Text(f"{one.task} is not testable: {one.policy} solves {rate(one.clean)} without stress (n = {one.clean.n}).")
         for _, table in found
@@ -86,7 +104,22 @@ def _trends(found: list[tuple[Subject, StressTable]]) -> dict[tuple[str, str], f
     return {(trend.policy, trend.stressor): trend.p_holm for _, table in found for trend in table.trends}
 
 
-def _drawing(material: Material, name: str, each: Stressed, cliffs: list[Search]) -> Markup:
+def _caption(pictures: list[Picture]) -> str:
+    alone = [one for one in pictures if one.is_alone]
+    parts = [CAPTION]
+    if alone:
+        where = "" if len(alone) == len(pictures) else ", where only one policy is drawn"
+        parts.append(f"The dotted line is the success without stress{where}.")
+    if any(line.again is not None for one in pictures for line in one.lines):
+        parts.append(AGAIN)
+    if any(line.harmed_from is not None for one in alone for line in one.lines):
+        parts.append(HARMED)
+    if any(one.fall is not None and one.is_ordered for one in pictures):
+        parts.append(CLIFF)
+    return " ".join(parts)
+
+
+def _picture(material: Material, name: str, each: Stressed, cliffs: list[Search]) -> Picture:
     is_ordered = all(_card(subject, name).get("is_ordered", True) for subject, _ in each)
     lines = [
         Curve(
@@ -99,15 +132,10 @@ def _drawing(material: Material, name: str, each: Stressed, cliffs: list[Search]
         for subject, rows in each
     ]
     subject, (first, *_) = each[0]
-    who = f"{short(subject.policy, 16)}; " if material.is_comparison else ""
+    who = f"{short(subject.policy, 22)}; " if material.is_comparison else ""
     falls = [fall for one in cliffs if one.stressor == name and (fall := _fall(one)) is not None]
-    return curves(
-        name,
-        f"{who}success; {first.kind or 'stressor'}, n = {first.clean.n}",
-        lines,
-        is_ordered=is_ordered,
-        fall=falls[0] if len(falls) == len(each) == 1 else None,
-    )
+    note = f"{who}success; {first.kind or 'stressor'}, n = {first.clean.n}"
+    return Picture(name, note, lines, is_ordered, falls[0] if len(falls) == len(each) == 1 else None)
 
 
 def _level(subject: Subject, row: Degradation) -> Level:

@@ -1,7 +1,7 @@
 // The viewer: what is chosen lives in the address, and everything shown follows from it.
 
 import { Clock } from "./clock.js";
-import { ask, clipped, el, outcomeMark, percent } from "./dom.js";
+import { ask, clipped, clippedWithin, el, outcomeMark, percent } from "./dom.js";
 import { endOf, show } from "./episode.js";
 import { EpisodeList, keyOf } from "./list.js";
 
@@ -77,7 +77,8 @@ function apply(next) {
   list.showsRun = runOf(state) === "";
   const query = queryOf(state);
   if (query !== list.query) list.show(query);
-  if ($("search").value !== state.text) $("search").value = state.text;
+  // A space between two words is typed before the second is.
+  if ($("search").value.trim() !== state.text) $("search").value = state.text;
   $("sort").value = state.sort;
   $("direction").setAttribute("aria-pressed", String(state.descending));
   $("direction").textContent = state.descending ? "↑" : "↓";
@@ -153,7 +154,7 @@ function drawFacets({ facets, matching }) {
     box.append(el("div", { class: "values" }, ...values.map(({ value, count }) => {
       const input = el("input", { type: "checkbox", "data-facet": `${name}=${value}`, on: { change: () => pick(name, value, input.checked) } });
       input.checked = chosen.includes(value);
-      return el("label", { class: count ? "" : "none" }, input, name === "outcome" ? outcomeMark(value) : null, clipped(value), el("span", { class: "muted", text: count }));
+      return el("label", { class: count ? "" : "none" }, input, name === "outcome" ? outcomeMark(value) : null, (name === "task" ? clippedWithin : clipped)(value), el("span", { class: "muted", text: count }));
     })));
     boxes.push(box);
   }
@@ -323,9 +324,14 @@ function close() {
   $("list").focus({ preventScroll: true });
 }
 
+// Into the list, so that Enter then opens what is marked and does not work the control that was used before.
+function move(by) {
+  $("list").focus({ preventScroll: true });
+  list.move(by);
+}
+
 const KEYS = {
-  j: () => list.move(1), ArrowDown: () => list.move(1), k: () => list.move(-1), ArrowUp: () => list.move(-1),
-  PageDown: () => list.move(10), PageUp: () => list.move(-10),
+  j: () => move(1), ArrowDown: () => move(1), k: () => move(-1), ArrowUp: () => move(-1), PageDown: () => move(10), PageUp: () => move(-10),
   Enter: (event) => list.openCurrent(event.shiftKey),
   " ": () => clock.toggle(), c: comparePartner, "/": () => $("search").focus(), "?": () => $("help").showModal(), Escape: close,
   ",": () => step(-1), ".": () => step(1),

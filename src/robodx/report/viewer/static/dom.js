@@ -1,5 +1,7 @@
 // Small helpers: elements whose content is always text, numbers, and requests.
 
+// How many letters of a name are shown after the cut.
+const ENDING = 13;
 export const GLYPHS = { success: "✓", failure: "✗", timeout: "◷", error: "!" };
 
 // Text goes in as text: names in a run may be anything.
@@ -26,6 +28,13 @@ export function svg(tag, attributes = {}, ...children) {
 // One line that is cut where it does not fit; the whole is in its tooltip.
 export function clipped(text, names = "") {
   return el("span", { class: `clip ${names}`, text, title: text, dir: "auto" });
+}
+
+// The same, cut in its middle: names of tasks differ in their ends. Its letters are not torn apart.
+export function clippedWithin(text, names = "") {
+  const letters = [...text];
+  return el("span", { class: `within ${names}`, title: text },
+    clipped(letters.slice(0, -ENDING).join("")), el("span", { class: "ending", text: letters.slice(-ENDING).join(""), dir: "auto" }));
 }
 
 export function outcomeMark(outcome) {

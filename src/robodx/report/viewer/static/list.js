@@ -1,6 +1,6 @@
 // The list of episodes: only the rows in view exist, and only the pages in view are fetched.
 
-import { ask, clipped, el, outcomeMark } from "./dom.js";
+import { ask, clipped, clippedWithin, el, outcomeMark } from "./dom.js";
 
 const ROW = 50;
 const PAGE = 100;
@@ -157,8 +157,11 @@ export class EpisodeList {
       this.atKey = keyOf(row);
       (event.shiftKey ? this.onCompare : this.onOpen)(row);
     });
-    const seed = `seed ${row.seed}${row.repeat ? ` · repeat ${row.repeat}` : ""}`;
-    const second = el("div", { class: "row-second" });
+    const seed = el("span", {
+      class: "muted seed", text: `s${row.seed}${row.repeat ? ` r${row.repeat}` : ""}`,
+      title: `seed ${row.seed}${row.repeat ? `, repeat ${row.repeat}` : ""}`,
+    });
+    const second = el("div", { class: "row-second" }, seed);
     if (row.arm !== "clean") second.append(clipped(row.arm, "chip arm"));
     if (row.kind) second.append(clipped(row.kind, "chip kind"));
     if (this.showsRun) second.append(clipped(row.policy, "chip policy"));
@@ -166,8 +169,7 @@ export class EpisodeList {
     node.append(
       outcomeMark(row.outcome),
       el("div", { class: "row-text" },
-        el("div", { class: "row-first" }, clipped(row.task, "task"), el("span", { class: "muted seed", text: seed })),
-        second),
+        clippedWithin(row.task, "task"), second),
       el("div", { class: "row-side muted" },
         el("div", { text: row.duration_s === null ? "" : `${row.duration_s.toFixed(1)} s` }),
         el("div", { text: row.film === "filmed" ? "film" : "", class: "film-mark" })));
