@@ -50,6 +50,7 @@ def played(trials: list[Trial], fails: Fails) -> pl.DataFrame:
             "failure_kind": "constraint" if lost else None,
             "failure_type": "incorrect action sequence" if lost else None,
             "quality_flags": [], "demands": list(paths), "mistaken": [], "instructions": [], "attempt": 1,
+            "tags": [], "stage_steps": [], "steps": 1, "events": [],
             "trajectory_hash": trial.id, "inference_ms_p95": 1.0,
         }  # fmt: skip
         rows.append({name: row.get(name) for name in SCHEMA})
@@ -160,6 +161,9 @@ def test_a_validation_keeps_its_episodes_and_judges_them_again(tmp_path: Path) -
     text = "\n".join(lines(verdicts))
     assert "language sub-skill: negation" in text and "wrong" in text and "NO" in text
     assert as_dict(verdicts)["scores"]["no fault"]["value"] == 0.0
+    (tmp_path / "healthy.1.parquet").write_bytes(b"")
+    with pytest.raises(UserError, match=r"healthy\.1\.parquet is damaged.*The same command then runs it again"):
+        list(validate(cases, tmp_path))
 
 
 def test_false_alarms_and_half_right_pairs_are_counted_as_wrong() -> None:

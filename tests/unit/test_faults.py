@@ -83,6 +83,7 @@ def test_two_faults_are_both_there_and_draw_independently() -> None:
     both = "fault:colour_blind+weak_grip"
     assert episode(both, "perception/touch_red_sphere").failure_kind == "reference"
     assert episode(both, PICK).failure_type == "grasp stability"
+    assert not episode("fault:ignores_condition+ignores_updates", *WHERE["ignores_condition"][:2]).success
     alone = episode("fault:colour_blind", "perception/touch_red_sphere")
     with_noise = episode("fault:noisy_healthy=0+colour_blind", "perception/touch_red_sphere")
     assert alone.trajectory_hash == with_noise.trajectory_hash

@@ -211,6 +211,15 @@ def test_what_two_weaknesses_have_in_common_is_not_found_in_their_place() -> Non
     assert set(found) == {"language sub-skill: negation", "language sub-skill: order"}
 
 
+def test_two_weaknesses_of_different_kinds_are_told_from_what_both_need() -> None:
+    """Whoever chooses wrongly by size and by side does not take anything whatever the words."""
+    wrong = {"failure_kind": "reference", "failure_type": "incorrect action sequence"}
+    size = [{"attribute": "size", "asked": "bigger", "chosen": "smaller"}]
+    small, mirrored = where("perception/size", mistaken=size, **wrong), where("language/left and right", **wrong)
+    found = confirmed(table(lambda task, seed: small(task, seed) or mirrored(task, seed)))
+    assert set(found) == {"reference confusion: size", "language sub-skill: left and right"}
+
+
 def test_what_one_weakness_spared_does_not_make_another_look_healthy() -> None:
     """Who takes colours at random is right half the time, of new words for a colour too."""
     colour = [{"attribute": "colour", "asked": "red", "chosen": "blue"}]

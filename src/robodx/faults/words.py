@@ -119,8 +119,12 @@ class WrongOrder(Fault):
 class IgnoresUpdates(Fault):
     """Keeps to the first instruction that it was given."""
 
+    _first: Meaning | None = None
+
     def meaning(self, meaning: Meaning) -> Meaning:
-        return self.at_first.meaning
+        # As faults before this one have left it.
+        self._first = self._first or meaning
+        return self._first
 
 
 @fault("ignores_instruction", expected=("instruction ignored", ""))
