@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
 from functools import cache, partial
 from itertools import permutations
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -105,7 +106,8 @@ def crossed(cases: Sequence[Case], out: Path, workers: int) -> str:
     lines = ["| thresholds chosen on | chosen | the other faults told right | no alarm in the other healthy runs |"]
     lines += ["|---|---|---|---|"]
     judge = partial(_settings, out=out)
-    with ProcessPoolExecutor(workers) as pool:
+    # Not forked: polars has threads, which a fork would leave waiting for each other.
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         by_case = [list(pool.map(judge, half, chunksize=4)) for half in halves]
     for mine, others, name in ((0, 1, "first"), (1, 0, "second")):
         # The first of the best, which is what is in use if nothing beats it.
