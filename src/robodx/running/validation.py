@@ -141,8 +141,8 @@ def _begin() -> None:
 def _finish(begun: Sequence[Future[None]], stopping: Callable[[int], None]) -> None:
     if not begun:
         return
-    stopping(len(begun))
     try:
+        stopping(len(begun))
         wait(begun)
     except KeyboardInterrupt:
         # None is lost that is finished: a table is written whole or not at all.

@@ -31,7 +31,7 @@ from robodx.wires.gr00t_modality import as_config, read_config, told
 from robodx.wires.messages import MAX_REQUEST_BYTES, Malformed, encode_as_npy, pack, quote, unpack
 from robodx.wires.preset import Preset, keys_of
 from robodx.wires.serving import Endpoint
-from robodx.wires.zeromq import Dealer
+from robodx.wires.zeromq import Closed, Dealer
 
 PORT = 5555
 # Requests under way before the first reply is waited for: enough to keep a server busy, little enough for its buffers.
@@ -87,7 +87,11 @@ class Gr00t:
         """A lost server is noticed here, before anything is simulated. From N1.6 on it is told of the new episode."""
         if self._known_form().has_batch:
             try:
-                self._call("reset", {"options": None})
+                try:
+                    self._call("reset", {"options": None})
+                except Closed:
+                    # It went away since the last episode, which may show only now.
+                    self._call("reset", {"options": None})
             except Refused as error:
                 if "nknown endpoint" not in str(error):
                     raise

@@ -21,6 +21,10 @@ FAILED = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTO
 EVENTS = zmq.EVENT_HANDSHAKE_SUCCEEDED | FAILED | zmq.EVENT_DISCONNECTED
 
 
+class Closed(WireError):
+    """The other side ended the connection."""
+
+
 class Dealer:
     """One connection. After any error it is of no more use: close it and open another.
 
@@ -61,7 +65,7 @@ class Dealer:
             # The empty frame is what a requester would put in front.
             self._socket.send_multipart([b"", data], flags=zmq.DONTWAIT)
         except zmq.Again as error:
-            raise WireError(f"the server at {self._address} closed the connection") from error
+            raise Closed(f"the server at {self._address} closed the connection") from error
 
     def receive(self, within_s: float) -> bytes:
         """The next reply: they come in the order of the requests."""
@@ -70,7 +74,7 @@ class Dealer:
             raise WireError(f"the server at {self._address} did not answer in time ({within_s:g} s)")
         # A reply that came before the end still counts.
         if self._socket not in ready and not self._socket.poll(0):
-            raise WireError(
+            raise Closed(
                 f"the server at {self._address} closed the connection, or sent more than {MAX_REPLY_BYTES >> 20} MiB"
             )
         frames = self._socket.recv_multipart()
