@@ -24,6 +24,8 @@ AGAIN = "again"
 # Beyond chance: so much is worth to be looked into, however few the trials were.
 LARGE = 0.5
 MOST_TRIALS = 10_000
+# The fewest trials to go on with: half of them recovered is sure, however many substitutions apply.
+FEW = 20
 
 Applied = tuple[tuple[str, float], ...]
 Kinds = Mapping[str, str]
@@ -91,6 +93,12 @@ class Cause:
     def is_shown(self) -> bool:
         """Whether it is no accident that it recovers something."""
         return self.p_holm is not None and self.p_holm < ALPHA and (self.excess.value or 0.0) > 0
+
+    def to_ask(self, failed: int) -> int | None:
+        """How many of so many failed trials would make it sure, and some more; None if there are too few."""
+        if self.enough is None or self.enough > failed:
+            return None
+        return min(failed, max(FEW, 10 * math.ceil(self.enough / 10)))
 
     @property
     def is_unsure(self) -> bool:

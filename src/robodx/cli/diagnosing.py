@@ -14,7 +14,6 @@ from robodx.cli.app import app
 from robodx.cli.films import film_examples
 from robodx.cli.interrupts import keeping, tell_of_finishing
 from robodx.cli.options import (
-    MOST_SEEDS,
     Films,
     FirstSeed,
     Json,
@@ -29,6 +28,7 @@ from robodx.cli.options import (
     load_plugins,
     located,
 )
+from robodx.running.bounds import MOST_SEEDS
 from robodx.terminal.console import print_json, progress_bar
 
 if TYPE_CHECKING:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from robodx.running.bounds import LAST_FIRST_SEED
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program instead of text for a person.")]
 Plugins = Annotated[
     list[str], typer.Option("--plugin", metavar="FILE|MODULE", help="Your own file or module with tasks, policies, …")
@@ -26,10 +28,6 @@ Workers = Annotated[int, typer.Option(help="Processes.", min=1)]
 Quality = Annotated[str, typer.Option(help="Rendering quality of the policy's cameras.")]
 Robot = Annotated[str, typer.Option(help="The embodiment.")]
 RunFolder = Annotated[Path | None, typer.Option(help="The run folder; the same command resumes it.")]
-# As in running.run, which is too slow to import for a help text.
-MOST_SEEDS = 100_000
-MOST_REPEATS = 1000
-LAST_FIRST_SEED = 2**31
 FirstSeed = Annotated[
     int, typer.Option(help="The first of the seeds, for other situations.", min=0, max=LAST_FIRST_SEED)
 ]

@@ -13,8 +13,6 @@ import typer
 from robodx.cli.app import app
 from robodx.cli.interrupts import keeping
 from robodx.cli.options import (
-    MOST_REPEATS,
-    MOST_SEEDS,
     FirstSeed,
     Json,
     Plugins,
@@ -27,6 +25,7 @@ from robodx.cli.options import (
     located,
 )
 from robodx.errors import UserError
+from robodx.running.bounds import MOST_REPEATS, MOST_SEEDS
 from robodx.terminal.console import progress_bar
 
 if TYPE_CHECKING:

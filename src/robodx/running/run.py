@@ -21,6 +21,7 @@ from robodx.policies.base import POLICIES, PolicySpec, opened
 from robodx.policies.remote import Declared, RemotePolicy, declared
 from robodx.registry import UnknownName, fingerprint, unknown
 from robodx.running import stopping
+from robodx.running.bounds import LAST_FIRST_SEED, MOST_REPEATS, MOST_SEEDS
 from robodx.running.clock import Clock
 from robodx.running.crew import MAX_ATTEMPTS
 from robodx.running.environment import check_fit
@@ -42,10 +43,6 @@ if TYPE_CHECKING:
 # A server that was restarted, a worker that was killed: most errors do not come twice.
 RETRIES = 2
 LONGEST_STREAK = 10
-# More would be planned for hours before the first step, and larger seeds cannot be stored.
-MOST_SEEDS = 100_000
-MOST_REPEATS = 1000
-LAST_FIRST_SEED = 2**31
 
 
 @dataclass(frozen=True)

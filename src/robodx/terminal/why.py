@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from math import ceil
 from typing import Any
 
 from robodx.analysis.causes import AGAIN, SUBSTITUTES, Cause, leading, unsure
@@ -14,8 +13,6 @@ from robodx.terminal.console import counted, print_json, table_lines, wrapped
 # A share from which "most" is no exaggeration, and one below which nothing is explained.
 MOST = 0.5
 SOME = 0.2
-# The fewest trials to go on with: half of them recovered is sure, however many substitutions apply.
-FEW = 20
 
 
 def print_causes(run: str, causes: Sequence[Cause], failed: int, *, as_json: bool = False) -> None:
@@ -82,12 +79,10 @@ def _too_few(cause: Cause, failed: int) -> str:
     """What it recovers, and how many trials would tell whether that is an accident."""
     recovered = f"{_says(cause)} recovers {round((cause.recovered.value or 0.0) * cause.n)} of {cause.n}"
     told = f"{recovered}, but {counted(cause.n, 'trial')} {'is' if cause.n == 1 else 'are'} too few to be sure"
-    if cause.enough is None:
-        return f"{told}."
-    if cause.enough > failed:
+    episodes = cause.to_ask(failed)
+    if episodes is None:
         return f"{told}, and the run has only {counted(failed, 'failed trial')} to ask about: run it on more seeds."
-    # Some more than would do, should it go on just so.
-    return f"{told}: ask with --episodes {min(failed, max(FEW, 10 * ceil(cause.enough / 10)))}."
+    return f"{told}: ask with --episodes {episodes}."
 
 
 def _row(cause: Cause) -> dict[str, Any]:

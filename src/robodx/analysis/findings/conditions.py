@@ -19,7 +19,8 @@ Sort = Literal["need", "value", "stress", "clock", "family", "tier", "task", "al
 
 # What a target is that is to be taken: a policy may have a bias against a value of these.
 VALUES = ("colour", "kind")
-MOSTLY = 0.8
+# Of the narrower of two conditions, the share within the wider from which it is a part of that.
+WITHIN = 0.8
 # A demand by the last part of its path, after "trials with".
 SAYS = {
     "choice": "a choice among things", "layout": "a varying layout", "distractors": "things that nobody speaks of",
@@ -74,7 +75,7 @@ class Condition:
     def is_part_of(self, other: Condition) -> bool:
         """Whether it is the narrower, and mostly within the other."""
         mine, others, both = (int(each.sum()) for each in (self.inside, other.inside, self.inside & other.inside))
-        return mine < others and both >= MOSTLY * mine
+        return mine < others and both >= WITHIN * mine
 
     def joined(self, other: Condition) -> Condition:
         """Where either of two demands is made."""

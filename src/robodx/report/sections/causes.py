@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from dataclasses import asdict
 
@@ -17,8 +16,6 @@ from robodx.report.plots.whiskers import DIFFERENCES
 from robodx.report.sections.base import Content, section
 from robodx.report.words import counted, p_cell, points, rate, signed
 
-# To go on with: half of them recovered is sure, however many substitutions apply.
-FEWEST_TRIALS = 20
 P = Column("p", "adjusted (Holm)", is_number=True)
 DOES = {one.name: one.does for one in SUBSTITUTES} | {AGAIN: "nothing is changed, it merely tries again"}
 
@@ -78,10 +75,9 @@ def _too_few(likely: Cause, subject: Subject) -> Missing:
     told = f"{recovered} ({DOES[likely.substitution]}), but {few}"
     run = next(run for run in subject.runs if (run.path / FOLDER / "run.json").exists())
     failed = len(sample(run.episodes, len(run.episodes), kinds_of(run.about)))
-    if likely.enough is None or likely.enough > failed:
+    episodes = likely.to_ask(failed)
+    if episodes is None:
         return Missing(f"{told}: run it on more seeds, then ask again with", _command(run))
-    # Some more than would do, should it go on just so.
-    episodes = min(failed, max(FEWEST_TRIALS, 10 * math.ceil(likely.enough / 10)))
     return Missing(f"{told}: ask with", f"{_command(run)} --episodes {episodes}")
 
 
