@@ -30,10 +30,10 @@ pin()
 # ruff: noqa: E402  (threads are pinned before numpy is imported)
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec
 from robodx.policies.replay import ReplayPolicy
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, run
-from robodx.running.trial import Trial
 from robodx.tasks.base import TASKS
 
 TASK = "control/stack_cube"

@@ -17,7 +17,7 @@ from robodx.running.threads import pin
 pin()
 
 # ruff: noqa: E402  (threads are pinned before numpy is imported)
-from robodx.running.episode import Episode
+from robodx.records.episode import Episode
 from robodx.running.run import Request, run
 
 EPISODES = 1000

@@ -23,8 +23,8 @@ pin()
 import numpy as np
 import polars as pl
 
-from robodx.analysis.episodes import SCHEMA
 from robodx.analysis.summary import Summary
+from robodx.records.schema import SCHEMA
 from robodx.report.page import report
 
 ROOT = Path(__file__).parent.parent

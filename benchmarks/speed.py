@@ -25,11 +25,11 @@ pin()
 # ruff: noqa: E402  (threads are pinned before numpy is imported)
 from robodx.policies.base import CameraRequest, Policy, PolicySpec
 from robodx.policies.replay import ReplayPolicy
+from robodx.records.trial import Trial
+from robodx.records.versions import versions
 from robodx.registry import load_plugin
 from robodx.running.environment import Environment
-from robodx.running.records import versions
 from robodx.running.run import Request, run
-from robodx.running.trial import Trial
 from robodx.running.workers import Job, execute
 from robodx.sim import gl
 from robodx.sim.render import Renderer

@@ -20,8 +20,8 @@ import numpy as np
 
 from robodx.perturbations.base import PERTURBATIONS, Draws, PerturbationEntry, SensorStress
 from robodx.policies.base import CameraRequest, Observation, PolicySpec
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
-from robodx.running.trial import Trial
 from robodx.streams import Streams
 from robodx.tasks.base import TASKS
 
@@ -76,7 +76,7 @@ def main() -> None:
     print(f"{'stressor':20} {'level':5} {'µs':>6} {'copies':>7}")
     for entry in PERTURBATIONS.entries():
         if entry.is_stressor and issubclass(entry.cls, SensorStress):
-            for level, severity in entry.levels.items():
+            for level, severity in entry.severities.items():
                 spent_us = cost_us(entry, severity, seen, arguments.steps)
                 print(f"{entry.name:20} {level:5} {spent_us:6.0f} {spent_us / copy_us:7.0f}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from robodx.running.records import versions
+from robodx.records.versions import versions
 
 DOCS = Path(__file__).parent.parent / "docs"
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from pages import DOCS, rewrite
 
 from robodx.policies.base import PolicySpec, make_policy
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
 from robodx.running.show import tile, write_png
-from robodx.running.trial import Trial
 from robodx.running.video import frames
 from robodx.sim.render import Renderer
 from robodx.suites.capability import capability_tasks

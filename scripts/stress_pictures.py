@@ -15,9 +15,9 @@ from pages import DOCS
 
 from robodx.perturbations.base import PERTURBATIONS, Draws, PerturbationEntry, SensorStress
 from robodx.policies.base import CameraRequest, Observation, PolicySpec, make_policy
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.show import tile
-from robodx.running.trial import Trial
 from robodx.sim import gl
 from robodx.streams import Streams
 from robodx.tasks.base import TASKS
@@ -58,9 +58,9 @@ def row(entry: PerturbationEntry, seen: list[Observation]) -> list[Picture]:
     size = len(seen[0].images["front"])
     if not issubclass(entry.cls, SensorStress):
         spec = PolicySpec(cameras=(CameraRequest("front", size, size),), state=())
-        applied = [(), *(((entry.name, severity),) for severity in entry.levels.values())]
+        applied = [(), *(((entry.name, severity),) for severity in entry.severities.values())]
         return [Environment(trial(*each), spec, quality="high").observe().images["front"] for each in applied]
-    touched = [touched_near(entry, severity, seen) for severity in entry.levels.values()]
+    touched = [touched_near(entry, severity, seen) for severity in entry.severities.values()]
     return [seen[touched[-1][0]].images["front"], *(picture for _, picture in touched)]
 
 

@@ -13,12 +13,12 @@ import numpy as np
 import polars as pl
 from pages import DOCS, of_this_source, rewrite
 
-from robodx.analysis.episodes import read_about
 from robodx.analysis.estimates import Estimate
 from robodx.analysis.metrics.base import METRICS, estimate
 from robodx.analysis.stress import Degradation, StressTable, stress_table
 from robodx.analysis.summary import success_rate
 from robodx.perturbations.base import STRESS_LEVELS
+from robodx.records.about import read_about
 from robodx.running.run import Request, run
 from robodx.suites.stress import STABILITY
 from robodx.terminal.comparison import points

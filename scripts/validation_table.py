@@ -20,7 +20,6 @@ import polars as pl
 from pages import DOCS, of_this_source, rewrite
 
 from robodx.analysis.estimates import wilson
-from robodx.analysis.findings.prepare import SCREENING
 from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
 from robodx.analysis.findings.validation import GROUPS, Group, Verdict, confusion, scores
 from robodx.faults.base import FAULTS
@@ -95,7 +94,7 @@ def _hides(fault: str, other: str, out: Path, sets: int) -> bool:
 
 @cache
 def _outcomes(path: Path) -> dict[tuple[str, int, bool], bool]:
-    table = pl.read_parquet(path).filter(pl.col("suite") == SCREENING)
+    table = pl.read_parquet(path).filter(pl.col("suite") == "diagnosis")
     rows = table.select("task", "seed", pl.col("clock") == "lockstep", "success").iter_rows()
     return {(task, seed, waits): success for task, seed, waits, success in rows}
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from pages import DOCS, of_this_source, rewrite
 
 from robodx.analysis.causes import AGAIN, SUBSTITUTES, Cause
-from robodx.analysis.episodes import load
 from robodx.analysis.summary import success_rate
 from robodx.perturbations.base import PERTURBATIONS
+from robodx.records.table import load
 from robodx.running.run import Request, run
 from robodx.running.why import why
 from robodx.terminal.console import progress_bar

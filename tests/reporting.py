@@ -9,7 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from robodx.analysis.episodes import SCHEMA, SCHEMA_VERSION
+from robodx.records.about import SCHEMA_VERSION
+from robodx.records.schema import SCHEMA
 
 LEVELS = {"v1": 10.0, "v2": 25.0, "v3": 75.0}
 ABOUT: dict[str, Any] = {

@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 import uvicorn
 
-from robodx.analysis.episodes import SCHEMA, SCHEMA_VERSION
+from robodx.records.about import SCHEMA_VERSION
+from robodx.records.schema import SCHEMA
 from robodx.report.viewer.app import make_app
 from robodx.report.viewer.serving import open_port
 

@@ -9,7 +9,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from robodx.analysis.episodes import load as load
     from robodx.analysis.estimates import Estimate as Estimate
     from robodx.analysis.metrics.base import metric as metric
     from robodx.environments.wrapping import wrap as wrap
@@ -23,9 +22,10 @@ if TYPE_CHECKING:
     from robodx.policies.base import PolicySpec as PolicySpec
     from robodx.policies.base import make_policy as make_policy
     from robodx.policies.base import policy as policy
+    from robodx.records.table import load as load
+    from robodx.records.trial import Trial as Trial
     from robodx.running.environment import Environment as Environment
     from robodx.running.rollout import rollout as rollout
-    from robodx.running.trial import Trial as Trial
     from robodx.suites.base import suite as suite
     from robodx.tasks.base import Situation as Situation
     from robodx.tasks.base import task as task
@@ -40,9 +40,9 @@ _HOMES = {
     "PolicySpec": "policies.base",
     "Results": "evaluation",
     "Situation": "tasks.base",
-    "Trial": "running.trial",
+    "Trial": "records.trial",
     "evaluate": "evaluation",
-    "load": "analysis.episodes",
+    "load": "records.table",
     "make_policy": "policies.base",
     "metric": "analysis.metrics.base",
     "perturbation": "perturbations.base",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from robodx.records.values import Value, spelled
 from robodx.registry import UnknownName, unknown
 
 KINDS = ("tasks", "policies", "faults", "presets", "robots", "perturbations", "suites", "metrics", "cameras")
@@ -66,7 +67,7 @@ def rows(kind: str) -> list[dict[str, Any]]:
         return [
             {
                 "perturbation": p.name, "kind": p.kind,
-                "levels": ", ".join(f"{level}={value:g}" for level, value in p.levels.items()), "summary": p.summary,
+                "levels": ", ".join(_level(level, value) for level, value in p.levels.items()), "summary": p.summary,
             }
             for p in PERTURBATIONS.entries()
         ]  # fmt: skip
@@ -86,3 +87,10 @@ def rows(kind: str) -> list[dict[str, Any]]:
     from robodx.suites.base import SUITES
 
     return [{"suite": name, "summary": (SUITES[name].__doc__ or "").strip()} for name in SUITES]
+
+
+def _level(name: str, value: Value) -> str:
+    """As "v2=25"; of words the word alone."""
+    if isinstance(value, float):
+        return f"{name}={value:g}"
+    return name if name == value else f"{name}={spelled(value)}"

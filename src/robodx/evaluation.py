@@ -14,7 +14,8 @@ from robodx.analysis.stress import StressTable
 from robodx.analysis.summary import Row, Summary, success_rate
 from robodx.errors import UserError
 from robodx.policies.base import Policy, opened
-from robodx.running.records import to_table
+from robodx.records.design import design_table, trials_of, with_design
+from robodx.records.table import to_table
 from robodx.running.reference import beside_expert
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, check, first_round, perturbation_cards, plan_round
@@ -86,7 +87,8 @@ def evaluate(
 
 
 def _evaluate(policy: Policy, request: Request) -> Results:
-    trials, left_out = first_round(request, policy.spec)
+    planned, left_out = first_round(request, policy.spec)
+    trials = trials_of(planned)
     check(request, policy.spec, trials, workers=1)
     episodes = []
     known = set()
@@ -94,5 +96,7 @@ def _evaluate(policy: Policy, request: Request) -> Results:
         known |= {trial.id for trial in trials}
         finished = beside_expert(rollout(trials, policy, batch=request.batch), trials)
         episodes += [one.episode for one in finished]
-        trials = [trial for trial in plan_round(request, to_table(episodes), policy.spec) if trial.id not in known]
-    return Results(to_table(episodes), tuple(left_out))
+        done = with_design(to_table(episodes), design_table(planned))
+        planned = plan_round(request, done, policy.spec)
+        trials = [trial for trial in trials_of(planned) if trial.id not in known]
+    return Results(with_design(to_table(episodes), design_table(planned)), tuple(left_out))

@@ -9,9 +9,9 @@ from gymnasium.utils.env_checker import check_env
 
 import robodx.environments
 from robodx.policies.base import make_policy
+from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 from robodx.spaces import ACTION_SPACES
 from robodx.tasks.base import TASKS
 

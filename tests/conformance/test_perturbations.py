@@ -9,13 +9,13 @@ import pytest
 
 from robodx.perturbations.base import PERTURBATIONS, STRESS_LEVELS
 from robodx.policies.base import CameraRequest, PolicySpec, make_policy
+from robodx.records.episode import Episode
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
-from robodx.running.episode import Episode
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 
 TASK = "primitive/pick_cube"
-LEVELS = [(name, level) for name in PERTURBATIONS for level in PERTURBATIONS[name].levels]
+LEVELS = [(name, level) for name in PERTURBATIONS for level in PERTURBATIONS[name].severities]
 # As tabled, and those from deployment.
 STRESSORS = {
     "noise", "colour_shift", "resolution", "frame_drop", "light_flicker", "rolling_shutter", "actuator_latency",
@@ -44,8 +44,8 @@ def test_the_stressors_are_there_and_graded() -> None:
     assert stressors == STRESSORS
     for name in stressors:
         entry = PERTURBATIONS[name]
-        severities = list(entry.levels.values())
-        assert tuple(entry.levels) == STRESS_LEVELS and entry.kind in ("sensor", "execution")
+        severities = list(entry.severities.values())
+        assert tuple(entry.severities) == STRESS_LEVELS and entry.kind in ("sensor", "execution")
         assert 0 < severities[0] < severities[1] < severities[2] <= entry.most
         # A search for the cliff needs an end, where there is a cliff to look for.
         assert entry.most < float("inf") or not entry.is_ordered
@@ -67,7 +67,7 @@ def test_severity_zero_is_the_clean_trial(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "level"), LEVELS)
 def test_the_initial_state_is_shared_with_the_clean_trial(name: str, level: str) -> None:
-    severity = PERTURBATIONS[name].levels[level]
+    severity = PERTURBATIONS[name].severities[level]
     clean, stressed = (Environment(t, PolicySpec()) for t in (trial(), trial((name, severity))))
     # To the bit, but for what weighs more: it settles in other roundings.
     tolerance_m = 1e-15 if name == "payload" else 0.0
@@ -78,7 +78,7 @@ def test_the_initial_state_is_shared_with_the_clean_trial(name: str, level: str)
 
 @pytest.mark.parametrize("name", list(PERTURBATIONS))
 def test_the_same_perturbed_trial_is_the_same_again(name: str) -> None:
-    severity = list(PERTURBATIONS[name].levels.values())[-1]
+    severity = list(PERTURBATIONS[name].severities.values())[-1]
     assert outcome(name, severity) == outcome.__wrapped__(name, severity)
 
 
@@ -86,7 +86,7 @@ def test_the_same_perturbed_trial_is_the_same_again(name: str) -> None:
 def test_observations_keep_shape_and_type(name: str, level: str) -> None:
     spec = PolicySpec(cameras=(CameraRequest("front", 64, 96, depth=True, segmentation=True),))
     clean, stressed = (
-        Environment(t, spec).observe() for t in (trial(), trial((name, PERTURBATIONS[name].levels[level])))
+        Environment(t, spec).observe() for t in (trial(), trial((name, PERTURBATIONS[name].severities[level])))
     )
     for part in ("images", "depth", "segmentation", "state"):
         one, other = ({k: (v.shape, v.dtype) for k, v in getattr(o, part).items()} for o in (clean, stressed))
@@ -96,7 +96,7 @@ def test_observations_keep_shape_and_type(name: str, level: str) -> None:
 # Words may be plain already, a target alone, and an expert is no better than another.
 @pytest.mark.parametrize(("name", "level"), [each for each in LEVELS if PERTURBATIONS[each[0]].kind != "substitution"])
 def test_a_level_changes_something(name: str, level: str) -> None:
-    assert outcome(name, PERTURBATIONS[name].levels[level]) != outcome(name, 0.0)
+    assert outcome(name, PERTURBATIONS[name].severities[level]) != outcome(name, 0.0)
 
 
 @cache

@@ -11,11 +11,11 @@ import pytest
 
 from robodx.policies.base import POLICIES, Policy, opened
 from robodx.policies.remote import WIRES
+from robodx.records.trial import Trial
 from robodx.robots.control import action_width
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, run
-from robodx.running.trial import Trial
 from robodx.sim.robot import ROBOTS
 from robodx.wires.serving import PROTOCOLS
 from tests.serving import served

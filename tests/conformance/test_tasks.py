@@ -12,9 +12,9 @@ from robodx.analysis.estimates import wilson
 from robodx.language.meaning import resolve_all
 from robodx.policies.base import PolicySpec, make_policy
 from robodx.policies.guess import Guessing
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.rollout import Finished, rollout
-from robodx.running.trial import Trial
 from robodx.scoring.from_meaning import looks
 from robodx.sim.scene import Scene, Thing
 from robodx.streams import VARIATIONS

@@ -18,7 +18,8 @@ import av
 import polars as pl
 import pytest
 
-from robodx.analysis.episodes import TIMINGS, load
+from robodx.records.schema import TIMINGS
+from robodx.records.table import load
 from tests.commands import call
 
 ROBODX = (sys.executable, "-c", "from robodx.cli import main; main()")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from robodx.analysis.episodes import load
+from robodx.records.table import load
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))

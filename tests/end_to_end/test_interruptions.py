@@ -12,12 +12,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from robodx.analysis.episodes import load
 from robodx.errors import UserError
 from robodx.policies.base import make_policy
+from robodx.records.table import load
+from robodx.records.trial import Trial
 from robodx.registry import load_plugin
 from robodx.running.run import Request, run
-from robodx.running.trial import Trial
 from robodx.running.workers import Job, execute
 from robodx.suites.base import SUITES, Plan
 from tests.commands import call

@@ -20,12 +20,13 @@ import pytest
 import ray
 
 from robodx.analysis.diff import diff
-from robodx.analysis.episodes import load
 from robodx.errors import UserError
+from robodx.records.episode import Episode
+from robodx.records.table import load
+from robodx.records.trajectory import Trajectory
+from robodx.records.trial import Trial
 from robodx.registry import load_plugin
 from robodx.running.cluster import connect
-from robodx.running.episode import Episode, Trajectory
-from robodx.running.trial import Trial
 from robodx.running.workers import Job, execute
 from tests.commands import call
 from tests.serving import ROBODX
@@ -275,7 +276,7 @@ def test_without_ray_one_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch
 DRIVER = """
 import sys
 from robodx.running.cluster import connect
-from robodx.running.trial import Trial
+from robodx.records.trial import Trial
 from robodx.running.workers import Job, execute
 job = Job(sys.argv[2], plugins=(sys.argv[1],))
 with connect("local", workers=2) as cluster:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import pytest
 
-from robodx.running.trial import Trial
+from robodx.records.trial import Trial
 from robodx.running.workers import Job, execute
 
 TASK = "primitive/press_switch"
@@ -28,7 +28,7 @@ RAY = (sys.executable, "-c", "from ray.scripts.scripts import main; main()")
 DRIVER = """
 import sys
 from robodx.running.cluster import connect
-from robodx.running.trial import Trial
+from robodx.records.trial import Trial
 from robodx.running.workers import Job, execute
 _, address, task, seeds = sys.argv
 job = Job("random")

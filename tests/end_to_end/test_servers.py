@@ -13,8 +13,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from robodx.analysis.episodes import load
 from robodx.errors import Stop
+from robodx.records.table import load
 from robodx.running import policy_process
 from robodx.running.run import Request, run
 from tests.commands import call

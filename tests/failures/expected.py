@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robodx.running.episode import Episode
+from robodx.records.episode import Episode
+from robodx.records.trial import Trial
 from robodx.running.rollout import Finished, rollout
-from robodx.running.trial import Trial
 from robodx.tasks.base import TASKS
 from tests.failures.acting import Script, Scripted
 

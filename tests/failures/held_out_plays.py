@@ -15,9 +15,9 @@ from robodx.experts.grasps import from_above
 from robodx.experts.skills import Steps, Waypoint
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec
 from robodx.policies.expert import privileged, to_action
+from robodx.records.trial import Trial
 from robodx.robots.control import Controller, as_joint_action
 from robodx.running.rollout import Finished, rollout
-from robodx.running.trial import Trial
 from robodx.sim.geometry import Pose, Vector, about, conjugate, multiply, to_rotation_vector
 from robodx.sim.robot import ROBOTS
 from robodx.sim.simulation import Command

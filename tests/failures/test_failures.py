@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from robodx.running.episode import Episode
+from robodx.records.episode import Episode
+from robodx.records.trial import Trial
 from robodx.running.reference import beside_expert
-from robodx.running.trial import Trial
 from robodx.tasks.base import TASKS
 from tests.failures import held_out
 from tests.failures.expected import Failure, Success, missing, perform

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation, PerturbationEntry, SensorStress
 from robodx.policies.base import CameraRequest, Observation, PolicySpec
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
-from robodx.running.trial import Trial
 from robodx.streams import Streams
 
 PERIOD_S = 0.05
@@ -36,7 +36,7 @@ def started(name: str, severity: float, seed: int = 0) -> Perturbation:
 
 def severity_of(entry: PerturbationEntry, chosen: tuple[str, float]) -> float:
     level, factor = chosen
-    return min(factor * entry.levels[level], entry.most)
+    return min(factor * entry.severities[level], entry.most)
 
 
 def seen(image: NDArray[np.uint8], step: int, *, with_depth: bool = False, cameras: int = 1) -> Observation:
@@ -114,7 +114,7 @@ def test_a_frame_is_the_same_in_whatever_order_frames_are_asked_for(
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=5)
 def test_a_frame_does_not_depend_on_which_others_a_policy_sees(name: str, seed: int) -> None:
-    image, severity = random_picture(10, 11, seed), PERTURBATIONS[name].levels["v3"]
+    image, severity = random_picture(10, 11, seed), PERTURBATIONS[name].severities["v3"]
     alone, together = started(name, severity, seed), started(name, severity, seed)
     for step in range(0, 120, 9):
         one = alone.observation(seen(image, step)).images["front"]
@@ -137,7 +137,7 @@ def deviation(name: str, severity: float, image: NDArray[np.uint8]) -> float:
 @pytest.mark.parametrize("picture", ["gradient", "mosaic", "table"])
 def test_the_deviation_grows_with_the_level(name: str, picture: str) -> None:
     image = pictures()[picture]
-    v1, v2, v3 = (deviation(name, severity, image) for severity in PERTURBATIONS[name].levels.values())
+    v1, v2, v3 = (deviation(name, severity, image) for severity in PERTURBATIONS[name].severities.values())
     assert 0 < v1 < v2 < v3
 
 
@@ -150,7 +150,9 @@ def test_all_ordered_stressors_but_the_flicker_are_held_to_that() -> None:
 def test_severity_may_be_any_number_and_little_of_it_does_little(name: str) -> None:
     entry, image = PERTURBATIONS[name], pictures()["table"]
     if entry.is_ordered:
-        assert deviation(name, 0.001 * entry.levels["v1"], image) <= 0.2 * deviation(name, entry.levels["v1"], image)
+        assert deviation(name, 0.001 * entry.severities["v1"], image) <= 0.2 * deviation(
+            name, entry.severities["v1"], image
+        )
 
 
 @pytest.mark.parametrize("name", list(PERTURBATIONS))

@@ -12,11 +12,11 @@ from robodx.language.meaning import Meaning, pick, release
 from robodx.language.phrasing import say
 from robodx.policies.base import Observation, PolicySpec, make_policy
 from robodx.policies.expert import ExpertPolicy, privileged, to_action
+from robodx.records.episode import Episode
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
-from robodx.running.episode import Episode
 from robodx.running.rollout import rollout
 from robodx.running.run import is_applicable
-from robodx.running.trial import Trial
 from robodx.scoring.conditions import After
 from robodx.scoring.events import Event, Move
 from robodx.scoring.from_meaning import stages_for

@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 from robodx.analysis.diff import Incomparable, diff
-from robodx.analysis.episodes import SCHEMA, SCHEMA_VERSION
 from robodx.analysis.estimates import NOTHING, wilson
 from robodx.analysis.summary import error_bounds, success_rate, summarise
+from robodx.records.about import SCHEMA_VERSION
+from robodx.records.schema import SCHEMA
 
 
 def table(*rows: dict[str, Any]) -> pl.DataFrame:

@@ -10,13 +10,14 @@ import pytest
 from typer.testing import CliRunner
 
 from robodx import cli
-from robodx.analysis.episodes import SCHEMA, load
 from robodx.analysis.psychometric import MINIMUM
 from robodx.cli import interrupts
 from robodx.errors import UserError
+from robodx.records.schema import SCHEMA
+from robodx.records.table import load
+from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.run import Request, run
-from robodx.running.trial import Trial
 from robodx.suites.base import Plan, find_suite
 from robodx.suites.cliff import WAVE, Search
 from robodx.terminal import cliff as cliff_text
@@ -36,7 +37,7 @@ def judged(trials: list[Trial], stressor: str, breaks_at: float) -> pl.DataFrame
         [
             {"trial_id": trial.id, "success": won, "outcome": "success" if won else "failure"}
             for trial in trials
-            for won in (dict(trial.perturbations).get(stressor, 0.0) < breaks_at,)
+            for won in (float(str(dict(trial.perturbations).get(stressor, 0.0))) < breaks_at,)
         ]
     )
 

@@ -10,10 +10,10 @@ import pytest
 
 from robodx.errors import UserError
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy
-from robodx.running.clock import Clock
-from robodx.running.episode import Trajectory
+from robodx.records.clock import Clock
+from robodx.records.trajectory import Trajectory
+from robodx.records.trial import Trial
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 
 TASK = "primitive/pick_cube"
 

@@ -14,7 +14,6 @@ import pytest
 from typer.testing import CliRunner
 
 from robodx.analysis.compare import Comparison, Unlike, compare, compare_tables
-from robodx.analysis.episodes import SCHEMA, SCHEMA_VERSION, UnreadableRun, is_finished
 from robodx.analysis.estimates import NOTHING, Estimate, newcombe
 from robodx.analysis.paired import mcnemar_p, tango
 from robodx.analysis.sequential import (
@@ -26,6 +25,9 @@ from robodx.analysis.sequential import (
 from robodx.analysis.verdicts import Verdict, verdict
 from robodx.cli import app
 from robodx.errors import UserError
+from robodx.records.about import SCHEMA_VERSION, UnreadableRun
+from robodx.records.schema import SCHEMA
+from robodx.records.table import is_finished
 from robodx.terminal.comparison import as_dict, lines, print_comparison, sentence
 
 

@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from robodx.policies.base import PolicySpec
+from robodx.records.trial import Trial
 from robodx.robots.control import Controller, Resolved, action_width, as_joint_action, read_chunk
 from robodx.robots.panda import PANDA
 from robodx.running.environment import Environment, FirstReplyInvalid
-from robodx.running.trial import Trial
 from robodx.sim.simulation import Command, Simulation
 from robodx.spaces import ACTION_SPACES, ActionSpace, InvalidAction
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robodx.errors import UserError
+from robodx.records.episode import Episode
+from robodx.records.trial import Trial
 from robodx.running.crew import MAX_ATTEMPTS, Died, carry_out
-from robodx.running.episode import Episode
 from robodx.running.rollout import Finished, lost
-from robodx.running.trial import Trial
 
 
 def trials(number: int) -> list[Trial]:

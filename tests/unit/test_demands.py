@@ -7,8 +7,8 @@ import pytest
 from robodx.language.meaning import Meaning, pick, put
 from robodx.language.reference import Rank, Reference, Where, the
 from robodx.language.telling import needed, value, without
+from robodx.records.episode import Mistake
 from robodx.running import demands
-from robodx.running.episode import Mistake
 from robodx.scoring.from_meaning import looks
 from robodx.sim.objects import bin_, cube, sphere
 from robodx.sim.scene import tabletop

@@ -10,19 +10,20 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from robodx.analysis.episodes import SCHEMA
 from robodx.analysis.findings.diagnose import diagnose
-from robodx.analysis.findings.prepare import CONFIRMATION
 from robodx.analysis.findings.validation import NOTHING, Group, Verdict
 from robodx.cli import app
 from robodx.errors import UserError
 from robodx.faults.base import FAULTS
-from robodx.running import demands, records, validation
+from robodx.records import versions as records
+from robodx.records.design import trials_of
+from robodx.records.schema import SCHEMA
+from robodx.records.trial import Trial
+from robodx.running import demands, validation
 from robodx.running.run import Request, plan_round
-from robodx.running.trial import Trial
 from robodx.running.validation import MOST_EPISODES, Case, design, validate
-from robodx.suites.base import Plan
-from robodx.suites.diagnosis import MOST_FRESH, PER_CANDIDATE, diagnosis
+from robodx.suites.base import Plan, ask
+from robodx.suites.diagnosis import CONFIRMATION, MOST_FRESH, PER_CANDIDATE
 from robodx.tasks.base import TASKS
 from robodx.terminal.validation import as_dict, is_reached, lines, matrix_rows
 
@@ -55,6 +56,10 @@ def played(trials: list[Trial], fails: Fails) -> pl.DataFrame:
         }  # fmt: skip
         rows.append({name: row.get(name) for name in SCHEMA})
     return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def diagnosis(done: pl.DataFrame, plan: Plan) -> list[Trial]:
+    return trials_of(ask("diagnosis", done, plan))
 
 
 def in_rounds(plan: Plan, fails: Fails) -> list[pl.DataFrame]:

@@ -10,9 +10,9 @@ import pytest
 from robodx.experts.skills import Hand, Steps, Waypoint, pick, press
 from robodx.policies.base import PolicySpec, make_policy
 from robodx.policies.expert import to_action
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 from robodx.scoring.conditions import After
 from robodx.scoring.events import Event, Roll, RunBelt, SwapColours, SwapPlaces, SwitchLamp
 from robodx.sim.geometry import Pose

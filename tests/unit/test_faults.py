@@ -7,10 +7,10 @@ import pytest
 from robodx.errors import UserError
 from robodx.faults.base import FAULTS, planted
 from robodx.policies.base import make_policy
+from robodx.records.episode import Episode
+from robodx.records.trial import Trial
 from robodx.registry import UnknownName
-from robodx.running.episode import Episode
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 
 PICK, DIRECT = "primitive/pick_cube", "language/direct"
 # A fault, the task and seed in which it must fail, and one that it must still solve.

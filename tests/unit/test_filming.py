@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from robodx.analysis.episodes import UnreadableRun
 from robodx.cli.films import film_examples
+from robodx.records.about import UnreadableRun
 from robodx.running import filming
 from robodx.sim import gl
 from tests.reporting import ABOUT, episode, run_folder

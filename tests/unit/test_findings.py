@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 import robodx.analysis.findings
-from robodx.analysis.episodes import SCHEMA
 from robodx.analysis.findings.base import Diagnosis
 from robodx.analysis.findings.confirm import rates
 from robodx.analysis.findings.diagnose import diagnose
 from robodx.analysis.findings.search import Counts
 from robodx.analysis.findings.validation import Expected, judge, scores
 from robodx.policies.base import POLICIES
+from robodx.records.schema import SCHEMA
 from robodx.tasks.base import TASKS
 
 # Family, tier and what each of its tasks demands.

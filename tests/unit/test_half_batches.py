@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robodx.analysis.episodes import TIMINGS
 from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, Policy, PolicySpec, make_policy
+from robodx.records.episode import Episode
+from robodx.records.schema import TIMINGS
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
-from robodx.running.episode import Episode
 from robodx.running.line import PATIENCE_S
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 
 # Far longer than any of it takes: a test that would hang fails instead.
 LONG_S = 30.0

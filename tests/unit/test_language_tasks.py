@@ -17,8 +17,8 @@ from robodx.language.meaning import If, resolve_all
 from robodx.language.phrasing import Split, phrase, phrasing_count, say_fact
 from robodx.language.reference import Reference, candidates
 from robodx.policies.base import CameraRequest, PolicySpec
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
-from robodx.running.trial import Trial
 from robodx.scoring.contact import Grasped
 from robodx.scoring.from_meaning import looks
 from robodx.tasks.base import TASKS, Situation

@@ -13,9 +13,9 @@ import robodx.environments
 from robodx.environments.lerobot import LeRobotTask, make_env
 from robodx.errors import UserError
 from robodx.policies.base import make_policy
+from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 from robodx.tasks.base import TASKS
 
 TASK = "primitive/pick_cube"

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from scipy.stats import binom  # type: ignore[import-untyped]
 
-from robodx.analysis.episodes import SCHEMA
 from robodx.analysis.estimates import NOTHING, Estimate, above_chance, newcombe, wilson
 from robodx.analysis.metrics import base
 from robodx.analysis.metrics.base import METRICS, estimate, metric
@@ -25,6 +24,7 @@ from robodx.analysis.metrics.partial import process_success_rate
 from robodx.analysis.metrics.resampled import bootstrap_seeds
 from robodx.analysis.metrics.success import chance_corrected_success, success_rate
 from robodx.analysis.metrics.transfer import ratio, retention, transfer_gap
+from robodx.records.schema import SCHEMA
 from robodx.registry import Registry
 
 STRESSED = [{"name": "noise", "severity": 25.0}]

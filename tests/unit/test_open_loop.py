@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from robodx.policies.base import make_policy
+from robodx.records.episode import Episode
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
-from robodx.running.episode import Episode
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 from robodx.scoring.events import Roll, RunBelt
 from robodx.sim.objects import cube, ramp, sphere, switch
 from robodx.sim.simulation import Simulation

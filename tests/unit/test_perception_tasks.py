@@ -16,16 +16,16 @@ from robodx.experts.grasps import from_above
 from robodx.experts.skills import Hand, Steps
 from robodx.language.meaning import If
 from robodx.language.reference import Rank, Reference, Unresolved, candidates, is_related, resolve, the
+from robodx.records.design import trials_of
 from robodx.registry import UnknownName
 from robodx.robots.panda import PANDA
-from robodx.running.trial import Trial
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.stages import Score, Stage
 from robodx.sim.objects import sphere
 from robodx.sim.scene import Thing, tabletop
 from robodx.sim.simulation import Simulation
 from robodx.sim.world import World
-from robodx.suites.base import SUITES, Plan
+from robodx.suites.base import Plan, ask
 from robodx.tasks import perception
 from robodx.tasks.base import TASKS, Situation, Task
 from robodx.tasks.isolation import FACTORS, GLIDE_M, PLAIN
@@ -255,13 +255,13 @@ def test_gliding_things_keep_their_distances_and_stay_in_reach() -> None:
     [((), 18), (("control",), 6), (("touch_red_sphere",), 6), (("touch_sphere_with_novel",), 2)],
 )
 def test_isolation_suite_is_narrowed_by_factor_and_task(within: tuple[str, ...], count: int) -> None:
-    trials: list[Trial] = list(SUITES["isolation"](pl.DataFrame(), Plan("still", 1, within=within)))
+    trials = trials_of(ask("isolation", pl.DataFrame(), Plan("still", 1, within=within)))
     assert len({trial.task for trial in trials}) == count
 
 
 def test_isolation_suite_names_what_there_is() -> None:
     with pytest.raises(UnknownName, match=r'"contrl". Did you mean "control"'):
-        list(SUITES["isolation"](pl.DataFrame(), Plan("still", 1, within=("contrl",))))
+        ask("isolation", pl.DataFrame(), Plan("still", 1, within=("contrl",)))
 
 
 def test_entangled_tasks_are_no_part_of_the_capability_suite() -> None:

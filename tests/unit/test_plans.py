@@ -6,8 +6,8 @@ import pytest
 
 from robodx.experts import base
 from robodx.policies.base import make_policy
+from robodx.records.trial import Trial
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 
 
 def test_two_things_that_seem_to_lie_on_each_other_cannot_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:

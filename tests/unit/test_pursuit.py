@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from robodx.policies.base import PolicySpec, make_policy
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 from robodx.scoring.conditions import After
 from robodx.scoring.events import RunBelt
 from robodx.sim.geometry import Array

@@ -11,12 +11,12 @@ import pytest
 from robodx.analysis.account import Account
 from robodx.errors import UserError
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy
+from robodx.records.trial import Trial
 from robodx.running import rollout as rollouts
 from robodx.running.accounts import account_of
 from robodx.running.reference import reference_trial
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, run
-from robodx.running.trial import Trial
 
 TASK = "primitive/press_switch"
 

@@ -10,8 +10,8 @@ import pytest
 
 import robodx.perturbations
 from robodx.errors import UserError
+from robodx.records.table import to_table
 from robodx.registry import Registry, UnknownName, discover, unknown
-from robodx.running.records import to_table
 from robodx.running.run import Request, plan_round
 from robodx.sim.robot import ROBOTS
 from robodx.tasks.base import TASKS, task

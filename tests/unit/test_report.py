@@ -15,13 +15,14 @@ from urllib.parse import unquote
 
 import pytest
 
-from robodx.analysis.episodes import UnreadableRun, load, read_about
 from robodx.analysis.estimates import Estimate
 from robodx.analysis.findings.base import Diagnosis, Finding
 from robodx.analysis.findings.diagnose import Because
 from robodx.analysis.psychometric import severities
 from robodx.analysis.summary import Summary
 from robodx.errors import UserError
+from robodx.records.about import UnreadableRun, read_about
+from robodx.records.table import load
 from robodx.report import material as of_material
 from robodx.report.blocks import Missing
 from robodx.report.cliffs import searches

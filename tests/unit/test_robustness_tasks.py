@@ -11,9 +11,9 @@ import pytest
 from robodx.errors import UserError
 from robodx.experts.grasps import WIDEST_M
 from robodx.policies.base import PolicySpec, make_policy
+from robodx.records.trial import Trial
 from robodx.running.demonstrations import demonstrate
 from robodx.running.environment import Environment
-from robodx.running.trial import Trial
 from robodx.scoring.conditions import All, Condition
 from robodx.scoring.contact import Grasped, Released, Static
 from robodx.scoring.orientation import Inserted, Standing

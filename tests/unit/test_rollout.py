@@ -14,10 +14,10 @@ from robodx.errors import Stop, UserError
 from robodx.language.meaning import Clause, insert, pick, press, put
 from robodx.language.phrasing import say
 from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
+from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.environment import Environment, Unfit
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 from robodx.scoring.contact import Grasped, Released
 from robodx.scoring.events import Appear, Event, Move, NewInstruction, SwapColours, at
 from robodx.scoring.relations import Lifted, Near, On

@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from robodx.analysis.episodes import load, read_about
 from robodx.errors import Stop, UserError
 from robodx.evaluation import evaluate
 from robodx.policies.base import POLICIES, ActionChunk, EpisodeStart, Observation, PolicySpec, policy
-from robodx.running.merge import merge
+from robodx.records.about import read_about
+from robodx.records.merge import merge
+from robodx.records.table import load
+from robodx.records.trial import Trial
 from robodx.running.run import LONGEST_STREAK, Request, run
-from robodx.running.trial import Trial
 from robodx.suites.base import SUITES, Plan
 from robodx.terminal.summary import print_summary
 

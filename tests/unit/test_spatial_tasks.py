@@ -15,9 +15,9 @@ from robodx.language.meaning import DIRECTIONS, Clause, If, Meaning, resolve_all
 from robodx.language.reference import Looks, is_related, resolve, the
 from robodx.policies.base import Observation
 from robodx.policies.expert import ExpertPolicy
+from robodx.records.trial import Trial
 from robodx.robots.panda import PANDA
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 from robodx.scoring.conditions import All
 from robodx.scoring.contact import Released
 from robodx.scoring.from_meaning import looks

@@ -14,13 +14,15 @@ import polars as pl
 import pytest
 
 from robodx.analysis.compare import compare
-from robodx.analysis.episodes import SCHEMA, UnreadableRun, load, read_about
 from robodx.analysis.sequential import confidence_sequence
 from robodx.errors import UserError
-from robodx.running.records import RunConflict
+from robodx.records.about import UnreadableRun, read_about
+from robodx.records.folder import RunConflict
+from robodx.records.schema import SCHEMA
+from robodx.records.table import load
+from robodx.records.trial import Trial
 from robodx.running.run import Request, run
 from robodx.running.stopping import FIRST_WAVE, Rule, UntilDecided, UntilNarrow, seeds_of
-from robodx.running.trial import Trial
 from robodx.tasks.base import TASKS
 from robodx.terminal.summary import print_summary
 

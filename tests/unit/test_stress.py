@@ -10,16 +10,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from robodx.analysis.episodes import SCHEMA
 from robodx.analysis.stress import StressTable, stress_table
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS
+from robodx.records.design import trials_of
+from robodx.records.episode import Episode
+from robodx.records.schema import SCHEMA
+from robodx.records.table import to_table
+from robodx.records.trial import Trial
+from robodx.records.values import Applied
 from robodx.registry import UnknownName
-from robodx.running.episode import Episode
-from robodx.running.records import to_table
-from robodx.running.trial import Trial
-from robodx.suites.base import SUITES, Plan
-from robodx.suites.stress import CARRIERS, STABILITY, carriers, stress
+from robodx.suites.base import SUITES, Plan, ask
+from robodx.suites.stress import CARRIERS, STABILITY, carriers
 from robodx.terminal.stress import lines
 
 NOTHING_DONE = pl.DataFrame(schema=SCHEMA)
@@ -28,6 +30,10 @@ SEEDS = 20
 
 def plan(*within: str, seeds: int = 3, repeats: int = 1) -> Plan:
     return Plan("somebody", seeds, within=within, repeats=repeats)
+
+
+def stress(done: pl.DataFrame, asked: Plan) -> list[Trial]:
+    return trials_of(ask("stress", done, asked))
 
 
 def episode(trial: Trial, success: bool) -> Episode:
@@ -70,7 +76,7 @@ def test_the_second_round_stresses_what_was_solved_without() -> None:
 
 
 def test_a_selector_narrows_by_kind_stressor_and_level() -> None:
-    def stressed(*within: str) -> set[tuple[str, float]]:
+    def stressed(*within: str) -> set[Applied]:
         done = to_table([episode(trial, True) for trial in stress(NOTHING_DONE, plan(*within, seeds=1))])
         return {applied for trial in stress(done, plan(*within, seeds=1)) for applied in trial.perturbations}
 
@@ -137,7 +143,9 @@ def _luck(trial: Trial, seed: int) -> float:
 
 
 def severity(trial: Trial) -> float:
-    return trial.perturbations[0][1] if trial.perturbations else 0.0
+    value = trial.perturbations[0][1] if trial.perturbations else 0.0
+    assert isinstance(value, float)
+    return value
 
 
 def test_what_breaks_a_policy_is_seen_level_by_level() -> None:

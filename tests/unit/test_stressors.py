@@ -16,9 +16,9 @@ from robodx.perturbations.noise import alias_table, distribution
 from robodx.perturbations.resolution import pooling, stretching
 from robodx.perturbations.spells import GAP_S, Spells
 from robodx.policies.base import CameraRequest, Observation, PolicySpec
+from robodx.records.trial import Trial
 from robodx.robots.kinematics import Kinematics
 from robodx.running.environment import Environment
-from robodx.running.trial import Trial
 from robodx.sim.simulation import Command
 from robodx.streams import Streams
 
@@ -350,7 +350,7 @@ def test_cameras_are_elsewhere_than_their_calibration_says() -> None:
     for seed in range(4):
         clean = environment(seed=seed, spec=spec)
         image = clean.observe().images["front"].astype(float)
-        for index, severity in enumerate(PERTURBATIONS["calibration_offset"].levels.values()):
+        for index, severity in enumerate(PERTURBATIONS["calibration_offset"].severities.values()):
             moved = environment(("calibration_offset", severity), seed=seed, spec=spec)
             shown = moved.observe().images
             assert np.array_equal(shown["wrist"], clean.observe().images["wrist"])
@@ -457,5 +457,5 @@ def test_the_docs_name_every_stressor_with_its_levels() -> None:
     page = (Path(__file__).parents[2] / "docs" / "perturbations.md").read_text()
     for entry in PERTURBATIONS.entries():
         if entry.is_stressor:
-            levels = " | ".join(f"{severity:g}" for severity in entry.levels.values())
+            levels = " | ".join(f"{severity:g}" for severity in entry.severities.values())
             assert re.search(rf"^\| `{entry.name}` \| [^|]+ \| {re.escape(levels)} \|", page, re.MULTILINE), entry.name

@@ -12,9 +12,9 @@ from robodx.language.meaning import Instruction, Meaning, pick
 from robodx.language.reference import Reference, candidates, resolve
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.policies.expert import ExpertPolicy, privileged, to_action
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.rollout import Finished, rollout
-from robodx.running.trial import Trial
 from robodx.scoring.contact import Grasped
 from robodx.scoring.events import NewInstruction
 from robodx.scoring.from_meaning import looks

@@ -13,13 +13,15 @@ from scipy.stats import binom  # type: ignore[import-untyped]
 from typer.testing import CliRunner
 
 from robodx.analysis.compare import compare
-from robodx.analysis.episodes import SCHEMA, load, read_about
 from robodx.analysis.estimates import NOTHING, above_chance, wilson
 from robodx.analysis.macro import macro_rate
 from robodx.analysis.medians import median
 from robodx.analysis.summary import Summary, grouping
 from robodx.cli import app
 from robodx.errors import UserError
+from robodx.records.about import read_about
+from robodx.records.schema import SCHEMA
+from robodx.records.table import load
 from robodx.registry import UnknownName
 from robodx.running.run import Request, run
 from robodx.terminal.summary import lines, print_summary

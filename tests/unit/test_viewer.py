@@ -18,13 +18,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from robodx.analysis.episodes import SCHEMA, load_readable
 from robodx.errors import UserError
+from robodx.records.schema import SCHEMA
+from robodx.records.table import load_readable
 from robodx.report.viewer import library
 from robodx.report.viewer.app import PAGES, make_app
 from robodx.report.viewer.guard import host_name, is_loopback
 from robodx.report.viewer.serving import open_port
-from robodx.report.viewer.trajectory import action_parts, bodies
+from robodx.report.viewer.trajectory import action_parts, guessed
 from tests.viewing import LATENCY, episode, viewer, write_run, write_trajectory
 
 HOSTILE = "<script>alert(1)</script>\n../../etc/\u202e\u05e4\u05e9\u05d8" + "x" * 5000
@@ -190,9 +191,9 @@ def test_free_bodies_are_told_from_joints() -> None:
     thing = np.array([[0.1, 0.2, 0.3, 1, 0, 0, 0], [0.2, 0.2, 0.3, 0.6, 0.8, 0, 0]])
     parked = np.array([[50, 0, 0, 1, 0, 0, 0]] * 2)
     drawer = np.array([[0.0], [0.1]])
-    found = bodies(np.concatenate([joints, parked, drawer, thing], axis=1))
+    found = guessed(np.concatenate([joints, parked, drawer, thing], axis=1))
     assert [way.tolist() for way in found] == [thing[:, :3].tolist()]
-    assert bodies(np.zeros((3, 3))) == [] and bodies(None) == []
+    assert guessed(np.zeros((3, 3))) == []
 
 
 def test_actions_of_two_arms_and_of_unknown_spaces_have_names() -> None:

@@ -22,10 +22,10 @@ from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Obser
 from robodx.policies.expert import to_action
 from robodx.policies.remote import connect
 from robodx.policies.vision import CAMERAS, PIXELS, VisionPolicy
+from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 from robodx.sight.cloud import Eye, look
 from robodx.sight.hand import without_hand
 from robodx.sight.segment import patches

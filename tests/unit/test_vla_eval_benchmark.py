@@ -20,11 +20,11 @@ from vla_eval.specs import DimSpec
 from robodx.environments.vla_eval import HOLD, RoboDxBenchmark
 from robodx.errors import UserError
 from robodx.policies.base import PolicySpec, make_policy
+from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.robots.control import action_width
 from robodx.running.environment import Environment, FirstReplyInvalid
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 from robodx.sim.robot import ROBOTS
 from robodx.spaces import ACTION_SPACES, ActionSpace
 from robodx.tasks.base import TASKS

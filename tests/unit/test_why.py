@@ -10,13 +10,14 @@ import polars as pl
 import pytest
 
 from robodx.analysis.causes import AGAIN, SUBSTITUTES, Cause, causal_shares, kinds_of, leading, read_causes, sample
-from robodx.analysis.episodes import read_about
 from robodx.errors import UserError
+from robodx.records.about import read_about
+from robodx.records.episode import Episode, Told
+from robodx.records.table import to_table
+from robodx.records.trial import Trial
+from robodx.records.values import Applied
 from robodx.registry import UnknownName
-from robodx.running.episode import Episode, Told
-from robodx.running.records import to_table
 from robodx.running.run import Request, perturbation_cards, run
-from robodx.running.trial import Applied, Trial
 from robodx.running.why import _request as asked_for
 from robodx.running.why import why
 from robodx.terminal.why import conclusion, lines, verdict

@@ -35,10 +35,10 @@ from robodx.policies.base import (
     make_policy,
 )
 from robodx.policies.remote import RemotePolicy
+from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, run
-from robodx.running.trial import Trial
 from robodx.spaces import InvalidAction
 from robodx.wires import gr00t
 from robodx.wires.agreement import mismatches

@@ -25,8 +25,8 @@ from websockets.sync.client import connect as connect_websocket
 from robodx.errors import UserError
 from robodx.policies.base import EpisodeStart, make_policy
 from robodx.policies.remote import RemotePolicy
+from robodx.records.trial import Trial
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 from robodx.wires import lerobot, lerobot_server
 from robodx.wires.agreement import mismatches
 from robodx.wires.base import Unreachable, WireError

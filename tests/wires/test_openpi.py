@@ -27,10 +27,10 @@ from websockets.sync.server import serve as serve_websocket
 from robodx.errors import Stop, UserError
 from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.policies.remote import RemotePolicy, connect
+from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, run
-from robodx.running.trial import Trial
 from robodx.spaces import InvalidAction
 from robodx.wires import websocket
 from robodx.wires.agreement import mismatches

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from robodx.errors import UserError
 from robodx.policies.base import ActionChunk, EpisodeStart, make_policy
 from robodx.policies.remote import RemotePolicy
+from robodx.records.trial import Trial
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 from robodx.spaces import InvalidAction
 from robodx.wires.base import Address, Unreachable, WireError
 from robodx.wires.messages import MAX_REPLY_BYTES

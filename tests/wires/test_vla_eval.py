@@ -48,9 +48,9 @@ from websockets.sync.server import serve as serve_websocket
 from robodx.errors import UserError
 from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.policies.remote import RemotePolicy, connect
+from robodx.records.trial import Trial
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, run
-from robodx.running.trial import Trial
 from robodx.spaces import InvalidAction
 from robodx.wires.base import API_KEY, Address, Unreachable, WireError
 from robodx.wires.messages import Malformed, decode_picture, unpack

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from robodx.analysis.episodes import load, read_about
 from robodx.analysis.estimates import NOTHING, Estimate, wilson
 from robodx.analysis.multiple import holm
 from robodx.analysis.paired import discordant, mcnemar, mcnemar_p, paired_difference
+from robodx.records.about import read_about
+from robodx.records.table import load
+from robodx.records.values import Applied, read_applied
 
 SUBSTITUTION = "substitution"
 # The folder within a run that holds what was run again.
@@ -27,21 +29,20 @@ MOST_TRIALS = 10_000
 # The fewest trials to go on with: half of them recovered is sure, however many substitutions apply.
 FEW = 20
 
-Applied = tuple[tuple[str, float], ...]
 Kinds = Mapping[str, str]
 
 
 class Arm(NamedTuple):
     """What a failed trial becomes, as far as it becomes another."""
 
-    perturbations: Applied
+    perturbations: tuple[Applied, ...]
     clock: str
 
 
 class Failed(NamedTuple):
     """A failed trial, as far as it decides what it becomes."""
 
-    perturbations: Applied
+    perturbations: tuple[Applied, ...]
     clock: str
     reached: int
     stages: int
@@ -175,7 +176,7 @@ def sample(table: pl.DataFrame, most: int, kinds: Kinds) -> pl.DataFrame:
 
 def changed(row: Mapping[str, Any], kinds: Kinds) -> dict[str, Arm]:
     """What a failed trial becomes by each substitution that may apply to it; `again` is itself."""
-    applied = tuple((one["name"], one["severity"]) for one in row["perturbations"])
+    applied = read_applied(row["perturbations"])
     failed = Failed(applied, row["clock"], row["stages_reached"] or 0, row["stages"] or 0)
     arms = {one.name: one.change(failed, kinds) for one in SUBSTITUTES}
     return {AGAIN: Arm(applied, failed.clock), **{name: arm for name, arm in arms.items() if arm is not None}}
@@ -229,8 +230,7 @@ def _results(failed: pl.DataFrame, substituted: pl.DataFrame, kinds: Kinds) -> l
     # Where the expert left nothing to be done, the policy was not asked, and nothing is said of it.
     heard = substituted.filter((pl.col("outcome") != "error") & (pl.col("queries") > 0))
     done = {
-        (row["pair_id"], tuple((one["name"], one["severity"]) for one in row["perturbations"]), row["clock"]): row
-        for row in heard.iter_rows(named=True)
+        (row["pair_id"], read_applied(row["perturbations"]), row["clock"]): row for row in heard.iter_rows(named=True)
     }
     results = []
     for row in sample(failed, len(failed), kinds).iter_rows(named=True):

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from robodx.analysis.episodes import is_finished, load, read_about
 from robodx.analysis.estimates import CONFIDENCE, MAX_ERROR_SHARE, Estimate
 from robodx.analysis.multiple import holm
 from robodx.analysis.paired import mcnemar_p, paired_bootstrap, tango
@@ -32,6 +31,8 @@ from robodx.analysis.sequential import (
 )
 from robodx.analysis.verdicts import MARGIN, Verdict, verdict
 from robodx.errors import UserError
+from robodx.records.about import read_about
+from robodx.records.table import is_finished, load
 
 Kind = Literal["task", "tier", "family", "all"]
 # The bootstrap's and the swap test's own draws: the same runs give the same numbers.

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import polars as pl
 
-from robodx.analysis.episodes import KEY, load, read_about
 from robodx.errors import UserError
+from robodx.records.about import read_about
+from robodx.records.schema import KEY
+from robodx.records.table import load
 
 
 class Incomparable(UserError):
@@ -45,9 +47,12 @@ def diff(first: Path, second: Path) -> Diff:
     for run, about in ((first, a), (second, b)):
         if not about.get("is_reproducible", True):
             raise Incomparable(f"{run} ran on a measured clock: its bits depend on how busy the machine was")
-    renderers = [about["versions"].get("gl_renderer") for about in (a, b)]
-    if None not in renderers and renderers[0] != renderers[1]:
-        raise Incomparable(f"the runs were rendered by {renderers[0]} and by {renderers[1]}: their bits differ anyway")
+    for name in ("gl_renderer", "rendering"):
+        renderers = [about["versions"].get(name) for about in (a, b)]
+        if None not in renderers and renderers[0] != renderers[1]:
+            raise Incomparable(
+                f"the runs were rendered by {renderers[0]} and by {renderers[1]} ({name}): their bits differ anyway"
+            )
     versions = tuple(
         f"{name}: {a['versions'].get(name)} / {b['versions'].get(name)}"
         for name in sorted({*a["versions"], *b["versions"]})

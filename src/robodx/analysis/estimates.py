@@ -33,7 +33,7 @@ class Estimate:
 NOTHING = Estimate(None, None, None, 0)
 
 
-def wilson(successes: int, n: int, confidence: float = CONFIDENCE) -> Estimate:
+def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> Estimate:
     """A rate with Wilson's score interval."""
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n} trials")

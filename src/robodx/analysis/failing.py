@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from robodx.analysis.arms import CLEAN
 from robodx.analysis.estimates import Estimate, wilson
 from robodx.analysis.metrics.failures import UNKNOWN, Column, FailureShare, failure_shares
 from robodx.analysis.metrics.observations import observations
 from robodx.analysis.sequential import Stopped
+from robodx.analysis.variants import CLEAN
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Error:
 
 
 def failures_of(episodes: pl.DataFrame, policy: str, arm: str | None, stopped: Stopped) -> Failures:
-    """Of the episodes of one policy, with the columns of `with_arms`."""
+    """Of the episodes of one policy, with the columns of `with_variants`."""
 
     def shares(table: pl.DataFrame, column: Column = "failure_kind") -> list[FailureShare]:
         return [replace(one, share=without_fixed_interval(one.share, stopped)) for one in failure_shares(table, column)]

@@ -56,7 +56,7 @@ def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = CO
     return tango(*discordant(a, b), confidence=confidence)
 
 
-def tango(only_a: int, only_b: int, pairs: int, confidence: float = CONFIDENCE) -> Estimate:
+def tango(only_a: float, only_b: float, pairs: int, confidence: float = CONFIDENCE) -> Estimate:
     """Of the usual intervals it keeps its level for few pairs and has a width where no pair differs."""
     if min(only_a, only_b) < 0 or only_a + only_b > pairs:
         raise ValueError(f"{only_a} and {only_b} discordant of {pairs} pairs")
@@ -71,7 +71,7 @@ def tango(only_a: int, only_b: int, pairs: int, confidence: float = CONFIDENCE) 
     )
 
 
-def _tango_upper(only_a: int, only_b: int, pairs: int, confidence: float) -> float:
+def _tango_upper(only_a: float, only_b: float, pairs: int, confidence: float) -> float:
     # Here, for it takes a third of a second to import.
     from scipy.optimize import brentq  # type: ignore[import-untyped]
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from robodx.analysis.arms import CLEAN, with_arms
-from robodx.analysis.episodes import KEY
+from robodx.analysis.variants import CLEAN, with_names
+from robodx.records.schema import KEY
 
 Floats = npt.NDArray[np.float64]
 # A task under its stressors and its clock: what is compared with its like only.
@@ -71,7 +71,7 @@ def align(a: pl.DataFrame, b: pl.DataFrame, cards: Mapping[str, Mapping[str, Any
 
     `cards` of perturbations, from run.json, know the names of levels.
     """
-    both = with_arms(pl.concat([a, b]), cards)
+    both = with_names(pl.concat([a, b]), cards)
     named = both.head(len(a)), both.tail(len(b))
     first, second = _prepared(named[0], "a"), _prepared(named[1], "b")
     shared = first.join(second.select("key", "b", "course_b", "erred_b"), on="key", maintain_order="left")

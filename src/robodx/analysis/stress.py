@@ -1,4 +1,4 @@
-"""When does it break: stressed arms beside the clean arm on the same situations, in excess of merely trying again."""
+"""When does it break: stressed trials beside clean ones of the same situations, in excess of merely trying again."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 
 from robodx.analysis.estimates import MAX_ERROR_SHARE, TESTABLE, Estimate, wilson
 from robodx.analysis.multiple import holm
-from robodx.analysis.paired import Retained, mcnemar, paired_difference, retained
+from robodx.analysis.paired import mcnemar_p, tango
+from robodx.analysis.permutation import swap_test
 from robodx.analysis.power import smallest_visible_drop
 from robodx.analysis.trend import trend
+from robodx.analysis.variants import of_suite
+from robodx.records.derived_design import designed
 
 SITUATION = ("task", "pair_id", "clock")
 
@@ -78,17 +81,18 @@ class StressTable:
 
 
 def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.random.Generator) -> StressTable:
-    """Of a run of the suite `stress`, given its run.json."""
+    """Of what the suite `stress` asked for, given the run's run.json."""
     cards = about.get("perturbations", {})
-    arms = _arms(episodes, base=len(about["request"].get("perturbations", ())))
+    every = _with_motion(designed(episodes, about))
+    asked = of_suite(every, "stress")
     rows: list[Degradation] = []
     trends: list[StressTrend] = []
     not_testable: list[NotTestable] = []
-    for (policy,), mine in arms.group_by("policy", maintain_order=True):
-        clean = mine.filter(pl.col("stressor").is_null() & (pl.col("repeat") == 0))
-        again = mine.filter(pl.col("stressor").is_null() & (pl.col("repeat") == 1))
-        stressed = mine.filter(pl.col("stressor").is_not_null() & (pl.col("suite") == "stress"))
-        # Tasks that only the clean arm has are no carriers.
+    for (policy,), mine in asked.group_by("policy", maintain_order=True):
+        again = mine.filter(pl.col("variant") == "repeated")
+        stressed = _stressed(mine)
+        # Any suite may have asked for these too.
+        clean = every.filter(pl.col("trial_id").is_in([*again["source_id"], *stressed["source_id"]]))
         weak = _weak(clean.join(again, on="task", how="semi", maintain_order="left"))
         not_testable += [NotTestable(str(policy), task, rate) for task, rate in weak.items()]
         found: list[StressTrend] = []
@@ -110,14 +114,10 @@ def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.rando
     return StressTable(tuple(rows), tuple(trends), tuple(not_testable))
 
 
-def _arms(episodes: pl.DataFrame, base: int) -> pl.DataFrame:
-    """Episodes with their stressor, the one perturbation beyond those that all arms share; of errors no success."""
-    further = pl.col("perturbations").list.get(base, null_on_oob=True)
-    is_valid = pl.col("outcome") != "error"
+def _with_motion(episodes: pl.DataFrame) -> pl.DataFrame:
+    """With no success of errors, and with what is the same for episodes that went alike."""
     return episodes.with_columns(
-        success=pl.when(is_valid).then("success"),
-        stressor=further.struct.field("name"),
-        severity=further.struct.field("severity"),
+        success=pl.when(pl.col("outcome") != "error").then("success"),
         # A record without a hash cannot be told to be like another.
         course=pl.when(pl.col("trajectory_hash").is_null())
         .then("trial_id")
@@ -125,23 +125,31 @@ def _arms(episodes: pl.DataFrame, base: int) -> pl.DataFrame:
     )
 
 
+def _stressed(asked: pl.DataFrame) -> pl.DataFrame:
+    """What a stressor was put on, with its name and its severity; a clock is none."""
+    factor = pl.col("factors").list.first().struct
+    stressed = asked.with_columns(stressor=factor.field("name"), severity=factor.field("number"))
+    return stressed.filter((pl.col("variant") == "stressed") & pl.col("severity").is_not_null())
+
+
 def _weak(clean: pl.DataFrame) -> dict[str, Estimate]:
-    counts = clean.group_by("task", maintain_order=True).agg(pl.col("success").sum(), n=pl.col("success").count())
-    rates = {task: wilson(int(won), int(n)) for task, won, n in counts.iter_rows()}
+    tasks = clean.group_by("task", maintain_order=True)
+    rates = {str(task): _rate(_situations(part)["success"]) for (task,), part in tasks}
     return {task: rate for task, rate in rates.items() if rate.value is None or rate.value < TESTABLE}
 
 
 def _side_by_side(clean: pl.DataFrame, again: pl.DataFrame, stressed: pl.DataFrame) -> pl.DataFrame:
-    """Situations with the outcomes of their three arms, null where one erred; those alike in all of them once."""
+    """Clean trials with the outcomes of what is held against them, null where one erred; those alike in all once."""
     measured = stressed.select(
-        *SITUATION, "success", "course", "queries", "perturbed_queries", "steps", "perturbed_steps"
+        "source_id", "success", "course", "queries", "perturbed_queries", "steps", "perturbed_steps"
     )
     return (
-        clean.select(*SITUATION, "success", "course")
-        .join(measured, on=SITUATION, suffix="_stressed", maintain_order="left")
+        clean.select("trial_id", *SITUATION, "success", "course")
+        .join(measured, left_on="trial_id", right_on="source_id", suffix="_stressed", maintain_order="left")
         .join(
-            again.select(*SITUATION, "success", "course"),
-            on=SITUATION,
+            again.select("source_id", "success", "course"),
+            left_on="trial_id",
+            right_on="source_id",
             how="left",
             suffix="_again",
             maintain_order="left",
@@ -150,42 +158,80 @@ def _side_by_side(clean: pl.DataFrame, again: pl.DataFrame, stressed: pl.DataFra
     )
 
 
+def _situations(trials: pl.DataFrame) -> pl.DataFrame:
+    """The mean over repeats of each situation's outcomes, and of whether they differ: repeats are no more evidence."""
+    again = [name for name in ("success_stressed", "success_again") if name in trials.columns]
+    unlike = {
+        f"only_{a}_{b}": pl.col(a) & ~pl.col(b) for a in ("success", *again) for b in ("success", *again) if a != b
+    }
+    return trials.group_by(SITUATION, maintain_order=True).agg(
+        pl.col("success", *again).cast(pl.Float64).mean(),
+        *(unlikeness.cast(pl.Float64).mean().alias(name) for name, unlikeness in unlike.items()),
+    )
+
+
+def _rate(outcomes: pl.Series) -> Estimate:
+    known = outcomes.drop_nulls()
+    return wilson(float(known.sum()), len(known))
+
+
 def _degradation(policy: str, name: str, kind: str, level: str, task: str | None, arm: pl.DataFrame) -> Degradation:
     pairs = arm.drop_nulls(["success", "success_stressed"])
-    # Without the identity arm nothing can be said of its excess.
+    # Without the repeated variant nothing can be said of what stress loses beyond it.
     triples = pairs.drop_nulls("success_again")
-    clean, stressed = _bools(pairs, "success"), _bools(pairs, "success_stressed")
+    situations = _situations(pairs)
     errors = len(arm) - len(pairs)
+    lost = float(situations["only_success_success_stressed"].sum())
+    won = float(situations["only_success_stressed_success"].sum())
     found = Degradation(
         policy=policy,
         stressor=name,
         kind=kind,
         level=level,
         task=task,
-        clean=wilson(int(clean.sum()), len(clean)),
-        stressed=wilson(int(stressed.sum()), len(stressed)),
-        difference=paired_difference(clean, stressed),
-        p=mcnemar(clean, stressed),
-        visible_drop=_visible_drop(triples if len(triples) else pairs),
+        clean=_rate(situations["success"]),
+        stressed=_rate(situations["success_stressed"]),
+        difference=tango(lost, won, len(situations)),
+        p=_p(situations, lost, won),
+        visible_drop=_visible_drop(_situations(triples) if len(triples) else situations),
         exposure=_share(pairs, "perturbed_queries", "queries"),
         commands=_share(pairs, "perturbed_steps", "steps"),
         errors=errors,
-        **_kept(triples),
+        **_kept(_situations(triples.filter("success"))),
     )
     return found if errors <= MAX_ERROR_SHARE * len(arm) else _without_rates(found)
 
 
-def _kept(triples: pl.DataFrame) -> dict[str, Estimate]:
-    kept: Retained = retained(
-        _bools(triples, "success"), _bools(triples, "success_again"), _bools(triples, "success_stressed")
-    )
-    return {"retained": kept.stressed, "repeated": kept.identity, "excess_loss": kept.excess_loss}
+def _p(situations: pl.DataFrame, lost: float, won: float) -> float | None:
+    """Exact where each situation was tried once; of means over repeats by exchanging the two within situations."""
+    if situations.is_empty():
+        return None
+    before, after = (situations[name].to_numpy() for name in ("success", "success_stressed"))
+    if np.isin(before, (0.0, 1.0)).all() and np.isin(after, (0.0, 1.0)).all():
+        return mcnemar_p(round(lost), round(won))
+    return swap_test(before, after, np.random.default_rng(0))
 
 
-def _visible_drop(pairs: pl.DataFrame) -> float | None:
-    clean, again = _bools(pairs, "success"), pairs["success_again"].fill_null(pairs["success"]).to_numpy()
-    rate = float(clean.mean()) if len(clean) else 0.0
-    return smallest_visible_drop(len(clean), rate, flip_rate=float((clean != again).mean())) if rate > 0 else None
+def _kept(solved: pl.DataFrame) -> dict[str, Estimate]:
+    """Of the clean successes: solved again under stress, when merely repeated, and what stress lost more.
+
+    The clean variant was chosen for its luck. The repeated one suffers the same, so if the stressor does nothing the
+    two are exchangeable, and the interval of a paired difference holds.
+    """
+    only_stressed = float(solved["only_success_stressed_success_again"].sum())
+    only_again = float(solved["only_success_again_success_stressed"].sum())
+    return {
+        "retained": _rate(solved["success_stressed"]),
+        "repeated": _rate(solved["success_again"]),
+        "excess_loss": tango(only_stressed, only_again, len(solved)),
+    }
+
+
+def _visible_drop(situations: pl.DataFrame) -> float | None:
+    rate = float(situations["success"].mean() or 0.0)  # type: ignore[arg-type]
+    flips = situations["only_success_success_again"] + situations["only_success_again_success"]
+    flip_rate = float(flips.fill_null(0.0).mean() or 0.0)  # type: ignore[arg-type]
+    return smallest_visible_drop(len(situations), rate, flip_rate=flip_rate) if rate > 0 else None
 
 
 def _without_rates(row: Degradation) -> Degradation:
@@ -196,22 +242,20 @@ def _without_rates(row: Degradation) -> Degradation:
 
 def _by_level(clean: pl.DataFrame, stressed: pl.DataFrame) -> NDArray[np.float64]:
     """Outcomes (situations, levels), clean first, NaN where one is missing or erred; those alike at all levels once."""
-    carriers = clean.join(stressed, on="task", how="semi").with_columns(severity=pl.lit(0.0))
+    carriers = clean.join(stressed, on="task", how="semi").with_columns(severity=pl.lit(0.0), source_id="trial_id")
     both = pl.concat([carriers, stressed], how="diagonal_relaxed").with_columns(pl.col("success").cast(pl.Float64))
+    index = [*SITUATION, "source_id"]
     outcomes, courses = (
-        both.pivot(on="severity", index=list(SITUATION), values=value, maintain_order=True).sort(SITUATION)
+        both.pivot(on="severity", index=index, values=value, maintain_order=True).sort(index)
         for value in ("success", "course")
     )
-    levels = sorted((name for name in outcomes.columns if name not in SITUATION), key=float)
+    levels = sorted((name for name in outcomes.columns if name not in index), key=float)
     named = courses.rename({level: f"course at {level}" for level in levels})
-    distinct = outcomes.join(named, on=SITUATION, maintain_order="left").unique(
+    distinct = outcomes.join(named, on=index, maintain_order="left").unique(
         ["task", *(f"course at {level}" for level in levels)], keep="first", maintain_order=True
     )
-    return distinct.select(pl.col(levels).fill_null(np.nan)).to_numpy()
-
-
-def _bools(table: pl.DataFrame, column: str) -> NDArray[np.bool_]:
-    return np.asarray(table[column].to_numpy(), dtype=np.bool_)
+    means = distinct.group_by(SITUATION, maintain_order=True).agg(pl.col(levels).mean())
+    return means.select(pl.col(levels).fill_null(np.nan)).to_numpy()
 
 
 def _share(part: pl.DataFrame, some: str, of: str) -> float | None:

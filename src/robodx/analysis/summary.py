@@ -10,7 +10,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from robodx.analysis.arms import CLEAN, IS_IDENTITY, LOCKSTEP, with_arms, with_cards
 from robodx.analysis.estimates import Estimate, above_chance
 from robodx.analysis.failing import (
     Error,
@@ -27,13 +26,12 @@ from robodx.analysis.metrics.base import METRICS, Metric, estimate
 from robodx.analysis.metrics.observations import observations
 from robodx.analysis.sequential import Stopped, stopped_how
 from robodx.analysis.stress import StressTable, stress_table
+from robodx.analysis.variants import CLEAN, with_cards, with_variants
 from robodx.registry import UnknownName, unknown
 
 By = Literal["task", "family", "tier", "perturbation"]
 BYS: tuple[By, ...] = ("task", "family", "tier", "perturbation")
 TIERS = ("easy", "medium", "hard")
-# The identity arm of a stress run, which repeats the clean one.
-REPEATED = "repeated"
 # How it moves and answers, in the table's own columns: their medians say what is usual, for a few may be far off.
 MOTION = (
     "length_ratio", "sparc", "stability", "duration_s", "mean_squared_jerk",
@@ -98,8 +96,7 @@ class Summary:
         about = about or {}
         # Older runs do not say.
         request = about.get("request", {})
-        named = with_arms(with_cards(episodes, about.get("tasks", {})), about.get("perturbations", {}))
-        self.episodes = _by_suite(named, asked=len(request.get("perturbations", ())))
+        self.episodes = with_variants(with_cards(episodes, about.get("tasks", {})), about)
         # Where outcomes decided how long the run went on, intervals of a fixed n would be wrong and are not shown.
         self.stopped = stopped_how(request)
         self.until_width: float | None = request.get("until_width")
@@ -109,8 +106,7 @@ class Summary:
     @cached_property
     def stress(self) -> StressTable | None:
         """Of a run of the suite `stress`; its intervals are of a fixed n."""
-        is_stressed = (self.episodes["suite"] == "stress").any()
-        if not is_stressed or self.stopped != "planned" or "request" not in self._about:
+        if self.stopped != "planned" or "request" not in self._about:
             return None
         table = stress_table(self.episodes, self._about, np.random.default_rng(0))
         return table if table.rows or table.not_testable else None
@@ -301,21 +297,6 @@ def _width(found: Estimate) -> float:
 
 def _known(found: Estimate) -> Estimate | None:
     return found if found.value is not None else None
-
-
-def _by_suite(episodes: pl.DataFrame, asked: int) -> pl.DataFrame:
-    """With the column `is_base`, and of a stress run with the identity arm as an arm of its own."""
-    # What was asked for is in all arms; what is more was put there by a suite.
-    is_base = pl.col("perturbations").list.len() <= asked
-    # Beside a world that waits, one that does not is a stressor too.
-    is_hasty = (pl.col("clock") != LOCKSTEP) & (pl.col("clock") == LOCKSTEP).any().over("policy")
-    is_repeated = is_base & IS_IDENTITY
-    name = pl.when(pl.col("arm") == "").then(pl.lit(REPEATED)).otherwise(pl.format("{} + {}", "arm", pl.lit(REPEATED)))
-    return episodes.with_columns(
-        is_base=is_base & ~is_hasty & ~is_repeated,
-        arm=pl.when(is_repeated).then(name).otherwise("arm"),
-        arm_rank=2 * pl.col("arm_rank") + is_repeated,
-    )
 
 
 def _number(value: object) -> float | None:

@@ -74,7 +74,7 @@ def doctor(
         raise UserError(f'Nothing is called "{require}"; the doctor can require: gl')
     import platform
 
-    from robodx.running.records import versions
+    from robodx.records.versions import versions
     from robodx.sim import gl
 
     status = gl.status()

@@ -50,7 +50,7 @@ def cliff(
     It asks where it learns most, one situation an episode. Ctrl-C keeps what is finished; the same command goes on.
     """
     load_plugins(plugin)
-    from robodx.analysis.episodes import load
+    from robodx.records.table import load
     from robodx.running.run import Request
     from robodx.running.run import run as execute_run
     from robodx.suites.base import Plan, find_suite
@@ -82,7 +82,7 @@ def cliff(
 
 def _check_budget(folder: Path, selector: str, episodes: int) -> None:
     """A budget is part of what a search is; a conflict of it is told in the words of its option."""
-    from robodx.analysis.episodes import read_about
+    from robodx.records.about import read_about
 
     there = read_about(folder, needs=("request.seeds",))["request"] if (folder / "run.json").exists() else {}
     if there.get("selectors") == [selector] and there["seeds"] != episodes:

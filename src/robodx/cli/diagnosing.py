@@ -32,7 +32,7 @@ from robodx.running.bounds import MOST_SEEDS
 from robodx.terminal.console import print_json, progress_bar
 
 if TYPE_CHECKING:
-    from robodx.running.episode import Episode
+    from robodx.records.episode import Episode
     from robodx.running.run import Progress
 
 
@@ -139,7 +139,7 @@ def why(
     keeps what is finished; the same command goes on, and one with more --episodes runs only the further ones.
     """
     load_plugins(plugin)
-    from robodx.analysis.episodes import is_finished
+    from robodx.records.table import is_finished
     from robodx.running.why import failed_trials
     from robodx.running.why import why as ask
     from robodx.terminal.why import print_causes
@@ -187,7 +187,7 @@ def validate(
     All of it takes more than an hour on two cores. Ctrl-C lets what has begun finish, and keeps it. Exits with 1 if a
     goal is missed.
     """
-    from robodx.running.records import versions
+    from robodx.records.versions import versions
     from robodx.running.validation import FIRST_SET, design
     from robodx.running.validation import validate as run_cases
     from robodx.terminal.validation import as_dict, is_reached, lines, validation_bar

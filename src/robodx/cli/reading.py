@@ -136,7 +136,7 @@ def merge(
     as_json: Json = False,
 ) -> None:
     """Put together a run that was split over machines with --shard."""
-    from robodx.running.merge import merge as put_together
+    from robodx.records.merge import merge as put_together
     from robodx.terminal.summary import print_summary
 
     put_together(runs, out)

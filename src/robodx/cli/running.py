@@ -29,6 +29,7 @@ from robodx.running.bounds import MOST_REPEATS, MOST_SEEDS
 from robodx.terminal.console import progress_bar
 
 if TYPE_CHECKING:
+    from robodx.records.values import Applied
     from robodx.running.cluster import Cluster
 
 
@@ -196,7 +197,7 @@ def run(
         raise typer.Exit(1)
 
 
-def _perturbations(words: list[str]) -> tuple[tuple[str, float], ...]:
+def _perturbations(words: list[str]) -> tuple[Applied, ...]:
     from robodx.perturbations.base import PERTURBATIONS
 
     applied = []
@@ -205,7 +206,7 @@ def _perturbations(words: list[str]) -> tuple[tuple[str, float], ...]:
         entry = PERTURBATIONS[name]
         if not separator:
             raise UserError(f'"{word}" names no level: write {name}=LEVEL with one of {", ".join(entry.levels)}')
-        applied.append((name, entry.severity(level)))
+        applied.append((name, entry.parse(level)))
     return tuple(applied)
 
 

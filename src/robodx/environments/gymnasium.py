@@ -10,8 +10,9 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from robodx.policies.base import STATE, CameraRequest, Observation, PolicySpec
+from robodx.records.trial import Trial
+from robodx.records.values import Applied
 from robodx.running.environment import Environment
-from robodx.running.trial import Applied, Trial
 from robodx.sim.render import Renderer
 from robodx.sim.robot import ROBOTS, Arm, Robot
 from robodx.spaces import ActionSpace

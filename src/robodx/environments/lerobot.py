@@ -15,8 +15,8 @@ from robodx.environments.gymnasium import GymTask, Observed
 from robodx.environments.selection import Setting, settings
 from robodx.errors import UserError
 from robodx.policies.base import STATE
+from robodx.records.values import Applied
 from robodx.registry import UnknownName, unknown
-from robodx.running.trial import Applied
 from robodx.spaces import ActionSpace
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robodx.running.records import to_table
+from robodx.records.design import trials_of
+from robodx.records.table import to_table
+from robodx.records.values import Applied
 from robodx.running.run import Request, plan_round
-from robodx.running.trial import Applied
 from robodx.tasks.base import TASKS, Task
 
 
@@ -24,7 +25,7 @@ def settings(selector: str, *, robot: str = "panda", perturbations: tuple[Applie
     Of a suite that decides its later trials by the episodes it has seen, this is the first round.
     """
     request = Request((selector,), "lent", seeds=1, robot=robot, perturbations=perturbations)
-    arms = dict.fromkeys((trial.task, trial.perturbations) for trial in plan_round(request, to_table([])))
+    arms = dict.fromkeys((trial.task, trial.perturbations) for trial in trials_of(plan_round(request, to_table([]))))
     return [Setting(_name(task, applied), TASKS[task], applied) for task, applied in arms]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from robodx.errors import UserError
 from robodx.language.meaning import Instruction
 from robodx.policies.base import Observation
+from robodx.records.values import Value, parse_numbers, settled, spelled
 from robodx.registry import Registry, UnknownName, unknown
 from robodx.scoring.events import Event
 from robodx.sim.scene import Scene
@@ -50,8 +52,10 @@ class Perturbation:
     # Whether all that it does, it does to pictures or to commands as a whole: then any environment with them will do.
     is_wrappable = False
 
-    def __init__(self, severity: float, draws: Draws, period_s: float, robot: str = "panda") -> None:
-        self.severity = severity
+    def __init__(self, value: Value, draws: Draws, period_s: float, robot: str = "panda") -> None:
+        self.value = value
+        # Of one that is set to a word or to named numbers there is no more or less.
+        self.severity = value if isinstance(value, float) else 1.0
         self.draws = draws
         # The length of a control step: severities are in seconds, whatever a policy's rate.
         self.period_s = period_s
@@ -116,48 +120,88 @@ class SensorStress(Perturbation):
 
 @dataclass(frozen=True)
 class PerturbationEntry:
-    """A registered perturbation with its named levels; severity 0 bypasses it altogether."""
+    """A registered perturbation with its named levels; severity 0 bypasses it altogether.
+
+    Its levels say what it is set to: a number (then any other will do too), one of these words, or named numbers (then
+    any others with these names).
+    """
 
     name: str
     kind: Kind
-    levels: Mapping[str, float]
+    levels: Mapping[str, Value]
     cls: type[Perturbation]
     summary: str
     # Whether more of it is worse: else there is no trend and no cliff to look for.
     is_ordered: bool = True
     most: float = math.inf
 
+    def __post_init__(self) -> None:
+        values = [settled(value) for value in self.levels.values()]
+        if len({_form(value) for value in values}) != 1:
+            raise ValueError(f"the levels of {self.name} must be all numbers, all words, or named alike: {values}")
+        object.__setattr__(self, "levels", dict(zip(self.levels, values, strict=True)))
+        object.__setattr__(self, "is_ordered", self.is_ordered and isinstance(values[0], float))
+
     @property
     def is_stressor(self) -> bool:
         return tuple(self.levels) == STRESS_LEVELS
 
-    def start(self, severity: float, draws: Draws, period_s: float, robot: str = "panda") -> Perturbation:
+    def start(self, value: Value, draws: Draws, period_s: float, robot: str = "panda") -> Perturbation:
         """For one episode of this robot, whose control steps are so long."""
-        self._check(severity)
-        return self.cls(severity, draws, period_s, robot)
+        self._check(value)
+        return self.cls(value, draws, period_s, robot)
 
-    def severity(self, level: str) -> float:
-        """A level's name, or a number."""
-        if level in self.levels:
-            return self.levels[level]
-        try:
-            severity = float(level)
-        except ValueError:
-            raise UnknownName(unknown(f"level of {self.name}", level, self.levels)) from None
-        self._check(severity)
-        return severity
+    def parse(self, text: str) -> Value:
+        """What is meant by a level's name, a number, or named numbers as `x_m:0.02,y_m:0`."""
+        if text in self.levels:
+            return self.levels[text]
+        value: Value = text
+        if isinstance(self._example, float):
+            with suppress(ValueError):
+                value = float(text)
+        elif isinstance(self._example, tuple):
+            value = parse_numbers(text) or text
+        self._check(value)
+        return value
 
-    def _check(self, severity: float) -> None:
-        if not (0 <= severity < math.inf and severity <= self.most):
-            valid = "a finite number of 0 or more" if self.most == math.inf else f"0 to {self.most:g}"
-            raise UserError(f"a severity of {self.name} must be {valid}, not {severity:g}")
+    def severity(self, text: str) -> float:
+        """As `parse`, of one that is set to a number."""
+        value = self.parse(text)
+        if not isinstance(value, float):
+            raise UserError(f"{self.name} is set to {spelled(value)}, which is no number: it has no severity")
+        return value
+
+    @property
+    def severities(self) -> dict[str, float]:
+        """The levels of one that is set to a number; of others there are none."""
+        return {level: value for level, value in self.levels.items() if isinstance(value, float)}
+
+    @property
+    def _example(self) -> Value:
+        return next(iter(self.levels.values()))
+
+    def _check(self, value: Value) -> None:
+        if isinstance(value, float) and isinstance(self._example, float):
+            if not (0 <= value < math.inf and value <= self.most):
+                valid = "a finite number of 0 or more" if self.most == math.inf else f"0 to {self.most:g}"
+                raise UserError(f"a severity of {self.name} must be {valid}, not {value:g}")
+        elif isinstance(value, str):
+            if value not in self.levels.values():
+                raise UnknownName(unknown(f"level of {self.name}", value, self.levels))
+        elif _form(value) != _form(self._example):
+            raise UserError(f"{self.name} is set to values as {spelled(self._example)}, not to {spelled(value)}")
+
+
+def _form(value: Value) -> object:
+    """Alike for values of which one may stand in the other's place."""
+    return tuple(name for name, _ in value) if isinstance(value, tuple) else type(value)
 
 
 PERTURBATIONS: Registry[PerturbationEntry] = Registry("perturbation", "perturbations")
 
 
 def perturbation(
-    name: str, *, kind: Kind, levels: Mapping[str, float], is_ordered: bool = True, most: float = math.inf
+    name: str, *, kind: Kind, levels: Mapping[str, Value], is_ordered: bool = True, most: float = math.inf
 ) -> Callable[[type[Perturbation]], type[Perturbation]]:
     """Register the decorated class; `most` is the largest severity that has a meaning, as 1 for a probability."""
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from robodx.analysis.episodes import UnreadableRun, load, read_about
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
-from robodx.running.episode import Trajectory
+from robodx.records.about import UnreadableRun, read_about
+from robodx.records.table import load
+from robodx.records.trajectory import Trajectory
 
 
 @policy("replay", takes="RUN")

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from robodx.analysis.psychometric import Cliff, Psychometric, count, severities
+from robodx.records.values import read_applied
 from robodx.report.material import Subject
 from robodx.report.plots.cliffs import Asked
 
@@ -50,12 +51,12 @@ def searches(subject: Subject) -> Iterator[Search]:
 def _search(policy: str, task: str, stressor: str, maximum: float, episodes: pl.DataFrame) -> Search | None:
     procedure = Psychometric(severities(maximum))
     valid = episodes.filter(pl.col("outcome") != "error")
-    outcomes = [
-        (next((one["severity"] for one in applied if one["name"] == stressor), 0.0), bool(won))
-        for applied, won in valid.select("perturbations", "success").iter_rows()
+    applied = [
+        (next((value for name, value in read_applied(records) if name == stressor), 0.0), bool(won))
+        for records, won in valid.select("perturbations", "success").iter_rows()
     ]
     # Severities of another search would say something else.
-    outcomes = [(severity, won) for severity, won in outcomes if severity in procedure.severities]
+    outcomes = [(value, won) for value, won in applied if isinstance(value, float) and value in procedure.severities]
     if not outcomes:
         return None
     won, lost = count(procedure.severities, outcomes)

@@ -14,14 +14,18 @@ import polars as pl
 
 from robodx.analysis.asking import options
 from robodx.analysis.compare import Comparison, Unlike, compare_tables
-from robodx.analysis.episodes import UnreadableRun, is_finished, load_readable, read_about
 from robodx.analysis.estimates import Estimate
 from robodx.analysis.findings.base import Diagnosis
 from robodx.analysis.findings.diagnose import Because, because_of, diagnose
 from robodx.analysis.sequential import Stopped, stopped_how
 from robodx.analysis.stress import StressTable
-from robodx.analysis.summary import REPEATED, Summary, success_rate
+from robodx.analysis.summary import Summary, success_rate
+from robodx.analysis.variants import REPEATED
 from robodx.errors import UserError
+from robodx.records.about import UnreadableRun, read_about
+from robodx.records.derived_design import designed
+from robodx.records.design import together
+from robodx.records.table import explained, is_finished, load_readable
 from robodx.report.gallery import chosen
 from robodx.report.videos import Film
 from robodx.report.viewer.finding import is_inside
@@ -210,6 +214,11 @@ def _read(path: Path) -> tuple[Run, list[str]]:
         problems.append(f"{error}. Without it, levels have no names and versions are unknown.")
     episodes, damaged = load_readable(parts)
     problems += damaged
+    try:
+        episodes = explained(episodes, path, about)
+    except UnreadableRun as error:
+        problems.append(f"{error}. What each trial was for is told by the rules of older versions.")
+        episodes = designed(episodes, about)
     if not is_finished(path):
         problems.append(f"{path} is not finished: this is what it has so far.")
     return Run(path, about, episodes, is_finished(path)), problems
@@ -230,7 +239,7 @@ def _subject(policy: str, runs: Sequence[Run], problems: list[str]) -> Subject:
 
 
 def _together(runs: Sequence[Run]) -> pl.DataFrame:
-    return pl.concat([run.episodes for run in runs]).unique("trial_id", keep="last", maintain_order=True)
+    return together([run.episodes for run in runs])
 
 
 def _joined(abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

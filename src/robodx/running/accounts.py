@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from robodx.analysis.account import Account, Demand, Entry
 from robodx.language.meaning import If, Meaning
 from robodx.language.reference import Reference, Seen, Unresolved, candidates
+from robodx.records.trajectory import Trajectory
 from robodx.robots.control import joint_columns
 from robodx.running.environment import Environment
-from robodx.running.episode import Trajectory
 from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import Grasped, Released
 from robodx.scoring.from_meaning import looks
@@ -59,9 +59,7 @@ def thing_poses(environment: Environment, trajectory: Trajectory, name: str) -> 
     thing = simulation.scene.thing(name)
     if thing.is_fixed:
         return np.tile(np.array([*thing.pose.position, *thing.pose.quaternion]), (len(trajectory.qpos), 1))
-    start = int(simulation.model.joint(name).qposadr[0])
-    poses: Array = trajectory.qpos[:, start : start + 7]
-    return poses
+    return trajectory.thing(name)
 
 
 def _tilts(quaternions: Array) -> Array:

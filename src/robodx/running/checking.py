@@ -13,9 +13,9 @@ import numpy as np
 
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy
 from robodx.policies.remote import RemotePolicy
+from robodx.records.trial import Trial
 from robodx.robots.control import action_width
 from robodx.running.environment import Environment, FirstReplyInvalid
-from robodx.running.trial import Trial
 from robodx.sim.robot import ROBOTS
 from robodx.spaces import InvalidAction
 from robodx.tasks.base import TASKS

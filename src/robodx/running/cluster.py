@@ -25,10 +25,10 @@ from typing import Any
 from robodx.errors import Stop, UserError
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec, opened
 from robodx.policies.remote import Declared, declared
+from robodx.records.trial import Trial
 from robodx.running import threads
 from robodx.running.crew import Died
 from robodx.running.rollout import FAILURES, Finished
-from robodx.running.trial import Trial
 from robodx.running.workers import STOP_S, Job, begin, run_here
 
 # A cluster started for one run holds observations and trajectories under way, no more.

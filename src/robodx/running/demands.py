@@ -12,7 +12,7 @@ from dataclasses import replace
 from robodx.language.meaning import Clause, If, Meaning
 from robodx.language.reference import Reference, Seen, Unresolved, candidates, resolve
 from robodx.language.telling import needed, value
-from robodx.running.episode import Mistake, Target
+from robodx.records.episode import Mistake, Target
 from robodx.scoring.events import Event, NewInstruction, Push, Roll, RunBelt, SwitchLamp
 from robodx.scoring.from_meaning import looks
 from robodx.sim.scene import Scene

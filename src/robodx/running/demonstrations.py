@@ -10,9 +10,9 @@ import numpy as np
 
 from robodx.errors import UserError
 from robodx.policies.base import EpisodeStart, Observation, PolicySpec, make_policy
+from robodx.records.trial import Trial
 from robodx.robots.kinematics import Kinematics
 from robodx.running.environment import Environment
-from robodx.running.trial import Trial
 from robodx.sim.geometry import Array, Pose
 from robodx.tasks.base import EVALUATION_ONLY, TASKS
 

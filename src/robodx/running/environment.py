@@ -15,11 +15,12 @@ from robodx.errors import UserError
 from robodx.language.meaning import Instruction, Meaning
 from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation
 from robodx.policies.base import ActionChunk, Calibration, EpisodeStart, Observation, PolicySpec, Privileged
-from robodx.robots.control import Controller, action_width, as_joint_action, read_chunk
-from robodx.running.clock import Clock
-from robodx.running.episode import Query, Recorder, Told, Trajectory
+from robodx.records.clock import Clock
+from robodx.records.episode import Told
+from robodx.records.trajectory import Hand, Index, Query, Recorder, Trajectory
+from robodx.records.trial import Trial
+from robodx.robots.control import Controller, action_width, as_joint_action, joint_columns, read_chunk
 from robodx.running.standin import stand_in
-from robodx.running.trial import Trial
 from robodx.scoring.events import Script
 from robodx.scoring.stages import Score, Stage
 from robodx.sim.build import PHYSICS_STEP_S, camera_quaternion
@@ -117,6 +118,7 @@ class Environment:
             arms=len(self.robot.arms),
             action_width=self._action_width,
             command_width=action_width("joint", self.robot),
+            index=_index(self.simulation, self.robot),
         )
         base, simulation = self.robot.base_in_world, self.simulation
         # None of them refers to this environment: it must be freed, with its model, when its episode has ended.
@@ -350,6 +352,18 @@ def usual_layout(task: str) -> Scene:
     streams = Streams.of(USUAL_SEED, TASKS[task].varies)
     scene = TASKS[task].situation(USUAL_SEED).scene
     return place(scene, streams.rng("layout", "placement")) if needs_layout(scene) else scene
+
+
+def _index(simulation: Simulation, robot: Robot) -> Index:
+    """What a recorded state and a recorded command of this scene and robot hold."""
+    joints, things, fingers = simulation.state_columns()
+    are_joints = joint_columns(robot)
+    openings = [column for column in range(action_width("joint", robot)) if column not in are_joints]
+    hands = (
+        Hand(arm.role, tool, opening, tuple(columns))
+        for tool, (arm, opening, columns) in enumerate(zip(robot.arms, openings, fingers, strict=True))
+    )
+    return Index(joints, things, tuple(hands))
 
 
 def _tools_in_base(simulation: Simulation, world_in_base: Pose, arms: int) -> list[float]:

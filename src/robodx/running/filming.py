@@ -11,10 +11,11 @@ from typing import Any
 
 import polars as pl
 
-from robodx.analysis.episodes import UnreadableRun, load, load_readable, read_about
 from robodx.errors import UserError
-from robodx.running.episode import Trajectory
-from robodx.running.trial import Trial
+from robodx.records.about import UnreadableRun, read_about
+from robodx.records.table import load, load_readable
+from robodx.records.trajectory import Trajectory
+from robodx.records.trial import Trial
 from robodx.running.video import frames, write_mp4
 
 # What a record that is damaged, or not of this robodx, comes to when it is read or drawn.
@@ -71,11 +72,7 @@ def _film(out: Path, row: Mapping[str, Any], hz: float) -> Iterator[Path]:
     try:
         if path.exists():
             return
-        trial = Trial(
-            row["task"], row["task_version"], row["policy"], row["seed"], row["robot"], row["repeat"],
-            tuple((entry["name"], entry["severity"]) for entry in row["perturbations"]), row["suite"], row["clock"],
-        )  # fmt: skip
-        trajectory = Trajectory.load(recorded)
+        trial, trajectory = Trial.of_row(row), Trajectory.load(recorded)
         events = [(entry["step"], entry["object"]) for entry in row["events"] or () if entry["kind"] == "event"]
         path.parent.mkdir(exist_ok=True)
         write_mp4(path, frames(trial, trajectory, events, hz=hz), hz)

@@ -8,9 +8,9 @@ from functools import cache
 
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.policies.base import Policy, make_policy
-from robodx.running.episode import Episode
+from robodx.records.episode import Episode
+from robodx.records.trial import Trial
 from robodx.running.rollout import Finished, rollout
-from robodx.running.trial import Trial
 
 # A path this many times the expert's is a detour.
 DETOUR = 2.0

@@ -19,12 +19,13 @@ from robodx.analysis import motion
 from robodx.analysis.account import Account
 from robodx.analysis.attribution.cause import attribute, first_mistake, quality_flags, slips
 from robodx.policies.base import ActionChunk, Observation, Policy
+from robodx.records.episode import Episode, Evidence, Happening, Outcome
+from robodx.records.trajectory import Trajectory
+from robodx.records.trial import Trial
 from robodx.running import demands
 from robodx.running.accounts import account_of, hand_axes
 from robodx.running.environment import Environment
-from robodx.running.episode import Episode, Evidence, Happening, Outcome, Trajectory
 from robodx.running.line import Answer, Line, ThreadedLine
-from robodx.running.trial import Trial
 from robodx.sim.geometry import Array
 from robodx.tasks.base import TASKS
 

@@ -13,28 +13,31 @@ import numpy as np
 import polars as pl
 
 from robodx.analysis.asking import label
-from robodx.analysis.episodes import SCHEMA
 from robodx.analysis.verdicts import MARGIN
 from robodx.errors import Stop, UserError
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.policies.base import POLICIES, PolicySpec, opened
 from robodx.policies.remote import Declared, RemotePolicy, declared
+from robodx.records.clock import Clock
+from robodx.records.design import Planned, design_table, trials_of
+from robodx.records.episode import Episode
+from robodx.records.folder import RunFolder, digest
+from robodx.records.schema import SCHEMA
+from robodx.records.trial import Trial
+from robodx.records.values import Applied
+from robodx.records.versions import machine, versions
 from robodx.registry import UnknownName, fingerprint, unknown
 from robodx.running import stopping
 from robodx.running.bounds import LAST_FIRST_SEED, MOST_REPEATS, MOST_SEEDS
-from robodx.running.clock import Clock
 from robodx.running.crew import MAX_ATTEMPTS
 from robodx.running.environment import check_fit
-from robodx.running.episode import Episode
 from robodx.running.policy_process import policy_process
-from robodx.running.records import RunFolder, digest, machine, versions
-from robodx.running.trial import Applied, Trial
 from robodx.running.workers import Job, execute
 from robodx.sim import gl
 from robodx.sim.build import IMPEDANCE_RATIO, PHYSICS_STEP_S
-from robodx.sim.render import QUALITIES
+from robodx.sim.render import QUALITIES, RENDERING_VERSION
 from robodx.sim.robot import ROBOTS
-from robodx.suites.base import SUITES, Plan, find_suite
+from robodx.suites.base import Plan, ask, find_suite
 from robodx.tasks.base import NEEDS_LANGUAGE, TASKS
 
 if TYPE_CHECKING:
@@ -119,12 +122,12 @@ class Progress(Protocol):
 def _ignore(episode: Episode | None, *, done: int, total: int, solved: int) -> None: ...
 
 
-def plan_round(request: Request, done: pl.DataFrame, spec: PolicySpec | None = None) -> list[Trial]:
-    """The trials that the request's suites ask for, given the completed rounds; each once.
+def plan_round(request: Request, done: pl.DataFrame, spec: PolicySpec | None = None) -> list[Planned]:
+    """What the request's suites ask for, given the completed rounds; a trial may be asked for by several.
 
-    With a policy's spec, those alone that say something of such a policy.
+    With a policy's spec, that alone which says something of such a policy.
     """
-    trials: dict[str, Trial] = {}
+    planned: list[Planned] = []
     for selector in request.selectors:
         name, within = find_suite(selector)
         plan = Plan(
@@ -137,20 +140,20 @@ def plan_round(request: Request, done: pl.DataFrame, spec: PolicySpec | None = N
             within=within,
             first_seed=request.first_seed,
         )
-        trials.update({trial.id: trial for trial in SUITES[name](done, plan)})
-    return [trial for trial in trials.values() if spec is None or is_applicable(trial.task, spec)]
+        planned += ask(name, done, plan)
+    return [one for one in planned if spec is None or is_applicable(one.trial.task, spec)]
 
 
-def first_round(request: Request, spec: PolicySpec) -> tuple[list[Trial], list[str]]:
-    """The trials to begin with, and the tasks that are left out because they say nothing of such a policy."""
+def first_round(request: Request, spec: PolicySpec) -> tuple[list[Planned], list[str]]:
+    """What to begin with, and the tasks that are left out because they say nothing of such a policy."""
     wanted = plan_round(request, pl.DataFrame(schema=SCHEMA))
-    trials = [trial for trial in wanted if is_applicable(trial.task, spec)]
-    left_out = sorted({trial.task for trial in wanted} - {trial.task for trial in trials})
-    if left_out and not trials:
+    planned = [one for one in wanted if is_applicable(one.trial.task, spec)]
+    left_out = sorted({one.trial.task for one in wanted} - {one.trial.task for one in planned})
+    if left_out and not planned:
         raise UserError(
             f"the policy {request.label} reads no instructions, which all of this needs: {', '.join(left_out)}"
         )
-    return trials, left_out
+    return planned, left_out
 
 
 def is_applicable(task: str, spec: PolicySpec) -> bool:
@@ -169,7 +172,7 @@ def run(
     progress: Progress | None = None,
     cluster: Cluster | None = None,
     in_own_process: bool = False,
-    planned: list[Trial] | None = None,
+    planned: list[Planned] | None = None,
 ) -> pl.DataFrame:
     """Execute what is missing in the folder, and return the table of all its episodes.
 
@@ -194,7 +197,8 @@ def run(
                 # The workers build their own, and a model is large.
                 stack.pop_all().close()
                 policy = None
-        trials, beside = first_round(request, told.spec) if planned is None else (planned, [])
+        wanted, beside = first_round(request, told.spec) if planned is None else (planned, [])
+        trials = trials_of(wanted)
         check(request, told.spec, trials, workers)
         facts = {**_facts(told, trials), "not_applicable": beside, "is_named": request.name is not None}
         asked = _asked(request, facts, trials)
@@ -209,6 +213,7 @@ def run(
         total, known = 0, set[str]()
         while trials:
             known |= {trial.id for trial in trials}
+            folder.note_design(design_table(one for one in wanted if one.trial.id in known))
             mine = request.part_of(trials)
             total += len(mine)
             notify(None, done=len(finished), total=max(total, len(finished)), solved=solved)
@@ -229,7 +234,7 @@ def run(
             # A suite sees whole rounds only, so that a killed run goes on as it would have.
             rounds = folder.episodes().filter(pl.col("trial_id").is_in(known))
             wanted = plan_round(request, rounds, told.spec) if planned is None else planned
-            allowed = wanted if rule is None else rule(wanted, rounds)
+            allowed = trials_of(wanted) if rule is None else rule(trials_of(wanted), rounds)
             trials = [trial for trial in allowed if trial.id not in known]
             if trials and request.shard is not None:
                 folder.compact()
@@ -316,12 +321,18 @@ def _facts(policy: Declared, trials: list[Trial]) -> dict[str, Any]:
         "preset": policy.preset,
         "is_reproducible": all(Clock.parse(trial.clock).is_reproducible for trial in trials),
         "physics": {"step_s": PHYSICS_STEP_S, "integrator": "implicitfast", "impratio": IMPEDANCE_RATIO},
-        "versions": versions(gl_renderer=gl.renderer_name() if spec.cameras else None),
+        "versions": _versions(spec),
         "machine": machine(),
         "tasks": {task: _card(task) for task in sorted({trial.task for trial in trials})},
         # All of them: a suite may apply others in a later round.
         "perturbations": perturbation_cards(),
     }
+
+
+def _versions(spec: PolicySpec) -> dict[str, str | None]:
+    if not spec.cameras:
+        return versions(gl_renderer=None)
+    return versions(gl_renderer=gl.renderer_name(), rendering=RENDERING_VERSION)
 
 
 def perturbation_cards() -> dict[str, dict[str, Any]]:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from robodx.errors import UserError
 from robodx.policies.base import PolicySpec, make_policy
-from robodx.running import files
+from robodx.records import files
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 from robodx.running.video import frames, write_mp4
 from robodx.sim.render import Renderer
 from robodx.tasks.base import TASKS

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from robodx.analysis.compare import compare_tables
-from robodx.analysis.episodes import KEY, is_finished, load, read_about
 from robodx.analysis.sequential import confidence_sequence, stopped_how
 from robodx.errors import UserError
-from robodx.running.records import digest
-from robodx.running.trial import Trial
+from robodx.records.about import read_about
+from robodx.records.folder import digest
+from robodx.records.schema import KEY
+from robodx.records.table import is_finished, load
+from robodx.records.trial import Trial
+from robodx.records.values import read_applied
 from robodx.suites.base import GROWING, find_suite
 
 if TYPE_CHECKING:
@@ -183,7 +186,7 @@ def _groups(trials: list[Trial]) -> dict[Group, list[Trial]]:
 def _key(
     task: str, version: int, robot: str, seed: int, repeat: int, perturbations: list[dict[str, object]], clock: str
 ) -> Group:
-    return (task, version, robot, seed, repeat, tuple((one["name"], one["severity"]) for one in perturbations), clock)
+    return (task, version, robot, seed, repeat, read_applied(perturbations), clock)
 
 
 def _check_reachable(width: float, seeds: int) -> None:

@@ -14,15 +14,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from robodx.analysis.episodes import load_readable
 from robodx.analysis.findings.diagnose import diagnose
 from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
 from robodx.analysis.findings.validation import Expected, Group, Verdict, judge
 from robodx.errors import UserError
 from robodx.faults.base import FAULTS, planted
 from robodx.policies.base import opened
-from robodx.running import files
-from robodx.running.records import locked, to_table
+from robodx.records import files
+from robodx.records.design import trials_of
+from robodx.records.folder import locked
+from robodx.records.table import load_readable, to_table
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, perturbation_cards, plan_round
 from robodx.running.threads import pin
@@ -159,7 +160,7 @@ def _run(case: Case, out: Path) -> None:
     with opened(name) as policy:
         while True:
             known = set(table["trial_id"])
-            trials = [trial for trial in plan_round(request, table, policy.spec) if trial.id not in known]
+            trials = [trial for trial in trials_of(plan_round(request, table, policy.spec)) if trial.id not in known]
             if not trials:
                 break
             table = pl.concat([table, to_table([one.episode for one in rollout(trials, policy)])])

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.policies.base import PolicySpec
-from robodx.running import files
+from robodx.records import files
+from robodx.records.trajectory import Trajectory
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
-from robodx.running.episode import Trajectory
-from robodx.running.trial import Trial
 from robodx.sim.render import Renderer
 
 SIZE = 384

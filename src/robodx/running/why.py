@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from robodx.analysis.causes import AGAIN, FOLDER, SUBSTITUTES, Arm, Cause, causal_shares, changed, kinds_of, sample
-from robodx.analysis.episodes import load, read_about
+from robodx.analysis.causes import (
+    AGAIN,
+    FOLDER,
+    SUBSTITUTES,
+    SUBSTITUTION,
+    Arm,
+    Cause,
+    causal_shares,
+    changed,
+    kinds_of,
+    sample,
+)
 from robodx.errors import UserError
 from robodx.perturbations.expert_grasps import wants_grasp
 from robodx.policies.base import POLICIES, PolicySpec
+from robodx.records.about import read_about
+from robodx.records.design import Planned
+from robodx.records.table import load
+from robodx.records.trial import Trial
 from robodx.registry import UnknownName, unknown
 from robodx.running.environment import Environment
 from robodx.running.run import Progress, Request, perturbation_cards
 from robodx.running.run import run as execute_run
-from robodx.running.trial import Trial
 from robodx.scoring.events import NewInstruction
 from robodx.wires.preset_files import shipped
 
@@ -51,13 +65,12 @@ def why(
     hz = float(about["policy_spec"]["hz"])
     # One that no trial of the run has: the arms share it, and were not chosen for the luck that it brought.
     repeat = 1 + max(table["repeat"])
-    # By id: without what stressed them, two failed trials may be the same.
-    trials = {
-        trial.id: trial
+    planned = [
+        one
         for row in failed.iter_rows(named=True)
-        for trial in _arms(row, changed(row, kinds), repeat, only or names, hz)
-    }
-    done = execute_run(request, out or run / FOLDER, workers=workers, progress=progress, planned=list(trials.values()))
+        for one in _arms(row, changed(row, kinds), repeat, only or names, hz)
+    ]
+    done = execute_run(request, out or run / FOLDER, workers=workers, progress=progress, planned=planned)
     return causal_shares(failed, done, kinds)
 
 
@@ -67,17 +80,23 @@ def failed_trials(run: Path) -> int:
     return len(sample(table, len(table), kinds_of({"perturbations": perturbation_cards()})))
 
 
-def _arms(row: Mapping[str, Any], arms: Mapping[str, Arm], repeat: int, only: Sequence[str], hz: float) -> list[Trial]:
+def _arms(
+    row: Mapping[str, Any], arms: Mapping[str, Arm], repeat: int, only: Sequence[str], hz: float
+) -> list[Planned]:
+    failed = Trial.of_row(row)
     trials = {
-        name: Trial(
-            row["task"], row["task_version"], row["policy"], row["seed"], row["robot"], repeat,
-            arm.perturbations, FOLDER, arm.clock,
-        )
+        name: replace(failed, repeat=repeat, perturbations=arm.perturbations, suite=FOLDER, clock=arm.clock)
         for name, arm in arms.items()
         if name == AGAIN or name in only
-    }  # fmt: skip
+    }
     plain = Environment(trials[AGAIN], PolicySpec(hz=hz))
-    return [trial for name, trial in trials.items() if _is_applicable(name, trial, plain)]
+    return [
+        Planned(trial, "repeated", failed)
+        if name == AGAIN
+        else Planned(trial, "substituted", trials[AGAIN], ((SUBSTITUTION, name),))
+        for name, trial in trials.items()
+        if _is_applicable(name, trial, plain)
+    ]
 
 
 def _is_applicable(name: str, trial: Trial, plain: Environment) -> bool:

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from robodx.errors import Stop, UserError
 from robodx.policies.base import Policy, opened
 from robodx.policies.remote import RemotePolicy
+from robodx.records.episode import Episode
+from robodx.records.trial import Trial
 from robodx.registry import load_plugin
 from robodx.running.crew import Died, carry_out
-from robodx.running.episode import Episode
 from robodx.running.reference import beside_expert
 from robodx.running.rollout import Finished, rollout
 from robodx.running.threads import pin
-from robodx.running.trial import Trial
 from robodx.wires.base import WORKER
 
 if TYPE_CHECKING:

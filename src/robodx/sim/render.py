@@ -22,6 +22,8 @@ class Quality:
     samples: int
 
 
+# Goes up when pictures of the same scene come out otherwise: other lights, materials or sampling.
+RENDERING_VERSION = "1"
 QUALITIES = {"fast": Quality(0, 0), "standard": Quality(1024, 4), "high": Quality(4096, 8)}
 # A scene's size costs time at every reset; what MuJoCo draws beyond the model's own geoms is little.
 SPARE_GEOMS = 32

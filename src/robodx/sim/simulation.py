@@ -139,6 +139,15 @@ class Simulation:
 
     # What the robot feels.
 
+    def state_columns(self) -> tuple[dict[str, int], dict[str, int], list[list[int]]]:
+        """Where in a state `qpos` are the robot's joints, the things that move freely, and each gripper's fingers."""
+        joints = [joint for arm in self.robot.arms for joint in arm.joints]
+        free = [thing.name for thing in self.scene if not thing.is_fixed]
+        of_joints, of_things = (
+            {name: int(self.model.joint(name).qposadr[0]) for name in names} for names in (joints, free)
+        )
+        return of_joints, of_things, self._finger_qpos
+
     def joint_positions(self) -> Array:
         """Of all arms in order; may be a view into the state."""
         positions: Array = self.data.qpos[self._joint_qpos]

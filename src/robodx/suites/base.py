@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from robodx.errors import UserError
+from robodx.records.design import Planned
+from robodx.records.trial import Trial
+from robodx.records.values import Applied
 from robodx.registry import Registry, UnknownName, unknown
-from robodx.running.trial import Applied, Trial
 from robodx.tasks.base import TASKS, Task
 
 
@@ -38,8 +40,9 @@ class Plan:
         ]
 
 
-# Called in rounds with the completed episodes, until it yields no trial that is not done.
-Suite = Callable[[pl.DataFrame, Plan], Iterable[Trial]]
+# Called in rounds with the completed episodes, until it yields no trial that is not done. A trial that is held against
+# another, or stands for more than itself, comes as `Planned`, which says so.
+Suite = Callable[[pl.DataFrame, Plan], Iterable[Trial | Planned]]
 
 SUITES: Registry[Suite] = Registry("suite", "suites")
 # Those that ask for other trials when they have seen some.
@@ -53,6 +56,11 @@ def suite(name: str, *, grows: bool = False) -> Callable[[Suite], Suite]:
         return SUITES.add(name, generate)
 
     return register
+
+
+def ask(name: str, done: pl.DataFrame, plan: Plan) -> list[Planned]:
+    """What a suite wants to be run, with what for: a bare trial is a clean one."""
+    return [one if isinstance(one, Planned) else Planned(one) for one in SUITES[name](done, plan)]
 
 
 def select(words: Sequence[str], tasks: Iterable[Task] | None = None) -> list[Task]:

@@ -7,7 +7,7 @@ from typing import get_args
 
 import polars as pl
 
-from robodx.running.trial import Trial
+from robodx.records.trial import Trial
 from robodx.suites.base import Plan, select, suite
 from robodx.tasks.base import TASKS, Task, Tier
 

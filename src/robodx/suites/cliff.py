@@ -11,7 +11,8 @@ import polars as pl
 from robodx.analysis.psychometric import Cliff, Floats, Psychometric, count, severities
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS, PerturbationEntry
-from robodx.running.trial import Trial
+from robodx.records.design import Planned
+from robodx.records.trial import Trial
 from robodx.suites.base import Plan, suite
 from robodx.tasks.base import TASKS, Task
 
@@ -21,9 +22,10 @@ FORM = "cliff/STRESSOR/FAMILY/TASK or cliff/STRESSOR=MAXIMUM/FAMILY/TASK"
 
 
 @suite("cliff", grows=True)
-def cliff(done: pl.DataFrame, plan: Plan) -> Iterable[Trial]:
+def cliff(done: pl.DataFrame, plan: Plan) -> Iterable[Planned]:
     """The severity at which a task's success is halved, within so many episodes: `cliff/noise/primitive/pick_cube`."""
-    return Search.of(plan).next(done)
+    search = Search.of(plan)
+    return [search.planned(trial) for trial in search.next(done)]
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Search:
         if not entry.is_ordered:
             ordered = ", ".join(one.name for one in PERTURBATIONS.entries() if one.is_stressor and one.is_ordered)
             raise UserError(f"more of {stressor} is not worse, so that it has no cliff; those that have are: {ordered}")
-        maximum = entry.severity(level or max(entry.levels, key=lambda word: entry.levels[word]))
+        maximum = entry.severity(level or max(entry.severities, key=lambda word: entry.severities[word]))
         if maximum <= 0:
             raise UserError(f"the largest severity of {stressor} to look at must be above 0, not {maximum:g}")
         return cls(plan, TASKS["/".join(task)], entry, maximum)
@@ -69,6 +71,10 @@ class Search:
     def next(self, done: pl.DataFrame) -> list[Trial]:
         """The wave to be run after the episodes that are done; none if enough is known or the budget is spent."""
         return self._follow(_outcomes(done))[1]
+
+    def planned(self, trial: Trial) -> Planned:
+        severity = self._severity(trial)
+        return Planned(trial, "stressed" if severity else "clean", factors=((self.stressor.name, severity),))
 
     def read(self, done: pl.DataFrame) -> Cliff:
         """What the episodes say of the cliff."""
@@ -128,7 +134,9 @@ class Search:
         )  # fmt: skip
 
     def _severity(self, trial: Trial) -> float:
-        return dict(trial.perturbations).get(self.stressor.name, 0.0)
+        value = dict(trial.perturbations).get(self.stressor.name, 0.0)
+        assert isinstance(value, float)
+        return value
 
 
 def _outcomes(done: pl.DataFrame) -> dict[str, bool | None]:

@@ -11,10 +11,10 @@ from itertools import cycle, islice
 import polars as pl
 
 from robodx.analysis.findings.diagnose import screen
-from robodx.analysis.findings.prepare import CONFIRMATION, SCREENING, situations, with_arms
+from robodx.analysis.findings.prepare import situations, with_arms
 from robodx.analysis.findings.search import Candidate
 from robodx.errors import UserError
-from robodx.running.trial import Trial
+from robodx.records.design import Planned
 from robodx.suites.base import Plan, select, suite
 from robodx.suites.stress import pursuits
 from robodx.tasks.base import TASKS, Task
@@ -28,22 +28,25 @@ BESIDE = 24
 OUTSIDE = 12
 # All in all.
 MOST_FRESH = 230
+SUITE = "diagnosis"
+# So the trials of the second round say who asked for them, since version 0.1.0.
+CONFIRMATION = "confirmation"
 TAGS = {"capability", "stress"}
 # What else is said in various ways: conditions are rare among the others.
 MORE_WORDS = "isolation"
 
 
-@suite("diagnosis", grows=True)
-def diagnosis(done: pl.DataFrame, plan: Plan) -> Iterable[Trial]:
+@suite(SUITE, grows=True)
+def diagnosis(done: pl.DataFrame, plan: Plan) -> Iterable[Planned]:
     """Some seeds of everything, then fresh seeds of what looked weak; narrowed as `diagnosis/language`."""
     if plan.repeats > 1:
         raise UserError("a diagnosis confirms on fresh situations: ask for more --seeds, not --repeats")
     tasks = select(plan.within, [task for task in TASKS.entries() if _is_asked(task)])
     screening = _screening(done, plan, tasks)
-    screened = done.filter(pl.col("trial_id").is_in([trial.id for trial in screening]))
+    screened = done.filter(pl.col("trial_id").is_in([one.trial.id for one in screening]))
     # Tasks that say nothing of such a policy were asked for and are never run.
     met = set(done["task"])
-    if not met or len(screened) < sum(trial.task in met for trial in screening):
+    if not met or len(screened) < sum(one.trial.task in met for one in screening):
         return screening
     return [*screening, *_confirming(screened, plan, tasks)]
 
@@ -52,14 +55,19 @@ def _is_asked(task: Task) -> bool:
     return bool(TAGS & set(task.tags)) or (MORE_WORDS in task.tags and "instruction" in task.varies)
 
 
-def _screening(done: pl.DataFrame, plan: Plan, tasks: list[Task]) -> list[Trial]:
+def _screening(done: pl.DataFrame, plan: Plan, tasks: list[Task]) -> list[Planned]:
     """Also in real time where haste matters, once it is known how long the policy thinks."""
     hasty = [task.id for task in tasks if task.family == "pursuit"]
-    trials = [*plan.trials(tasks, SCREENING), *(pursuits(done, plan, hasty) if hasty else ())]
-    return list({trial.id: replace(trial, suite=SCREENING) for trial in trials}.values())
+    every = [*map(Planned, plan.trials(tasks, SUITE)), *(pursuits(done, plan, hasty) if hasty else ())]
+    return list(
+        {
+            one.trial.id: replace(one, trial=replace(one.trial, suite=SUITE), variant="screening", suite=SUITE)
+            for one in every
+        }.values()
+    )
 
 
-def _confirming(screened: pl.DataFrame, plan: Plan, tasks: list[Task]) -> list[Trial]:
+def _confirming(screened: pl.DataFrame, plan: Plan, tasks: list[Task]) -> list[Planned]:
     table = situations(with_arms(screened, {}))
     suspected = screen(table)
     if not suspected:
@@ -69,11 +77,16 @@ def _confirming(screened: pl.DataFrame, plan: Plan, tasks: list[Task]) -> list[T
     for candidate in suspected:
         wanted += _tasks_of(candidate, table)
         wanted += _tasks_beside(candidate, table, wanted)
-    trials = list(_fresh(wanted[:MOST_FRESH], plan))
+    fresh = list(_fresh(wanted[:MOST_FRESH], plan))
     if not any(candidate.condition.sort == "clock" for candidate in suspected):
-        return trials
+        return fresh
     hasty = dict(table.filter("is_realtime").select("task", "clock").iter_rows())
-    return [*trials, *(replace(trial, clock=hasty[trial.task]) for trial in trials if trial.task in hasty)]
+    return [*fresh, *(_hurried(one, hasty[one.trial.task]) for one in fresh if one.trial.task in hasty)]
+
+
+def _hurried(planned: Planned, clock: str) -> Planned:
+    trial = replace(planned.trial, clock=clock)
+    return replace(planned, trial=trial, source=planned.trial, factors=(("clock", clock),))
 
 
 def _tasks_of(candidate: Candidate, table: pl.DataFrame) -> list[str]:
@@ -102,8 +115,9 @@ def _shares(table: pl.DataFrame, inside: pl.Series) -> list[tuple[str, float]]:
     return list(shares.filter(pl.col("inside") > 0).sort("inside", "task", descending=[True, False]).iter_rows())
 
 
-def _fresh(wanted: list[str], plan: Plan) -> Iterator[Trial]:
+def _fresh(wanted: list[str], plan: Plan) -> Iterator[Planned]:
     """A seed that was not screened for each time that a task is named."""
     for task, count in Counter(wanted).items():
         fresh = replace(plan, first_seed=plan.first_seed + plan.seeds, seeds=count)
-        yield from fresh.trials([TASKS[task]], CONFIRMATION)
+        for trial in fresh.trials([TASKS[task]], CONFIRMATION):
+            yield Planned(trial, "confirmation", suite=SUITE)

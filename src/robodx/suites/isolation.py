@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from robodx.records.design import Planned
 from robodx.registry import UnknownName, unknown
-from robodx.running.trial import Trial
 from robodx.suites.base import Plan, suite
 from robodx.tasks.base import TASKS, Task
 
 
 @suite("isolation")
-def isolation(done: pl.DataFrame, plan: Plan) -> Iterable[Trial]:
+def isolation(done: pl.DataFrame, plan: Plan) -> Iterable[Planned]:
     """Every task tagged `isolation`, beside its plain partner, narrowed by a factor or a task: `isolation/control`."""
     entangled = [task for task in TASKS.entries() if "isolation" in task.tags]
     found = [task for task in entangled if all(word in _words(task) for word in plan.within)]
@@ -21,7 +21,12 @@ def isolation(done: pl.DataFrame, plan: Plan) -> Iterable[Trial]:
         valid = {word for task in entangled for word in _words(task)[:2]}
         raise UnknownName(unknown("factor or task of the isolation check", "/".join(plan.within), valid))
     partners = dict.fromkeys(f"perception/{_words(task)[0]}" for task in found)
-    return plan.trials([*(TASKS[name] for name in partners), *found], "isolation")
+    plain = {name: plan.trials([TASKS[name]], "isolation") for name in partners}
+    yield from (Planned(trial, "source") for trials in plain.values() for trial in trials)
+    for task in found:
+        partner, factor, _ = _words(task)
+        for trial, source in zip(plan.trials([task], "isolation"), plain[f"perception/{partner}"], strict=True):
+            yield Planned(trial, "follow-up", source, (("entangled_with", factor),))
 
 
 def _words(task: Task) -> tuple[str, str, str]:

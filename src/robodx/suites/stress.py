@@ -1,21 +1,21 @@
-"""When does it break: one stressor at a time on fixed carrier tasks, beside a clean and an identity arm."""
+"""When does it break: one stressor at a time on fixed carrier tasks, beside clean and repeated trials."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import get_args
 
 import polars as pl
 
-from robodx.analysis.arms import IDENTITY
 from robodx.analysis.estimates import TESTABLE
-from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS, STRESS_LEVELS, PerturbationEntry
+from robodx.records.clock import LONGEST_S, Clock
+from robodx.records.design import Planned
+from robodx.records.trial import Trial
+from robodx.records.values import as_factors
 from robodx.registry import UnknownName, unknown
-from robodx.running.clock import LONGEST_S, Clock
-from robodx.running.trial import Trial
 from robodx.suites.base import Plan, suite
 from robodx.tasks.base import TASKS, Tier
 
@@ -27,46 +27,69 @@ STABILITY = ("control/stack_cube", "control/stack_three", "control/stack_four")
 COGNITIVE = ("inference_frequency", "adaptability")
 # Latencies are declared in steps of this, so that a busy moment does not make another trial of it.
 LATENCY_STEP_S = 0.01
+# Each variant of a situation has a repeat of its own: clean, repeated, and one for each level.
+CLEAN, REPEATED = 0, 1
+VARIANTS = 2 + len(STRESS_LEVELS)
 
 Path = tuple[str, ...]
 
 
 @suite("stress", grows=True)
-def stress(done: pl.DataFrame, plan: Plan) -> Iterable[Trial]:
-    """Stressors at three levels on carrier tasks, with clean and identity arms: `stress/sensor`, `stress/noise/v2`."""
+def stress(done: pl.DataFrame, plan: Plan) -> Iterable[Planned]:
+    """Stressors at three levels on carrier tasks, beside clean and repeated ones: `stress/noise/v2`."""
     stressors = [entry for entry in PERTURBATIONS.entries() if entry.is_stressor]
     _check(plan, stressors)
     asked = [entry for entry in stressors if _is_asked(plan.within, entry.kind, entry.name)]
     tasks = list(dict.fromkeys(task for entry in asked for task in carriers(entry.name)))
-    clean = _arm(plan, tasks)
-    trials = clean + _arm(plan, tasks, IDENTITY)
-    # Stressed arms come when it is known where the policy has something to lose.
+    clean = _trials(plan, tasks)
+    yield from map(Planned, clean)
+    yield from (Planned(trial, "repeated", _clean(trial, plan)) for trial in _trials(plan, tasks, REPEATED))
+    # Stressed variants come when it is known where the policy has something to lose.
     solid = _testable(done, clean)
     for entry in asked:
         for index, level in enumerate(STRESS_LEVELS):
             if len(plan.within) < 2 or level == plan.within[1]:
-                applied = (*plan.perturbations, (entry.name, entry.levels[level]))
-                stressed = replace(plan, perturbations=applied)
-                # Were its randomness that of the clean arm, a policy whom stress does not touch would do there just
-                # what it did clean, and only the identity arm would vary.
-                trials += _arm(stressed, [t for t in carriers(entry.name) if t in solid], IDENTITY + 1 + index)
+                stressor = (entry.name, entry.levels[level])
+                stressed = replace(plan, perturbations=(*plan.perturbations, stressor))
+                # Were its randomness that of the clean variant, a policy whom stress does not touch would do there just
+                # what it did clean, and only the repeated variant would vary.
+                for trial in _trials(stressed, [t for t in carriers(entry.name) if t in solid], REPEATED + 1 + index):
+                    yield Planned(trial, "stressed", _clean(trial, plan), as_factors([stressor]), level)
     if _is_asked(plan.within, "execution", "stability"):
-        trials += _arm(plan, STABILITY if len(plan.within) < 2 else [STABILITY[STRESS_LEVELS.index(plan.within[1])]])
+        yield from _graded(plan, [task for task in STABILITY if _is_at(task, plan.within)])
     if _is_asked(plan.within, "cognitive", "adaptability"):
-        trials += _arm(plan, _family("adaptability", plan.within))
+        yield from _graded(plan, _family("adaptability", plan.within))
     if _is_asked(plan.within, "cognitive", "inference_frequency"):
-        trials += pursuits(done, plan, _family("pursuit", plan.within))
-    return trials
+        yield from pursuits(done, plan, _family("pursuit", plan.within))
 
 
 def carriers(stressor: str) -> Path:
     return (*CARRIERS, *FURTHER_CARRIERS.get(stressor, ()))
 
 
-def _arm(plan: Plan, tasks: Iterable[str], repeat: int = 0) -> list[Trial]:
-    """The plan's trials of these tasks, with the policy's own randomness of that repeat."""
+def _trials(plan: Plan, tasks: Iterable[str], variant: int = CLEAN) -> list[Trial]:
+    """The plan's trials of these tasks, each variant with a randomness of its own: one of every five repeats."""
     trials = plan.trials((TASKS[task] for task in tasks), "stress")
-    return [replace(trial, repeat=repeat) for trial in trials]
+    return [replace(trial, repeat=VARIANTS * trial.repeat + variant) for trial in trials]
+
+
+def _clean(trial: Trial, plan: Plan) -> Trial:
+    """What a variant is held against: the same situation and the same repeat of it, without what was added."""
+    return replace(trial, repeat=trial.repeat - trial.repeat % VARIANTS, perturbations=plan.perturbations)
+
+
+def _graded(plan: Plan, tasks: Iterable[str]) -> Iterator[Planned]:
+    """Tasks whose tiers are the levels."""
+    return (Planned(trial, level=_grade(trial.task)) for trial in _trials(plan, tasks))
+
+
+def _grade(task: str) -> str | None:
+    tier = TASKS[task].tier
+    return None if tier is None else STRESS_LEVELS[get_args(Tier).index(tier)]
+
+
+def _is_at(task: str, within: Path) -> bool:
+    return len(within) < 2 or _grade(task) == within[1]
 
 
 def _testable(done: pl.DataFrame, clean: list[Trial]) -> set[str]:
@@ -80,23 +103,28 @@ def _testable(done: pl.DataFrame, clean: list[Trial]) -> set[str]:
     return {task for task, rate in rates.iter_rows() if rate >= TESTABLE}
 
 
-def pursuits(done: pl.DataFrame, plan: Plan, tasks: Sequence[str]) -> list[Trial]:
+def pursuits(done: pl.DataFrame, plan: Plan, tasks: Sequence[str]) -> list[Planned]:
     """First the world waits, which tells how long the policy thinks; then it does not wait, for just so long."""
-    waiting = _arm(replace(plan, clock="lockstep"), tasks)
-    if Clock.parse(plan.clock).is_realtime:
-        return waiting + _arm(plan, tasks)
-    thought_ms = done.filter(pl.col("trial_id").is_in([trial.id for trial in waiting]))["inference_ms_p95"].median()
-    if not isinstance(thought_ms, float):
-        return waiting
-    latency_s = min(LONGEST_S, LATENCY_STEP_S * max(1, math.ceil(thought_ms / 1000 / LATENCY_STEP_S)))
-    return waiting + _arm(replace(plan, clock=f"realtime:{latency_s:.2f}"), tasks)
+    waiting = list(_graded(replace(plan, clock="lockstep"), tasks))
+    clock = plan.clock
+    if not Clock.parse(clock).is_realtime:
+        ids = [one.trial.id for one in waiting]
+        thought_ms = done.filter(pl.col("trial_id").is_in(ids))["inference_ms_p95"].median()
+        if not isinstance(thought_ms, float):
+            return waiting
+        latency_s = min(LONGEST_S, LATENCY_STEP_S * max(1, math.ceil(thought_ms / 1000 / LATENCY_STEP_S)))
+        clock = f"realtime:{latency_s:.2f}"
+    hurried = [
+        Planned(replace(one.trial, clock=clock), "stressed", one.trial, (("clock", clock),), one.level)
+        for one in waiting
+    ]
+    return waiting + hurried
 
 
 def _family(family: str, within: Path) -> list[str]:
     """A family's tasks, from easy to hard: its tiers are the three levels."""
-    tiers = get_args(Tier) if len(within) < 2 else (get_args(Tier)[STRESS_LEVELS.index(within[1])],)
     found = [task for task in TASKS.entries() if task.family == family and "stress" in task.tags]
-    return [task.id for tier in tiers for task in found if task.tier == tier]
+    return [task.id for tier in get_args(Tier) for task in found if task.tier == tier and _is_at(task.id, within)]
 
 
 def _is_asked(within: Path, kind: str, name: str) -> bool:
@@ -105,8 +133,6 @@ def _is_asked(within: Path, kind: str, name: str) -> bool:
 
 def _check(plan: Plan, stressors: list[PerturbationEntry]) -> None:
     within = plan.within
-    if plan.repeats > 1:
-        raise UserError("the suite stress repeats situations in arms of its own: ask for more --seeds, not --repeats")
     names = [*(entry.name for entry in stressors), "stability", *COGNITIVE]
     kinds = dict.fromkeys([*(entry.kind for entry in stressors), "cognitive"])
     if within and within[0] not in (*names, *kinds):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from robodx.running.trial import Trial
+from robodx.records.trial import Trial
 from robodx.suites.base import Plan, select, suite
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from robodx.analysis.episodes import load
 from robodx.analysis.estimates import TESTABLE
 from robodx.analysis.psychometric import Cliff
 from robodx.errors import UserError
+from robodx.records.table import load
 from robodx.suites.base import Plan
 from robodx.suites.cliff import Search
 from robodx.terminal.console import counted, print_json, table_lines, wrapped

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from robodx.analysis.arms import CLEAN
 from robodx.analysis.compare import Comparison, Row, compare
 from robodx.analysis.estimates import Estimate
+from robodx.analysis.variants import CLEAN
 from robodx.terminal.console import print_json, table_lines, wrapped
 
 

@@ -47,7 +47,7 @@ def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = No
     """
     from rich.console import Console
 
-    from robodx.running.episode import Episode
+    from robodx.records.episode import Episode
 
     console = Console(stderr=True)
     errors, is_started, noted, last_call = 0, False, "", (0, 0, 0)

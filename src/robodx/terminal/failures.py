@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from robodx.analysis.arms import CLEAN
 from robodx.analysis.failing import Failed, Failures
 from robodx.analysis.metrics.failures import UNKNOWN, FailureShare
 from robodx.analysis.summary import Summary
+from robodx.analysis.variants import CLEAN
 from robodx.terminal.console import counted, table_lines, wrapped
 
 SHOWN_TYPES = 3

@@ -9,10 +9,11 @@ from typing import Any
 import polars as pl
 
 from robodx.analysis.compare import Comparison
-from robodx.analysis.episodes import is_finished, load, read_about
 from robodx.analysis.estimates import Estimate
 from robodx.analysis.metrics.base import METRICS, UP_TO_ONE
 from robodx.analysis.summary import By, Measured, Row, Subtotal, Summary, error_bounds, grouping
+from robodx.records.about import read_about
+from robodx.records.table import is_finished, load
 from robodx.suites.cliff import Search
 from robodx.terminal import cliff as of_cliff
 from robodx.terminal import comparison as of_comparison

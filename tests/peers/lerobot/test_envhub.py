@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import robodx
 from robodx.environments.lerobot import make_env
-from robodx.running.trial import Trial
+from robodx.records.trial import Trial
 from robodx.tasks.base import TASKS
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

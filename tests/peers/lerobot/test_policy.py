@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from robodx.errors import UserError
 from robodx.policies.base import make_policy
 from robodx.policies.remote import RemotePolicy
+from robodx.records.trial import Trial
 from robodx.running.rollout import rollout
-from robodx.running.trial import Trial
 from robodx.wires import lerobot
 from robodx.wires.base import Wire, WireError
 from robodx.wires.drafting import draft

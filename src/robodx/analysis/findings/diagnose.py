@@ -11,7 +11,6 @@ import polars as pl
 
 from robodx.analysis.asking import options
 from robodx.analysis.causes import FOLDER, causal_shares, kinds_of, leading
-from robodx.analysis.episodes import is_finished, load, read_about
 from robodx.analysis.findings.base import Diagnosis, Finding
 from robodx.analysis.findings.conditions import Mask, conditions
 from robodx.analysis.findings.confirm import Tested, rates, tested
@@ -24,6 +23,8 @@ from robodx.analysis.metrics.base import estimate
 from robodx.analysis.metrics.success import success_rate
 from robodx.analysis.power import smallest_visible_difference
 from robodx.analysis.sequential import Stopped, stopped_how
+from robodx.records.about import read_about
+from robodx.records.table import is_finished, load
 
 EXAMPLES = 5
 

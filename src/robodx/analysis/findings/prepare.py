@@ -2,45 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import polars as pl
 
-from robodx.analysis.arms import IS_IDENTITY
 from robodx.analysis.causes import SUBSTITUTION
 from robodx.analysis.metrics.observations import observations
-
-# Who asked for trials, in the column `suite`: by which candidates are found, and by which they are confirmed.
-SCREENING = "diagnosis"
-CONFIRMATION = "confirmation"
-
-Cards = Mapping[str, Mapping[str, Any]]
+from robodx.analysis.variants import Cards, level_name
+from robodx.records.derived_design import designed
+from robodx.records.design import has_variant
+from robodx.records.values import Applied, read_applied, spelled
 
 
 def with_arms(episodes: pl.DataFrame, cards: Cards) -> pl.DataFrame:
-    """One policy's episodes with what arm each belongs to and which are kept for confirming, in one order.
+    """One policy's episodes with what variant each is and which are kept for confirming, in one order.
 
     `stress` is what was done to it, as "noise/v2", beyond what was done in all of them; `is_realtime` tells arms in
     which the world did not wait from those in which it did; `is_base` is neither.
     """
-    applied = [
-        tuple((one["name"], one["severity"]) for one in row or ()) for row in episodes["perturbations"].to_list()
-    ]
+    episodes = designed(episodes, {"perturbations": cards})
+    applied = [read_applied(row) for row in episodes["perturbations"].to_list()]
     common = set(applied[0]).intersection(*applied) if applied else set()
     arms = [_arm([one for one in each if one not in common], cards) for each in applied]
     has_waited = (episodes["clock"] == "lockstep").any()
-    is_designed = pl.col("suite").is_in([SCREENING, CONFIRMATION]).fill_null(False)
+    is_confirming, is_screened = has_variant("confirmation"), has_variant("screening")
     is_substituted = [any(cards.get(name, {}).get("kind") == SUBSTITUTION for name, _ in each) for each in applied]
     return (
         episodes.with_columns(
             pl.Series("stress", arms, pl.String),
             is_realtime=pl.lit(has_waited) & pl.col("clock").str.starts_with("realtime"),
             # What a diagnosis asked for to that end; of what others asked for every other seed.
-            is_fresh=pl.when(is_designed).then(pl.col("suite") == CONFIRMATION).otherwise(pl.col("seed") % 2 == 1),
+            is_fresh=pl.when(is_confirming | is_screened)
+            .then(is_confirming & ~is_screened)
+            .otherwise(pl.col("seed") % 2 == 1),
         )
         .with_columns(is_base=pl.col("stress").is_null() & ~pl.col("is_realtime"))
-        .filter(~pl.Series(is_substituted, dtype=pl.Boolean) & ~IS_IDENTITY)
+        .filter(~pl.Series(is_substituted, dtype=pl.Boolean) & ~(has_variant("repeated") & ~has_variant("clean")))
         .sort("is_fresh", "task", "seed", "repeat", "trial_id", "suite")
     )
 
@@ -57,11 +52,11 @@ def situations(episodes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _arm(applied: list[tuple[str, float]], cards: Cards) -> str | None:
+def _arm(applied: list[Applied], cards: Cards) -> str | None:
     if not applied:
         return None
     if len(applied) > 1:
         return "combined/" + "+".join(sorted(name for name, _ in applied))
-    ((name, severity),) = applied
-    levels = {float(value): level for level, value in cards.get(name, {}).get("levels", {}).items()}
-    return f"{name}/{levels.get(float(severity), f'{severity:g}')}"
+    ((name, value),) = applied
+    level = level_name(cards, name, value)
+    return f"{name}/{f'{value:g}' if isinstance(value, float) and level == spelled(value) else level}"

@@ -8,7 +8,8 @@ from dataclasses import asdict
 import polars as pl
 
 from robodx.analysis.causes import AGAIN, FOLDER, SUBSTITUTES, Cause, causal_shares, kinds_of, leading, sample, unsure
-from robodx.analysis.episodes import UnreadableRun, load_readable, read_about
+from robodx.records.about import UnreadableRun, read_about
+from robodx.records.table import load_readable
 from robodx.report.blocks import Block, Cell, Column, Heading, Missing, Text
 from robodx.report.forest import Row, forest
 from robodx.report.material import Material, Run, Subject

@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from dataclasses import asdict
 
-from robodx.analysis.arms import CLEAN
 from robodx.analysis.compare import Comparison, Row
 from robodx.analysis.summary import TIERS
+from robodx.analysis.variants import CLEAN
 from robodx.report import forest
 from robodx.report.blocks import Block, Cell, Column, Heading, Text
 from robodx.report.material import Material

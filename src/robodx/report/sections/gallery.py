@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from robodx.analysis.arms import CLEAN
+from robodx.analysis.variants import CLEAN
 from robodx.report.blocks import Block, Missing, Text
 from robodx.report.material import Material
 from robodx.report.plots.svg import tag

@@ -10,7 +10,8 @@ from markupsafe import Markup
 
 from robodx.analysis.estimates import Estimate
 from robodx.analysis.stress import Degradation, StressTable
-from robodx.analysis.summary import REPEATED, success_rate
+from robodx.analysis.summary import success_rate
+from robodx.analysis.variants import REPEATED
 from robodx.report.blocks import Block, Cell, Column, Figure, Missing, Table, Text
 from robodx.report.cliffs import Search, searches
 from robodx.report.forest import Row, forest

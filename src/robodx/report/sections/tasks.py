@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from robodx.analysis.arms import CLEAN
 from robodx.analysis.summary import Row
+from robodx.analysis.variants import CLEAN
 from robodx.report.blocks import Cell, Column, Table, Text
 from robodx.report.forest import N
 from robodx.report.material import Material

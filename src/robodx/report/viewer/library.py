@@ -11,9 +11,10 @@ from typing import Any
 
 import polars as pl
 
-from robodx.analysis.arms import CLEAN, with_arms
-from robodx.analysis.episodes import load_readable, read_about
+from robodx.analysis.variants import CLEAN, with_names
 from robodx.errors import UserError
+from robodx.records.about import read_about
+from robodx.records.table import load_readable
 from robodx.report.viewer.finding import Found, find_runs
 
 # Looking at the folder again within this time would find the same.
@@ -160,7 +161,7 @@ def _levels(about: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 def _listing(found: Found, episodes: pl.DataFrame, levels: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
     said = pl.col("instructions").list.eval(pl.element().struct.field("text")).list.join(" → ", ignore_nulls=True)
-    with_words = with_arms(episodes, levels).with_columns(
+    with_words = with_names(episodes, levels).with_columns(
         run=pl.lit(found.id),
         arm=pl.when(pl.col("arm") == "").then(pl.lit(CLEAN)).otherwise("arm"),
         said=said.fill_null("").str.slice(0, LONGEST_SAID),

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from robodx.analysis.arms import CLEAN
+from robodx.analysis.variants import CLEAN
 from robodx.report.viewer.library import Run
 
 MOST = 40

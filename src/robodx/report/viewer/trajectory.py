@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.records.trajectory import index_of
+
 Floats = NDArray[np.float64]
 
 # More points than a plot has pixels are not sent.
@@ -61,8 +63,10 @@ def curves(path: Path, action_space: str | None) -> dict[str, Any]:
             "stage": stage[kept].tolist(),
             "actions": [_numbers(column) for column in actions[kept].T],
             "action_parts": action_parts(action_space, actions.shape[1], tool.shape[1]),
-            "opening": _numbers(arrays["commands"][kept, -1]) if "commands" in arrays else [],
-            "things": [[_numbers(axis) for axis in way[kept].T] for way in bodies(arrays.get("qpos"))],
+            "openings": [_numbers(arrays["commands"][kept, column]) for column in _opening_columns(arrays)],
+            "things": [
+                {"name": name, "way": [_numbers(axis) for axis in way[kept].T]} for name, way in _things(arrays).items()
+            ],
             "perturbed_s": _spans(time_s, perturbed.astype(bool)),
         }
     except (KeyError, ValueError, IndexError, TypeError) as error:
@@ -88,14 +92,31 @@ def action_parts(space: str | None, width: int, arms: int) -> list[dict[str, Any
     return told
 
 
-def bodies(qpos: Floats | None) -> list[Floats]:
-    """The ways (n, 3) of things that can move freely.
-
-    A record does not name the numbers of a state, but a free body is seven of them in a row whose last four are always
-    a unit quaternion, which joints are not.
-    """
-    if qpos is None or qpos.ndim != 2:
+def _opening_columns(arrays: Mapping[str, NDArray[Any]]) -> list[int]:
+    """Which commands open the hands, in the order of the tools; of older records, which had one arm, the last."""
+    if "commands" not in arrays:
         return []
+    index = index_of(arrays)
+    return [-1] if index is None else [hand.opening for hand in sorted(index.hands, key=lambda hand: hand.tool)]
+
+
+def _things(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Floats]:
+    """The ways (n, 3) of things that move freely and begin near the table, by name; in older records they have none."""
+    qpos = arrays.get("qpos")
+    if qpos is None or qpos.ndim != 2:
+        return {}
+    index = index_of(arrays)
+    if index is None:
+        return {f"thing {place}": way for place, way in enumerate(guessed(qpos), start=1)}
+    ways = {name: qpos[:, start : start + 3] for name, start in index.things.items()}
+    return {name: way for name, way in ways.items() if np.all(np.abs(way[0]) < FARTHEST_M)}
+
+
+def guessed(qpos: Floats) -> list[Floats]:
+    """The ways (n, 3) of things that move freely, in a record of before schema version 4, which names no numbers.
+
+    A free body is seven of them in a row whose last four are always a unit quaternion, which joints are not.
+    """
     found, at = [], 0
     while at + 7 <= qpos.shape[1]:
         norms = np.linalg.norm(qpos[:, at + 3 : at + 7], axis=1)

@@ -3,7 +3,7 @@
 import { clipped, el, number, outcomeMark } from "./dom.js";
 import { describe, drawing, nearest, plot, timeline } from "./plots.js";
 
-const EMPTY = { time_s: [0], tool: [], things: [], actions: [], action_parts: [], opening: [], stage: [], perturbed_s: [] };
+const EMPTY = { time_s: [0], tool: [], things: [], actions: [], action_parts: [], openings: [], stage: [], perturbed_s: [] };
 
 // When an episode ends, for the clock that two of them may share.
 export const endOf = (episode, curves) => curves.end_s ?? episode.steps / episode.hz;

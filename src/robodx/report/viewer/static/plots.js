@@ -132,7 +132,7 @@ export function drawing(episode, curves, isLarge) {
 
 function space(title, curves, upAxis, episode) {
   // The tool last, to be drawn above what it holds.
-  const ways = [...curves.things.map((way) => ({ way, isTool: false })), ...curves.tool.map((way) => ({ way, isTool: true }))];
+  const ways = [...curves.things.map(({ name, way }) => ({ name, way, isTool: false })), ...curves.tool.map((way, hand) => ({ way, hand, isTool: true }))];
   const flat = ({ way }) => [way[1].map((y) => -y), way[upAxis].map((up) => -up)];
   const points = ways.map(flat);
   const xs = points.flatMap(([x]) => x);
@@ -158,7 +158,8 @@ function space(title, curves, upAxis, episode) {
     const last = points[index][0].length - 1;
     const kind = way.isTool ? "tool" : "thing";
     picture.append(svg("path", { class: `way ${kind}`, d: path(points[index], last) }));
-    return { kind, points: points[index], trail: svg("path", { class: `trail ${kind}` }), dot: svg(way.isTool ? "circle" : "rect", { class: `dot ${kind}` }) };
+    const dot = svg(way.isTool ? "circle" : "rect", { class: `dot ${kind}` }, ...(way.name ? [titled(way.name)] : []));
+    return { kind, hand: way.hand, points: points[index], trail: svg("path", { class: `trail ${kind}` }), dot };
   });
   if (upAxis === 0 && episode.target && episode.target.x_m !== null && episode.target.y_m !== null) {
     const [x, y] = at(-episode.target.y_m, -episode.target.x_m);
@@ -181,7 +182,8 @@ function space(title, curves, upAxis, episode) {
       if (xValues[now] === null || yValues[now] === null) continue;
       const [x, y] = at(xValues[now], yValues[now]);
       if (one.kind === "tool") {
-        const opening = curves.opening[Math.min(now, curves.opening.length - 1)];
+        const openings = curves.openings[one.hand] ?? [];
+        const opening = openings[Math.min(now, openings.length - 1)];
         for (const [name, value] of [["cx", x], ["cy", y], ["r", 13 + 13 * Math.max(0, Math.min(1, opening ?? 0.5))]]) one.dot.setAttribute(name, value);
       } else {
         for (const [name, value] of [["x", x - 18], ["y", y - 18], ["width", 36], ["height", 36], ["rx", 7]]) one.dot.setAttribute(name, value);

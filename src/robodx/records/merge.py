@@ -8,9 +8,11 @@ from pathlib import Path
 
 import polars as pl
 
-from robodx.analysis.episodes import load, read_about
-from robodx.running import files
-from robodx.running.records import RunConflict, RunFolder
+from robodx.records import files
+from robodx.records.about import read_about
+from robodx.records.design import read_design, rows_of
+from robodx.records.folder import RunConflict, RunFolder
+from robodx.records.table import load
 
 
 def merge(runs: Sequence[Path], out: Path) -> pl.DataFrame:
@@ -38,5 +40,7 @@ def merge(runs: Sequence[Path], out: Path) -> pl.DataFrame:
                     with files.beside(out / "trajectories" / trajectory.name) as part:
                         shutil.copyfile(trajectory, part)
             folder.add(episodes)
+            design = read_design(run)
+            folder.note_design(rows_of(episodes) if design is None else design)
         folder.compact()
         return folder.episodes()

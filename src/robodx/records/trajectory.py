@@ -1,142 +1,21 @@
-"""The record of one executed trial: a flat row for tables, and arrays for the trajectory."""
+"""A trajectory: the arrays of one episode, with the names of what their columns hold, and how they are collected."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robodx.running import files
-from robodx.running.trial import Applied
-from robodx.sim.geometry import Array
+from robodx.records import files
 
-Outcome = Literal["success", "failure", "timeout", "error"]
-
-
-@dataclass(frozen=True)
-class Happening:
-    """An entry of the world's log, as stored."""
-
-    step: int
-    time_s: float
-    kind: str
-    object: str
-    other: str
-    value: float
-
-
-@dataclass(frozen=True)
-class Told:
-    """The text that reached the policy from this step on."""
-
-    step: int
-    text: str
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """By what a failure was told: the step, the thing and the condition it hangs on, in a sentence."""
-
-    step: int
-    object: str
-    condition: str
-    says: str
-
-
-@dataclass(frozen=True)
-class Target:
-    """The thing that is to be handled first, as it was at first."""
-
-    name: str
-    kind: str
-    colour: str
-    size_m: float
-    x_m: float
-    y_m: float
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """An attribute in which the chosen thing is not what was asked for."""
-
-    attribute: str
-    asked: str
-    chosen: str
-
-
-@dataclass(frozen=True)
-class Episode:
-    """One row of a run. Numbers that were not measured are None, never zero."""
-
-    trial_id: str
-    pair_id: str
-    suite: str
-    task: str
-    task_version: int
-    family: str
-    tier: str | None
-    tags: tuple[str, ...]
-    robot: str
-    policy: str
-    seed: int
-    repeat: int
-    perturbations: tuple[Applied, ...]
-    clock: str
-    attempt: int
-    wall_s: float
-    outcome: Outcome
-    success: bool = False
-    error: str | None = None
-    failure_kind: str | None = None
-    failure_type: str | None = None
-    failure_evidence: Evidence | None = None
-    # Faults of how it was done, whether or not it was done in the end.
-    quality_flags: tuple[str, ...] = ()
-    # What perfect skill without understanding scores in this task.
-    chance: float | None = None
-    # The motor act by whose success its own can be normalised.
-    primitive: str | None = None
-    progress: float | None = None
-    stages: int | None = None
-    stages_reached: int | None = None
-    stage_steps: tuple[int, ...] = ()
-    steps: int = 0
-    instructions: tuple[Told, ...] = ()
-    events: tuple[Happening, ...] = ()
-    first_touched: str | None = None
-    # What it takes, as paths; see running/demands.py.
-    demands: tuple[str, ...] = ()
-    target: Target | None = None
-    mistaken: tuple[Mistake, ...] = ()
-    trajectory_hash: str | None = None
-    duration_s: float | None = None
-    path_length_m: float | None = None
-    # Of the path, to the expert's in the same situation; None where the expert did not succeed.
-    length_ratio: float | None = None
-    mean_squared_jerk: float | None = None
-    sparc: float | None = None
-    stability: float | None = None
-    slips: int | None = None
-    drops: int | None = None
-    collisions: int | None = None
-    peak_collision_n: float | None = None
-    limit_steps: int | None = None
-    joint_limit_s: float | None = None
-    # How often the policy was asked, and how often what it saw, or when it was heard, was perturbed.
-    queries: int | None = None
-    perturbed_queries: int | None = None
-    # Steps in which something else was executed than the policy asked for.
-    perturbed_steps: int | None = None
-    actions_per_s: float | None = None
-    inference_ms_p50: float | None = None
-    inference_ms_p95: float | None = None
-    inference_ms_p99: float | None = None
+Array = NDArray[np.float64]
 
 
 class Query(NamedTuple):
@@ -148,8 +27,41 @@ class Query(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Hand:
+    """One gripping hand: which of the tools it is, and where its opening is commanded and measured."""
+
+    name: str
+    # Of `tool_in_world`, the second index.
+    tool: int
+    # The column of `commands` that holds its opening, 0 closed to 1 open.
+    opening: int
+    # The columns of `qpos` that hold its fingers' joints.
+    fingers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Index:
+    """What the columns of a trajectory hold, by name."""
+
+    # The column of `qpos` of each joint of the robot.
+    joints: Mapping[str, int]
+    # The first of the seven columns of `qpos`, position and quaternion, of each thing that moves freely.
+    things: Mapping[str, int]
+    hands: tuple[Hand, ...]
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def of_json(cls, text: str) -> Index:
+        found = json.loads(text)
+        hands = (Hand(one["name"], one["tool"], one["opening"], tuple(one["fingers"])) for one in found["hands"])
+        return cls(found["joints"], found["things"], tuple(hands))
+
+
+@dataclass(frozen=True)
 class Trajectory:
-    """Arrays of one episode: n control steps, n + 1 states."""
+    """Arrays of one episode: n control steps, n + 1 states. Their digest is of the arrays, not of the names."""
 
     time_s: Array  # (n + 1,)
     qpos: Array  # (n + 1, nq)
@@ -161,6 +73,16 @@ class Trajectory:
     inference_s: Array  # (queries,): how long each answer took
     is_query_perturbed: NDArray[np.bool_]  # (queries,): whether what it was shown, or when it was heard, was perturbed
     is_command_perturbed: NDArray[np.bool_]  # (n,): whether something else was executed than what it asked for
+    # None in records of before schema version 4.
+    index: Index | None = None
+
+    def thing(self, name: str) -> Array:
+        """Where a thing that moves freely was: positions and quaternions (n + 1, 7)."""
+        if self.index is None or name not in self.index.things:
+            raise KeyError(f"the trajectory does not say where {name} is")
+        start = self.index.things[name]
+        poses: Array = self.qpos[:, start : start + 7]
+        return poses
 
     def digest(self) -> str:
         """The same for two episodes only if they moved alike, bit for bit."""
@@ -171,17 +93,26 @@ class Trajectory:
 
     def save(self, path: Path) -> None:
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, **vars(self))
+        arrays = {name: value for name, value in vars(self).items() if name != "index"}
+        if self.index is not None:
+            arrays["index"] = np.array(self.index.as_json())
+        np.savez_compressed(buffer, **arrays)
         files.write(path, buffer.getvalue())
 
     @classmethod
     def load(cls, path: Path) -> Trajectory:
         with np.load(path, allow_pickle=False) as arrays:
             known: dict[str, Any] = {name: arrays[name] for name in cls.__dataclass_fields__ if name in arrays}
+            known["index"] = index_of(known)
             # Older ones do not say what was perturbed.
             known.setdefault("is_query_perturbed", np.zeros(len(known["query_steps"]), dtype=np.bool_))
             known.setdefault("is_command_perturbed", np.zeros(len(known["commands"]), dtype=np.bool_))
             return cls(**known)
+
+
+def index_of(arrays: Mapping[str, NDArray[Any]]) -> Index | None:
+    """The names that stored arrays come with; None in older records."""
+    return Index.of_json(str(arrays["index"])) if "index" in arrays else None
 
 
 @dataclass
@@ -193,6 +124,7 @@ class Recorder:
     arms: int
     action_width: int
     command_width: int
+    index: Index | None = None
     n: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -232,4 +164,5 @@ class Recorder:
             np.array([query.inference_s for query in queries], dtype=np.float64),
             np.array([query.is_perturbed for query in queries], dtype=np.bool_),
             self._is_perturbed[:n].copy(),
+            self.index,
         )

@@ -1,11 +1,43 @@
-"""What run.json may say: the shape of each key that is read later. Any may be missing, for older runs say less."""
+"""A run's own description, run.json: the shape of each key that is read later. Older runs may say less."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from robodx.errors import UserError
+
+SCHEMA_VERSION = 4
+# Of older versions, what they did not record is null.
+READABLE_VERSIONS = (1, 2, 3, 4)
 LONGEST = 60
+
+
+class UnreadableRun(UserError):
+    """A folder that is not a run, or a run that this version cannot read; the message names the file."""
+
+
+def read_about(run: Path | str, needs: Sequence[str] = ()) -> dict[str, Any]:
+    """The run's own description, run.json, each key in the shape that it must have and those in `needs` there."""
+    path = Path(run) / "run.json"
+    try:
+        about: dict[str, Any] = json.loads(path.read_text())
+    except (FileNotFoundError, NotADirectoryError):
+        raise UnreadableRun(f"{run} is not a run folder: it has no run.json") from None
+    # A number may have too many digits, lists may lie too deep in each other.
+    except (ValueError, RecursionError, OSError) as error:
+        raise UnreadableRun(f"{path} is damaged: {error}") from error
+    if not isinstance(about, dict):
+        raise UnreadableRun(f"{path} is damaged: it describes no run")
+    version = about.get("schema_version")
+    if version not in READABLE_VERSIONS:
+        readable = " and ".join(map(str, READABLE_VERSIONS))
+        raise UnreadableRun(f"{path} has schema version {version}; this robodx reads {readable}")
+    if wrong := flaw(about, needs):
+        raise UnreadableRun(f"{path} is damaged: {wrong}")
+    return about
 
 
 class Shape(NamedTuple):
@@ -30,6 +62,10 @@ def _are_pairs(value: Any, second: Callable[[Any], bool]) -> bool:
     return _is_list(value, lambda one: isinstance(one, list) and len(one) == 2 and _is_text(one[0]) and second(one[1]))
 
 
+def _is_value(value: Any) -> bool:
+    return _is_number(value) or _is_text(value) or _are_pairs(value, _is_number)
+
+
 def _or_null(shape: Shape) -> Shape:
     return Shape(f"{shape.says} or null", lambda value: value is None or shape.fits(value))
 
@@ -42,7 +78,8 @@ SHARE = Shape("a number from 0 to 1", lambda value: _is_number(value) and 0 <= v
 RATE = Shape("a number from 5 to 60", lambda value: _is_number(value) and 5 <= value <= 60)
 TABLE = Shape("a table of keys and values", lambda value: isinstance(value, dict))
 TEXTS = Shape("a list of texts", lambda value: _is_list(value, _is_text))
-APPLIED = Shape("a list of pairs of a name and a severity", lambda value: _are_pairs(value, _is_number))
+VALUE = Shape("a number, a text or pairs of a name and a number", _is_value)
+APPLIED = Shape("a list of pairs of a name and a value", lambda value: _are_pairs(value, _is_value))
 # In the oldest runs a table.
 PLUGINS = Shape(
     "a list of pairs of a name and a fingerprint", lambda value: isinstance(value, dict) or _are_pairs(value, _is_text)
@@ -93,7 +130,7 @@ SHAPES: dict[str, Shape] = {
     "perturbations.*.kind": TEXT,
     "perturbations.*.is_ordered": FLAG,
     "perturbations.*.levels": TABLE,
-    "perturbations.*.levels.*": NUMBER,
+    "perturbations.*.levels.*": VALUE,
 }
 
 

@@ -10,18 +10,19 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
-from importlib.metadata import version
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from robodx.analysis.episodes import ORDER, SCHEMA, SCHEMA_VERSION, load, read_about
 from robodx.errors import UserError
-from robodx.running import files
-from robodx.running.episode import Episode
+from robodx.records import files
+from robodx.records.about import SCHEMA_VERSION, read_about
+from robodx.records.design import write_design
+from robodx.records.episode import Episode
+from robodx.records.schema import SCHEMA
+from robodx.records.table import load, to_table
 
 # A part is written when this many episodes wait, or this long after the last one: what a kill can lose.
 PART_EPISODES = 50
@@ -80,6 +81,13 @@ class RunFolder:
     def episodes(self) -> pl.DataFrame:
         return load(self.path)
 
+    def note_design(self, rows: pl.DataFrame) -> None:
+        """What the trials of a round are for; before they run, so that no episode is there without a reason."""
+        try:
+            write_design(self.path, rows)
+        except OSError as error:
+            raise Unsaved(f"{error}: the design of the next round is not saved in {self.path}") from error
+
     def append(self, episode: Episode) -> None:
         self._waiting.append(episode)
         if len(self._waiting) >= PART_EPISODES or time.monotonic() - self._written_s > PART_SECONDS:
@@ -111,58 +119,6 @@ class RunFolder:
             part.unlink()
 
 
-def to_table(episodes: Sequence[Episode]) -> pl.DataFrame:
-    rows = [
-        {
-            **{field.name: getattr(episode, field.name) for field in fields(episode)},
-            "tags": list(episode.tags),
-            "stage_steps": list(episode.stage_steps),
-            "quality_flags": list(episode.quality_flags),
-            "failure_evidence": None if episode.failure_evidence is None else asdict(episode.failure_evidence),
-            "perturbations": [{"name": name, "severity": severity} for name, severity in episode.perturbations],
-            "instructions": [{**asdict(told), "text": _writable(told.text)} for told in episode.instructions],
-            "error": None if episode.error is None else _writable(episode.error),
-            "events": [asdict(event) for event in episode.events],
-            "demands": list(episode.demands),
-            "target": None if episode.target is None else asdict(episode.target),
-            "mistaken": [asdict(mistake) for mistake in episode.mistaken],
-        }
-        for episode in episodes
-    ]
-    return pl.DataFrame(rows, schema=SCHEMA).sort(ORDER)
-
-
-def _writable(text: str) -> str:
-    """Half characters, as in names of files that are no text, cannot be stored: they are spelled out."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def versions(*, gl_renderer: str | None) -> dict[str, str | None]:
-    """What bits depend on. The renderer counts only where the policy saw pictures."""
-    return {
-        "robodx": version("robodx"),
-        "source": _source_digest(),
-        "python": platform.python_version(),
-        "mujoco": version("mujoco"),
-        "numpy": version("numpy"),
-        "gl_renderer": gl_renderer,
-    }
-
-
-def _source_digest() -> str:
-    """Changes with any line of RoboDx: between releases the version number does not tell."""
-    digest = hashlib.blake2b(digest_size=8)
-    package = Path(__file__).parent.parent
-    for path in sorted(package.rglob("*.py")):
-        digest.update(str(path.relative_to(package)).encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def machine() -> dict[str, Any]:
-    return {"platform": platform.platform(), "cores": os.cpu_count()}
-
-
 def digest(ids: Iterable[str]) -> str:
     return hashlib.blake2b("\n".join(sorted(ids)).encode(), digest_size=16).hexdigest()
 
@@ -170,7 +126,7 @@ def digest(ids: Iterable[str]) -> str:
 def _write_table(path: Path, table: pl.DataFrame) -> None:
     # By way of memory: polars tells a full disk in its own words, the operating system in those everyone knows.
     buffer = io.BytesIO()
-    table.write_parquet(buffer)
+    table.select(*SCHEMA).write_parquet(buffer)
     files.write(path, buffer.getvalue())
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Any
 
 from robodx.errors import UserError
-from robodx.running.clock import Clock
+from robodx.records.clock import Clock
+from robodx.records.values import Applied, read_applied, settled
 from robodx.streams import Streams
-
-# How a perturbation is applied: its name and its severity.
-Applied = tuple[str, float]
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,30 @@ class Trial:
         if len(set(names)) < len(names):
             raise UserError(f"a perturbation is applied twice: {', '.join(names)}")
         # As the record will give it back: 1 and 1.0 are the same severity and the same trial.
-        object.__setattr__(self, "perturbations", tuple((name, float(level)) for name, level in self.perturbations))
+        object.__setattr__(self, "perturbations", tuple((name, settled(value)) for name, value in self.perturbations))
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> Trial:
+        """As it was asked for, read back from a row of the table of episodes."""
+        return cls(
+            row["task"], row["task_version"], row["policy"], row["seed"], row["robot"], row["repeat"],
+            read_applied(row["perturbations"]), row["suite"], row["clock"],
+        )  # fmt: skip
 
     @cached_property
     def id(self) -> str:
-        """Of what decides the episode. The suite is only who asked: what two suites ask for is run once."""
-        return _digest({name: value for name, value in asdict(self).items() if name != "suite"})
+        """Of what decides the episode. The suite is only who asked: what two suites ask for is run once.
+
+        Frozen since version 0.1.0: a field that is added later is left out where it has its default.
+        """
+        decides = {name: value for name, value in asdict(self).items() if name not in ("suite", *self._unsaid)}
+        return _digest(decides)
+
+    @property
+    def _unsaid(self) -> tuple[str, ...]:
+        """Fields that version 0.1.0 did not have, where they say what was so then."""
+        defaults = {name: field.default for name, field in type(self).__dataclass_fields__.items()}
+        return tuple(name for name in defaults if name not in FIRST_FIELDS and getattr(self, name) == defaults[name])
 
     @cached_property
     def pair_id(self) -> str:
@@ -57,6 +75,10 @@ class Trial:
     def policy_seed(self) -> int:
         # By task too: a policy's draws in one task are to say nothing of those in another.
         return int(self.streams.rng("policy", self.task, self.repeat).integers(2**31))
+
+
+# Those of version 0.1.0, always part of a trial's id.
+FIRST_FIELDS = ("task", "task_version", "policy", "seed", "robot", "repeat", "perturbations", "suite", "clock")
 
 
 def _digest(content: object) -> str:

@@ -1,0 +1,91 @@
+"""What each episode is in the comparisons of its run, joined from the design table, with readable names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from robodx.records.derived_design import designed
+from robodx.records.design import COLUMN, has_variant
+from robodx.records.values import Value, read_applied, settled, spelled
+
+CLEAN = "clean"
+LOCKSTEP = "lockstep"
+# What merely tries a clean trial again, as a variant of its own.
+REPEATED = "repeated"
+Cards = Mapping[str, Mapping[str, Any]]
+
+
+def with_cards(episodes: pl.DataFrame, tasks: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+    """With the column `primitive`, and `chance` where an old record lacks it, from the task cards of run.json."""
+    chances = {task: card.get("chance") for task, card in tasks.items()}
+    primitives = {task: card.get("primitive") for task, card in tasks.items()}
+    of_task = pl.col("task")
+    return episodes.with_columns(
+        primitive=of_task.replace_strict(primitives, default=None, return_dtype=pl.String),
+        chance=pl.coalesce("chance", of_task.replace_strict(chances, default=None, return_dtype=pl.Float64)),
+    )
+
+
+def with_names(episodes: pl.DataFrame, perturbations: Cards) -> pl.DataFrame:
+    """With the columns `arm`, as "noise=v2" or "" for clean, and `arm_rank`, by which variants are sorted.
+
+    Levels have names where the run's cards of perturbations know them. Where there are several clocks, those on which
+    the world does not wait are part of the name.
+    """
+    has_clocks = episodes["clock"].n_unique() > 1
+    keys = [
+        (read_applied(applied), clock if has_clocks and clock != LOCKSTEP else "")
+        for applied, clock in episodes.select("perturbations", "clock").iter_rows()
+    ]
+    ranks = {key: rank for rank, key in enumerate(sorted(set(keys), key=_order))}
+    words = {
+        key: " + ".join(
+            [*(f"{name}={level_name(perturbations, name, value)}" for name, value in key[0]), *filter(None, key[1:])]
+        )
+        for key in ranks
+    }
+    return episodes.with_columns(
+        pl.Series("arm", [words[key] for key in keys], pl.String),
+        pl.Series("arm_rank", [ranks[key] for key in keys], pl.Int64),
+    )
+
+
+def with_variants(episodes: pl.DataFrame, about: Mapping[str, Any]) -> pl.DataFrame:
+    """As `with_names`, with `is_base`: neither stressed by its suite, nor repeated, nor under a further perturbation.
+
+    What merely tries again is a variant with a name of its own. Of several runs together, `about` says what was asked
+    to be perturbed in all of them, and one in which the world did not wait is stressed beside one in which it did.
+    """
+    asked = len(about.get("request", {}).get("perturbations", ()))
+    named = with_names(designed(episodes, about), about.get("perturbations", {}))
+    is_clean = (pl.col("perturbations").list.len() <= asked) & ~(has_variant("stressed") & ~has_variant("clean"))
+    is_realtime = (pl.col("clock") != LOCKSTEP) & (pl.col("clock") == LOCKSTEP).any().over("policy")
+    is_repeated = is_clean & has_variant("repeated") & ~has_variant("clean")
+    name = pl.when(pl.col("arm") == "").then(pl.lit(REPEATED)).otherwise(pl.format("{} + {}", "arm", pl.lit(REPEATED)))
+    return named.with_columns(
+        is_base=is_clean & ~is_realtime & ~is_repeated,
+        arm=pl.when(is_repeated).then(name).otherwise("arm"),
+        arm_rank=2 * pl.col("arm_rank") + is_repeated,
+    )
+
+
+def of_suite(episodes: pl.DataFrame, suite: str) -> pl.DataFrame:
+    """A row for each time that the suite asked for a trial, with `variant`, `source_id`, `factors` and `level`."""
+    rows = episodes.explode(COLUMN).drop_nulls(COLUMN)
+    purposes = rows.select(pl.col(COLUMN).struct.unnest()).rename({"suite": "asked_by"})
+    return pl.concat([rows.drop(COLUMN), purposes], how="horizontal").filter(pl.col("asked_by") == suite)
+
+
+def level_name(cards: Cards, name: str, value: Value) -> str:
+    """Of what a perturbation was set to: the level's name, or the value itself."""
+    levels = cards.get(name, {}).get("levels", {})
+    return next((level for level, known in levels.items() if settled(known) == value), spelled(value))
+
+
+def _order(key: tuple[tuple[tuple[str, Value], ...], str]) -> tuple[object, ...]:
+    """Clocks last; by name, and numbers by size."""
+    applied, clock = key
+    return clock, [(name, value if isinstance(value, float) else 0.0, spelled(value)) for name, value in applied]

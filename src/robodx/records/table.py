@@ -1,0 +1,149 @@
+"""The table of episodes: how it is made, and how it is read back from a run folder, of any version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from robodx.records.about import UnreadableRun, read_about
+from robodx.records.derived_design import designed
+from robodx.records.design import read_design, with_design
+from robodx.records.episode import Episode
+from robodx.records.schema import ALWAYS_SAID, LATER_COLUMNS, ORDER, OUTCOMES, SCHEMA, SHARES
+from robodx.records.values import APPLIED_BEFORE, applied_record, with_typed_values
+
+
+def to_table(episodes: Sequence[Episode]) -> pl.DataFrame:
+    rows = [{field.name: _stored(getattr(episode, field.name)) for field in fields(episode)} for episode in episodes]
+    for row, episode in zip(rows, episodes, strict=True):
+        row["perturbations"] = [applied_record(one) for one in episode.perturbations]
+    return pl.DataFrame(rows, schema=SCHEMA).sort(ORDER)
+
+
+def _stored(value: Any) -> Any:
+    """A field's value as polars takes it."""
+    if isinstance(value, str):
+        # Half characters, as in names of files that are no text, cannot be stored: they are spelled out.
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, tuple):
+        return [_stored(one) for one in value]
+    if is_dataclass(value):
+        return {field.name: _stored(getattr(value, field.name)) for field in fields(value)}
+    return value
+
+
+def load(run: Path | str) -> pl.DataFrame:
+    """The last attempt at each trial, in the order of suite, task and seed, with what each was for (`design`)."""
+    about = read_about(run)
+    episodes = _last_attempts([_read_part(path) for path in sorted((Path(run) / "episodes").glob("*.parquet"))])
+    return explained(episodes, Path(run), about)
+
+
+def explained(episodes: pl.DataFrame, run: Path, about: Mapping[str, Any]) -> pl.DataFrame:
+    """Episodes of a run with its design table, or what an older version would have meant by them."""
+    design = read_design(run)
+    return designed(episodes, about) if design is None else with_design(episodes, design)
+
+
+def load_readable(parts: Iterable[Path]) -> tuple[pl.DataFrame, list[str]]:
+    """As `load`, of those parts of a run that can be read, and a line on each that cannot."""
+    frames, problems = [], []
+    for path in parts:
+        try:
+            frames.append(_read_part(path))
+        except UnreadableRun as error:
+            problems.append(str(error))
+    return _last_attempts(frames), problems
+
+
+def is_finished(run: Path | str) -> bool:
+    """Whether a run came to its end, when its parts are put together."""
+    return not any((Path(run) / "episodes").glob("part-*.parquet"))
+
+
+def _last_attempts(parts: list[pl.DataFrame]) -> pl.DataFrame:
+    table = pl.concat([pl.DataFrame(schema=SCHEMA), *parts])
+    return table.sort("attempt", maintain_order=True).unique("trial_id", keep="last", maintain_order=True).sort(ORDER)
+
+
+def _read_part(path: Path) -> pl.DataFrame:
+    """A part with the columns of the schema and nothing in them that no episode can say."""
+    try:
+        part = _modern(pl.read_parquet(path))
+        unsaid = {name: pl.lit(None, kind).alias(name) for name, kind in SCHEMA.items() if name not in part.columns}
+        if not unsaid.keys() <= LATER_COLUMNS:
+            raise UnreadableRun(f"{path} lacks the columns {', '.join(unsaid.keys() - LATER_COLUMNS)}")
+        part = part.with_columns(**unsaid).select(*SCHEMA)
+        if not (wrong := list(_wrong_kinds(part))):
+            part = part.cast(pl.Schema(SCHEMA))
+            wrong = list(_wrong_values(part))
+        if wrong:
+            raise UnreadableRun(f"{path} is damaged: {'; '.join(wrong)}. Move it away to read the rest.")
+        return part
+    except pl.exceptions.PanicException as error:
+        raise UnreadableRun(f"{path} is damaged: its bytes are no table. Move it away to read the rest.") from error
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise UnreadableRun(f"{path} is damaged: {error}. Move it away to read the rest.") from error
+    except TypeError:
+        # So polars refuses what it cannot spell.
+        raise UnreadableRun(f"{path} cannot be read: its name is no text") from None
+
+
+def _modern(part: pl.DataFrame) -> pl.DataFrame:
+    """With the columns as they are now, so that tables of all versions can be joined."""
+    if part.schema.get("perturbations") == pl.List(APPLIED_BEFORE):
+        part = part.with_columns(with_typed_values("perturbations"))
+    return part
+
+
+def _wrong_kinds(part: pl.DataFrame) -> Iterator[str]:
+    """Columns of another type than theirs, unless each value of it is one of theirs too."""
+    for name, kind in SCHEMA.items():
+        found = part.schema[name]
+        is_alike = (found.is_integer() and kind.is_integer()) or (found.is_float() and kind.is_float())
+        if found not in (kind, pl.Null) and not is_alike:
+            yield f"the column {name} is {found}, not {kind}"
+
+
+def _wrong_values(part: pl.DataFrame) -> Iterator[str]:
+    for column in part:
+        if column.name in ALWAYS_SAID and column.has_nulls():
+            yield f"the column {column.name} is empty in {column.null_count()} of {len(column)} episodes"
+        elif odd := _odd_applied(column) if column.name == "perturbations" else _odd_inside(column):
+            yield f"the column {column.name} has {odd} in it"
+        elif column.name in SHARES and not column.drop_nulls().is_between(0, 1).all():
+            yield f"the column {column.name} has numbers in it that are not within 0 to 1"
+    if odd_outcomes := sorted(set(part["outcome"].drop_nulls()) - set(OUTCOMES)):
+        yield f"the column outcome says {odd_outcomes[0]!r}, not one of {', '.join(OUTCOMES)}"
+
+
+def _odd_applied(column: pl.Series) -> str | None:
+    """Of perturbations just one of the values is given: a number, a word or named numbers."""
+    applied = column.filter(column.list.len() > 0).explode().struct.unnest()
+    values = [applied[name] for name in ("severity", "word", "numbers")]
+    is_set = sum((value.is_not_null().cast(pl.Int8) for value in values), start=pl.zeros(len(applied), eager=True)) == 1
+    if applied["name"].has_nulls() or not is_set.all():
+        return "empty values"
+    return next((odd for value in values if (odd := _odd_inside(value))), None)
+
+
+def _odd_inside(column: pl.Series) -> str | None:
+    """What no record has. The whole of a value may be null, but nothing inside a list or a struct."""
+    said = column.drop_nulls()
+    if said.dtype.is_float():
+        return None if said.is_finite().all() else "numbers that are not finite"
+    if said.dtype.is_integer():
+        return "negative numbers" if (said < 0).any() else None
+    if isinstance(said.dtype, pl.List):
+        parts = [said.filter(said.list.len() > 0).explode()]
+    elif isinstance(said.dtype, pl.Struct):
+        parts = said.struct.unnest().get_columns()
+    else:
+        return None
+    if any(part.has_nulls() for part in parts):
+        return "empty values"
+    return next((odd for part in parts if (odd := _odd_inside(part))), None)

@@ -1,0 +1,112 @@
+"""What a perturbation or a factor is set to: a number, a word, a few named numbers; and how these are stored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+# A few named numbers, as (("x_m", 0.02), ("y_m", 0.0)), in the order of their names.
+Numbers = tuple[tuple[str, float], ...]
+Value = float | str | Numbers
+# How a perturbation is applied: its name and what it is set to.
+Applied = tuple[str, Value]
+# What a factor of a comparison is set to.
+FactorValue = float | str | bool
+Factor = tuple[str, FactorValue]
+
+NAMED_NUMBER = pl.Struct({"name": pl.String(), "value": pl.Float64()})
+APPLIED = pl.Struct(
+    {"name": pl.String(), "severity": pl.Float64(), "word": pl.String(), "numbers": pl.List(NAMED_NUMBER)}
+)
+# Up to schema version 3 a severity was all there was.
+APPLIED_BEFORE = pl.Struct({"name": pl.String(), "severity": pl.Float64()})
+FACTOR = pl.Struct({"name": pl.String(), "number": pl.Float64(), "text": pl.String(), "flag": pl.Boolean()})
+
+
+def settled(value: object) -> Value:
+    """In the one form that a value has in trials: numbers are floats, named ones in the order of their names."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping | Sequence):
+        pairs = value.items() if isinstance(value, Mapping) else value
+        return tuple(sorted((str(name), float(number)) for name, number in pairs))
+    return float(value)  # type: ignore[arg-type]
+
+
+def spelled(value: Value) -> str:
+    """As it is written on the command line: 25.0, red, x_m:0.02,y_m:0."""
+    if isinstance(value, tuple):
+        return ",".join(f"{name}:{number:g}" for name, number in value)
+    return str(value)
+
+
+def parse_numbers(text: str) -> Numbers | None:
+    """`x_m:0.02,y_m:0` as named numbers; None if it is no such text."""
+    pairs = [part.partition(":") for part in text.split(",")]
+    try:
+        found = tuple((name.strip(), float(number)) for name, colon, number in pairs if colon and name.strip())
+    except ValueError:
+        return None
+    is_whole = len(found) == len(pairs) == len(dict(found)) and all(math.isfinite(number) for _, number in found)
+    return tuple(sorted(found)) if is_whole else None
+
+
+def applied_record(applied: Applied) -> dict[str, Any]:
+    """As a struct of the table of episodes, in which just one of the values is given."""
+    name, value = applied
+    return {
+        "name": name,
+        "severity": value if isinstance(value, float) else None,
+        "word": value if isinstance(value, str) else None,
+        "numbers": [{"name": key, "value": number} for key, number in value] if isinstance(value, tuple) else None,
+    }
+
+
+def read_applied(records: Iterable[Mapping[str, Any]] | None) -> tuple[Applied, ...]:
+    """What was applied, of a row of the table of episodes."""
+    return tuple((one["name"], _read_value(one)) for one in records or ())
+
+
+def _read_value(record: Mapping[str, Any]) -> Value:
+    if record.get("word") is not None:
+        return str(record["word"])
+    if record.get("numbers") is not None:
+        return tuple((one["name"], one["value"]) for one in record["numbers"])
+    return float(record["severity"])
+
+
+def with_typed_values(column: str) -> pl.Expr:
+    """The column of an older table, of severities alone, as it is stored now."""
+    unset = (pl.lit(None, field.dtype).alias(field.name) for field in APPLIED.fields[2:])
+    typed = pl.struct(pl.element().struct.field("name", "severity"), *unset)
+    return pl.col(column).list.eval(typed).cast(pl.List(APPLIED))
+
+
+def factor_record(factor: Factor) -> dict[str, Any]:
+    """As a struct of the design table, in which just one of the values is given."""
+    name, value = factor
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return {
+        "name": name,
+        "number": float(value) if is_number else None,
+        "text": value if isinstance(value, str) else None,
+        "flag": value if isinstance(value, bool) else None,
+    }
+
+
+def read_factors(records: Iterable[Mapping[str, Any]] | None) -> tuple[Factor, ...]:
+    return tuple(
+        (one["name"], next(value for value in (one["number"], one["text"], one["flag"]) if value is not None))
+        for one in records or ()
+    )
+
+
+def as_factors(applied: Iterable[Applied]) -> tuple[Factor, ...]:
+    """What is applied as factors of a comparison; of named numbers each is one."""
+    factors: list[Factor] = []
+    for name, value in applied:
+        factors += [(f"{name}.{key}", number) for key, number in value] if isinstance(value, tuple) else [(name, value)]
+    return tuple(factors)
