@@ -9,7 +9,6 @@ from typing import Any
 from robodx.analysis.causes import AGAIN, FOLDER, SUBSTITUTES, Arm, Cause, causal_shares, changed, kinds_of, sample
 from robodx.analysis.episodes import load, read_about
 from robodx.errors import UserError
-from robodx.perturbations.expert_grasps import wants_grasp
 from robodx.policies.base import POLICIES, PolicySpec
 from robodx.registry import UnknownName, unknown
 from robodx.running.environment import Environment
@@ -17,6 +16,7 @@ from robodx.running.run import Progress, Request, perturbation_cards
 from robodx.running.run import run as execute_run
 from robodx.running.trial import Trial
 from robodx.scoring.events import NewInstruction
+from robodx.scoring.parts import grasped_in
 from robodx.wires.preset_files import shipped
 
 EPISODES = 40
@@ -83,7 +83,7 @@ def _arms(row: Mapping[str, Any], arms: Mapping[str, Arm], repeat: int, only: Se
 def _is_applicable(name: str, trial: Trial, plain: Environment) -> bool:
     """Whether there is anything to be made better: words may be plain already, and a target alone."""
     if name == "expert_grasps":
-        return any(wants_grasp(stage) for stage in plain.score.stages)
+        return any(grasped_in(stage) for stage in plain.score.stages)
     if name not in ("plain_words", "lone_target"):
         return True
     other = Environment(trial, plain.spec)
