@@ -10,10 +10,11 @@ from itertools import chain, islice
 import numpy as np
 
 from robodx.experts import skills
-from robodx.experts.base import CARRY_M, Scenery, seen, solve
+from robodx.experts.base import CARRY_M, Scenery, solve
 from robodx.experts.grasps import from_above
 from robodx.experts.skills import Hand, PoseNow, Steps, VelocityNow, Waypoint
 from robodx.language.meaning import Clause, Meaning, resolve_all
+from robodx.language.reference import looks_now
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec
 from robodx.policies.expert import privileged, to_action
 from robodx.sim.geometry import Pose, Vector, about, multiply
@@ -222,6 +223,6 @@ class Scripted:
 
 
 def cast(world: World, hand: LaggardHand, meaning: Meaning) -> Actor:
-    known = seen(world)
+    known = looks_now(world)
     clauses = meaning.decided(known)
     return Actor(world, hand, resolve_all(clauses, known), clauses)

@@ -11,7 +11,7 @@ from robodx.experts import skills
 from robodx.experts.grasps import from_above
 from robodx.experts.skills import Hand, Steps
 from robodx.registry import UnknownName
-from robodx.scoring.conditions import After, Condition, Count, HeldFor, InOrder, Latched
+from robodx.scoring.conditions import After, Condition, Count, HeldFor, InOrder, Latched, While
 from robodx.scoring.contact import (
     Grasped,
     JointBeyond,
@@ -23,7 +23,9 @@ from robodx.scoring.contact import (
     TouchedOtherFirst,
     Touching,
 )
+from robodx.scoring.parts import grasped_in, leaves, walk
 from robodx.scoring.relations import LeftOf
+from robodx.scoring.stages import Stage
 from robodx.sim.geometry import Pose
 from robodx.sim.objects import SWITCH_TRAVEL_M, cube, switch
 from robodx.sim.simulation import Simulation
@@ -216,3 +218,16 @@ def test_held_for_does_not_count_time_in_which_nobody_asked(scene: Scene) -> Non
     for _ in range(10):
         scene.step()
     assert not held.holds(scene.world), "as in a stage that was not the current one"
+
+
+def test_the_leaves_of_a_stage_are_its_conditions_without_parts() -> None:
+    held, pressed = Grasped("mug"), JointBeyond("switch/button", 0.1)
+    stage = Stage((held.held_for(1.0) & ~Touched("bowl"), While(pressed, Lit("switch/lamp"))))
+    assert leaves(stage) == [held, Touched("bowl"), pressed, Lit("switch/lamp")]
+    assert leaves(held) == [held]
+    assert {"mug", "bowl", "switch/button", "switch/lamp"} == {one for one in walk(stage) if isinstance(one, str)}
+
+
+def test_what_is_to_be_let_go_of_is_not_to_be_grasped() -> None:
+    assert grasped_in(Stage((Grasped("mug") & Touched("bowl"),))) == ["mug"]
+    assert grasped_in(Grasped("mug") & Released("mug")) == []

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from robodx.experts.base import seen
 from robodx.language.meaning import Instruction, pick
 from robodx.language.phrasing import say
+from robodx.language.reference import looks_now
 from robodx.registry import UnknownName
 from robodx.scoring.conditions import After
 from robodx.scoring.contact import Static
@@ -124,7 +124,7 @@ def test_recolour_changes_the_attribute_and_the_pixels(play: Play, renderer_of: 
     before = renderer.rgb("front", 128, 128)
     world = play.now(Recolour("red cube", "blue"))
     after = renderer.rgb("front", 128, 128)
-    assert seen(world)["red cube"].colour == "blue" and world.colour("green cube") == "green"
+    assert looks_now(world)["red cube"].colour == "blue" and world.colour("green cube") == "green"
     assert before[where].mean(axis=0).argmax() == 0 and after[where].mean(axis=0).argmax() == 2
     assert not np.any((before != after).any(axis=2) & ~where), "nothing else changes its colour"
     with pytest.raises(UnknownName, match=r'No colour "bleu". Did you mean .*"blue"'):
@@ -154,12 +154,12 @@ def test_parked_thing_neither_falls_nor_touches_until_it_appears(
     parked = world.pose(name)
     wait(simulation, 1.0)
     assert not world.is_present(name) and world.pose(name) == parked and parked.position[2] < -1.0
-    assert list(seen(world)) == ["red cube"]
+    assert list(looks_now(world)) == ["red cube"]
     assert not simulation.contacts.touches(name, "pink cube") and not world.touches_arena(name)
     goal = Pose((-0.1, 0.2, thing.half_extents[2] + 0.01))
     Script((at(0.0, Appear(name, goal)),)).update(world, simulation, lambda instruction: None)
     assert world.is_present(name) and world.pose(name) == goal
-    assert (seen(world)[name].kind, seen(world)[name].colour) == (thing.kind, "blue")
+    assert (looks_now(world)[name].kind, looks_now(world)[name].colour) == (thing.kind, "blue")
     wait(simulation, 1.0)
     assert world.touches_arena(name)
     assert world.position(name) == pytest.approx((-0.1, 0.2, thing.half_extents[2]), abs=2e-3)

@@ -8,7 +8,7 @@ of a policy with eyes is what it makes out in its pictures.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from robodx.experts import skills
 from robodx.experts.grasps import CannotBeDone, from_above, grasp_yaw, nearest_turn, yaw_of
 from robodx.experts.skills import Hand, PoseNow, Steps, VelocityNow
 from robodx.language.meaning import Clause, Names
-from robodx.language.reference import Looks, is_related, looks_of
+from robodx.language.reference import Visible, is_related, looks_now
 from robodx.registry import Registry
 from robodx.sim.geometry import Pose, Vector, about
 from robodx.sim.scene import Thing
@@ -41,30 +41,15 @@ SPOTS = tuple((0.05 * i, 0.05 * j) for i in range(-4, 3) for j in range(-5, 6))
 ROOM_M = 0.045
 
 
-class View(Protocol):
+class View(Visible, Protocol):
     """What there is and where, by name, as of now."""
 
-    @property
-    def things(self) -> Mapping[str, Thing]: ...
     def thing(self, name: str) -> Thing: ...
-    def position(self, name: str) -> Vector: ...
     def pose(self, name: str) -> Pose: ...
     def frame(self, name: str, frame: str) -> Pose: ...
-    def reach(self, name: str) -> Vector: ...
     def velocity(self, name: str) -> Vector: ...
-    def colour(self, name: str) -> str: ...
-    def is_present(self, name: str) -> bool: ...
     def is_grasped(self, name: str) -> bool: ...
     def is_lit(self, lamp: str) -> bool: ...
-
-
-def seen(view: View) -> dict[str, Looks]:
-    """How each thing that is there looks now."""
-    return {
-        name: looks_of(thing, view.position(name), view.reach(name), view.colour(name))
-        for name, thing in view.things.items()
-        if view.is_present(name)
-    }
 
 
 @dataclass
@@ -146,7 +131,7 @@ def take(scenery: Scenery, name: str, under: tuple[str, ...] = ()) -> Steps:
     if scenery.view.is_grasped(name):
         yield from _keep(scenery)
         return
-    known = seen(scenery.view)
+    known = looks_now(scenery.view)
     # What is gone has nothing on it.
     for other, looks in known.items() if name in known else ():
         if other != name and not scenery.view.thing(other).is_fixed and is_related(looks, "on", known[name]):
@@ -211,7 +196,7 @@ def aside(scenery: Scenery, name: str) -> PoseNow:
     """Flat on the table at the nearest spot with room for the hand."""
     view = scenery.view
     here, radius = view.position(name), view.thing(name).radius_m
-    others = [(looks.position, view.thing(other).radius_m) for other, looks in seen(view).items() if other != name]
+    others = [(looks.position, view.thing(other).radius_m) for other, looks in looks_now(view).items() if other != name]
 
     def room(spot: tuple[float, float]) -> float:
         return min((math.dist(spot, at[:2]) - radius - other for at, other in others), default=math.inf)

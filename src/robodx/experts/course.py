@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from robodx.experts.base import Scenery, View, seen, solve
+from robodx.experts.base import Scenery, View, solve
 from robodx.experts.grasps import CannotBeDone
 from robodx.experts.skills import Hand, Steps, Waypoint
 from robodx.language.meaning import Clause, Meaning, Names, resolve_all
-from robodx.language.reference import Seen, Unresolved
+from robodx.language.reference import Seen, Unresolved, looks_now
 
 
 class Understanding:
@@ -31,6 +31,12 @@ class Understanding:
         return view
 
 
+def group_of(view: View, name: str) -> str:
+    """Things of one group are candidates for each other."""
+    thing = view.thing(name)
+    return thing.kind if thing.is_fixed else "loose"
+
+
 class Course:
     """Yields a waypoint a step; stands still while what is meant cannot be told or done, and when all is done."""
 
@@ -48,7 +54,7 @@ class Course:
         self._steps = None
 
     def next(self, meaning: Meaning, view: View) -> Waypoint:
-        meaning, known = self._understanding.meaning(meaning), seen(view)
+        meaning, known = self._understanding.meaning(meaning), looks_now(view)
         if meaning != self._meaning:
             self._meaning, self._meant, self._steps = meaning, None, None
             self._clauses = self._understanding.clauses(meaning.decided(known))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodx.experts.base import View
+from robodx.experts.course import group_of
 from robodx.faults.base import Fault, fault
 from robodx.language.meaning import Clause, If, Meaning, Names
 from robodx.language.reference import Reference, Where
 from robodx.language.telling import rewritten, untold, without
-from robodx.policies.guess import group_of
 
 MIRRORED = {
     "left": "right", "leftmost": "rightmost", "left of": "right of",

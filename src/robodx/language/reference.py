@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 
 from robodx.language.lexicon import KINDS, ORDINALS, SIZES, article
 from robodx.registry import UnknownName, unknown
@@ -60,6 +60,17 @@ class Looks:
 
 
 Seen = Mapping[str, Looks]
+
+
+class Visible(Protocol):
+    """Where things are and what colour they wear, by name, as of now: the simulator's world, or what eyes make out."""
+
+    @property
+    def things(self) -> Mapping[str, Thing]: ...
+    def position(self, name: str) -> Vector: ...
+    def reach(self, name: str) -> Vector: ...
+    def colour(self, name: str) -> str: ...
+    def is_present(self, name: str) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -348,3 +359,12 @@ def looks_of(thing: Thing, position: Vector, reach: Vector, colour: str) -> Look
     return Looks(
         thing.kind, colour, position, thing.half_extents, reach, thing.cavity_half, thing.bands, thing.is_striped
     )
+
+
+def looks_now(view: Visible) -> dict[str, Looks]:
+    """How each thing that is there looks now."""
+    return {
+        name: looks_of(thing, view.position(name), view.reach(name), view.colour(name))
+        for name, thing in view.things.items()
+        if view.is_present(name)
+    }

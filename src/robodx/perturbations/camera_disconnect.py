@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
-
-from robodx.perturbations.base import SensorStress, perturbation
+from robodx.perturbations.base import perturbation
+from robodx.perturbations.frames import WholeFrames
 from robodx.perturbations.spells import Spells
 from robodx.policies.base import Observation
-
-Pixels = TypeVar("Pixels", bound=np.generic)
 
 
 # A hub that resets a port, a driver that opens its device anew, a camera that starts again.
 @perturbation("camera_disconnect", kind="sensor", levels={"v1": 0.25, "v2": 0.5, "v3": 1.0}, most=20.0)
-class CameraDisconnect(SensorStress):
+class CameraDisconnect(WholeFrames):
     """One of the views is all zero for so many seconds, again and again; which one is drawn per trial.
 
     A policy with a single camera loses that one.
@@ -31,15 +25,5 @@ class CameraDisconnect(SensorStress):
         self._loose = cameras[int(self.draws.rng("camera").integers(len(cameras)))] if cameras else None
         return super().observation(observation)
 
-    def image(self, image: NDArray[np.uint8], camera: str, step: int) -> NDArray[np.uint8]:
-        return self._or_nothing(image, camera, step)
-
-    def depth(self, depth: NDArray[np.float32], camera: str, step: int) -> NDArray[np.float32]:
-        return self._or_nothing(depth, camera, step)
-
-    def segmentation(self, ids: NDArray[np.int32], camera: str, step: int) -> NDArray[np.int32]:
-        return self._or_nothing(ids, camera, step)
-
-    def _or_nothing(self, frame: NDArray[Pixels], camera: str, step: int) -> NDArray[Pixels]:
-        is_missing = camera == self._loose and self._spells.is_on(step * self.period_s)
-        return np.zeros_like(frame) if is_missing else frame
+    def is_missing(self, camera: str, step: int) -> bool:
+        return camera == self._loose and self._spells.is_on(step * self.period_s)

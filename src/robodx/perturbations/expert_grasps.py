@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from robodx.perturbations.base import perturbation
 from robodx.perturbations.substitution import Relief
-from robodx.scoring.conditions import Condition
-from robodx.scoring.contact import Grasped, Released, Touched
+from robodx.scoring.contact import Touched
+from robodx.scoring.parts import grasped_in, leaves
 
 if TYPE_CHECKING:
-    from robodx.scoring.stages import Score, Stage
+    from robodx.scoring.stages import Score
     from robodx.sim.world import World
 
 # A hand this near a thing, and to no other nearer, has come for it: hands wait 80 mm above what they will take.
@@ -43,33 +43,9 @@ class ExpertGrasps(Relief):
 def wanted(score: Score) -> Iterator[str]:
     """What the current stage wants grasped, or the next one if this one only wants it touched."""
     for stage in score.stages[score.reached : score.reached + 2]:
-        yield from _grasps(stage)
-        if not all(isinstance(part, Touched) for part in _parts(stage)):
+        yield from grasped_in(stage)
+        if not all(isinstance(leaf, Touched) for leaf in leaves(stage)):
             return
-
-
-def wants_grasp(stage: Stage) -> bool:
-    return any(_grasps(stage))
-
-
-def _grasps(stage: Stage) -> Iterator[str]:
-    conditions = list(_parts(stage))
-    # To be let go of settles it: what is put somewhere is held before, and not when it is there.
-    if not any(isinstance(part, Released) for part in conditions):
-        yield from (part.thing for part in conditions if isinstance(part, Grasped))
-
-
-def _parts(node: Stage | Condition) -> Iterator[Condition]:
-    """The conditions without parts that a stage is made of."""
-    parts = getattr(node, "alternatives", None) or getattr(node, "parts", None)
-    inner = getattr(node, "part", None)
-    if parts is None and isinstance(inner, Condition):
-        parts = (inner,)
-    if parts:
-        for part in parts:
-            yield from _parts(part)
-    elif isinstance(node, Condition):
-        yield node
 
 
 def _has_come_for(name: str, world: World) -> bool:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from robodx.language.canonical import Understood, plainly, understood
 from robodx.language.meaning import Instruction, Meaning
+from robodx.language.reference import looks_now
 from robodx.perturbations.base import perturbation
 from robodx.perturbations.substitution import Substitution
 from robodx.scoring.events import NewInstruction
 from robodx.scoring.from_meaning import looks
+from robodx.scoring.parts import walk
 from robodx.sim.scene import Scene
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ class LoneTarget(Substitution):
         happening = [e for e in situation.events if not isinstance(e.effect, NewInstruction)]
         # One that nobody understands at first may speak of anything.
         self._is_known = len(self._asked) == len(heard)
-        self._needed = spoken_of | {text.split("/")[0] for text in _texts((situation.stages, happening))}
+        # Every text in them, for names of things are among these.
+        texts = [one for one in walk((situation.stages, happening)) if isinstance(one, str)]
+        self._needed = spoken_of | {text.split("/")[0] for text in texts}
 
     def scene(self, scene: Scene) -> Scene:
         away = [
@@ -45,22 +48,10 @@ class LoneTarget(Substitution):
         return replace(scene, things=tuple(thing.parked() if thing in away else thing for thing in scene))
 
     def instruction(self, instruction: Instruction) -> Instruction:
-        asked, seen = self._asked.get(instruction.meaning), self.seen()
+        asked, seen = self._asked.get(instruction.meaning), looks_now(self.world)
         left = understood(instruction.meaning, seen)
         if asked is None or (left is not None and left.acts == asked.acts):
             return instruction
         if not set(asked.names.values()) <= set(seen):
             return instruction
         return plainly(asked, seen) or instruction
-
-
-def _texts(node: object) -> Iterator[str]:
-    """Every text in a structure of declarations; names of things are among them."""
-    if isinstance(node, str):
-        yield node
-    elif isinstance(node, tuple | list):
-        for part in node:
-            yield from _texts(part)
-    elif is_dataclass(node):
-        for field in fields(node):
-            yield from _texts(getattr(node, field.name))

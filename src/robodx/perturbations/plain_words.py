@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from robodx.language.canonical import plainly, understood
 from robodx.language.meaning import Instruction
+from robodx.language.reference import looks_now
 from robodx.perturbations.base import perturbation
 from robodx.perturbations.substitution import Substitution
 
@@ -13,7 +14,7 @@ class PlainWords(Substitution):
     """The instruction in canonical words: conditions decided, exclusions resolved, things named by their own looks."""
 
     def instruction(self, instruction: Instruction) -> Instruction:
-        seen = self.seen()
+        seen = looks_now(self.world)
         what = understood(instruction.meaning, seen)
         plain = what and plainly(what, seen)
         return instruction if plain is None or plain == instruction else plain

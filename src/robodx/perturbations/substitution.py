@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from robodx.language.reference import Looks, looks_of
 from robodx.perturbations.base import Perturbation
 
 if TYPE_CHECKING:
@@ -17,15 +16,6 @@ class Substitution(Perturbation):
 
     def meet(self, world: World) -> None:
         self.world = world
-
-    def seen(self) -> dict[str, Looks]:
-        """How each thing that is there looks now."""
-        world = self.world
-        return {
-            name: looks_of(thing, world.position(name), world.reach(name), world.colour(name))
-            for name, thing in world.things.items()
-            if world.is_present(name)
-        }
 
 
 class Relief(Substitution):

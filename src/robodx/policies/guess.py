@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from robodx.experts.base import View
-from robodx.experts.course import Understanding
+from robodx.experts.course import Understanding, group_of
 from robodx.language.meaning import Clause, Names
 from robodx.language.reference import Reference
 from robodx.policies.base import EpisodeStart, policy
@@ -55,9 +55,3 @@ def shuffled(names: Mapping[Reference, str], view: View, rng: np.random.Generato
         pool = [name for name in view.things if group_of(view, name) == group and view.is_present(name)]
         taken |= {name: pool[index] for name, index in zip(asked, rng.permutation(len(pool)), strict=False)}
     return {reference: taken[name] for reference, name in names.items()}
-
-
-def group_of(view: View, name: str) -> str:
-    """Things of one group are candidates for each other."""
-    thing = view.thing(name)
-    return thing.kind if thing.is_fixed else "loose"

@@ -15,8 +15,8 @@ from robodx.records.trajectory import Trajectory
 from robodx.robots.control import joint_columns
 from robodx.running.environment import Environment
 from robodx.scoring.conditions import Condition
-from robodx.scoring.contact import Grasped, Released
 from robodx.scoring.from_meaning import looks
+from robodx.scoring.parts import grasped_in, leaves
 from robodx.scoring.stages import Stage
 from robodx.sim.geometry import Array
 
@@ -72,30 +72,10 @@ def _tilts(quaternions: Array) -> Array:
 
 
 def _demand(stage: Stage | Condition, names: frozenset[str]) -> Demand:
-    conditions = list(_plain(stage))
+    conditions = leaves(stage)
     handled = {name for condition in conditions for name in _named(condition, HANDLED)}
     mentioned = {name for condition in conditions for name in _named(condition, None)}
-    # To be let go of settles it: what is put somewhere is held before, and not when it is reached.
-    wants_grasp = any(isinstance(c, Grasped) for c in conditions) and not any(
-        isinstance(c, Released) for c in conditions
-    )
-    return Demand(str(stage), frozenset(handled & names), frozenset(mentioned & names), wants_grasp)
-
-
-def _plain(node: object) -> Iterator[Condition]:
-    """The conditions without parts that a stage or a condition is made of."""
-    parts = [
-        part
-        for field in fields(node)  # type: ignore[arg-type]
-        for value in [getattr(node, field.name)]
-        for part in (value if isinstance(value, tuple) else (value,))
-        if isinstance(part, Condition)
-    ]
-    if parts:
-        for part in parts:
-            yield from _plain(part)
-    elif isinstance(node, Condition):
-        yield node
+    return Demand(str(stage), frozenset(handled & names), frozenset(mentioned & names), bool(grasped_in(stage)))
 
 
 def _named(condition: Condition, only: tuple[str, ...] | None) -> Iterator[str]:

@@ -6,38 +6,32 @@ the run folder.
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import signal
 import socket
 import sys
 import threading
-import time
-import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from robodx.errors import Stop, UserError
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec, opened
-from robodx.policies.remote import Declared, declared
+from robodx.errors import UserError
+from robodx.policies.remote import Declared
 from robodx.records.trial import Trial
 from robodx.running import threads
+from robodx.running.actors import EnvironmentActor, Gone, PolicyActor, answer_of, import_ray
 from robodx.running.crew import Died
-from robodx.running.rollout import FAILURES, Finished
-from robodx.running.workers import STOP_S, Job, begin, run_here
+from robodx.running.rollout import Finished
+from robodx.running.workers import STOP_S, Job
 
 # A cluster started for one run holds observations and trajectories under way, no more.
 OBJECT_STORE_BYTES = 512 * 2**20
 # After so long without a single actor ready, someone who waits is told what the cluster has.
 PATIENCE_S = 30.0
 KNOCK_S = 10.0
-# Between two questions whether a policy actor is there again.
-RETRY_S = 1.0
 # Ray's words when none runs on this machine and RAY_ADDRESS names none. One that does not answer is another matter.
 NO_CLUSTER = "Could not find any running Ray instance"
 
@@ -66,8 +60,8 @@ class Cluster:
         if not self._ray.wait([call], timeout=PATIENCE_S)[0]:
             _tell_waiting(self._ray, f"policy actors with {self._policy_gpus:g} GPUs each")
         try:
-            told: Declared = _get(self._ray, call)
-        except _Gone as gone:
+            told: Declared = answer_of(self._ray, call)
+        except Gone as gone:
             raise UserError(f'the policy actor died while it built "{job.policy}": {gone}') from None
         if told.spec.is_privileged:
             raise UserError(
@@ -120,7 +114,7 @@ def connect(
     """
     if policy_actors < 0 or policy_gpus < 0:
         raise UserError(f"{policy_actors} policy actors with {policy_gpus:g} GPUs each: neither may be negative")
-    ray = _import_ray()
+    ray = import_ray()
     was_connected = ray.is_initialized()
     if not was_connected:
         with _own_signals():
@@ -134,15 +128,6 @@ def connect(
         cluster.close()
         if not was_connected:
             ray.shutdown()
-
-
-def _import_ray() -> ModuleType:
-    try:
-        import ray
-        import ray.exceptions
-    except ImportError as error:
-        raise UserError(f"Ray is not installed ({error}): pip install robodx[ray]") from error
-    return ray
 
 
 def _init(ray: ModuleType, address: str, workers: int) -> None:
@@ -202,38 +187,6 @@ def _tell_waiting(ray: ModuleType, what: str) -> None:
     print(f"Still waiting for {what}; the cluster has {has} in all.", file=sys.stderr)
 
 
-class _Stopped(UserError):
-    """A Stop, on its way between processes: Ray takes what is no Exception for the death of the process."""
-
-
-@contextmanager
-def _told_by_ray() -> Iterator[None]:
-    """Let out only what is known at the other end too: a user's exception need not survive the way."""
-    try:
-        yield
-    except Stop as stop:
-        raise _Stopped(str(stop)) from None
-    except (UserError, OSError) as error:
-        raise (UserError if isinstance(error, UserError) else OSError)(str(error)) from None
-    except FAILURES:
-        raise RuntimeError(traceback.format_exc()) from None
-
-
-class _Gone(Exception):
-    """An actor, its machine or its answer was lost."""
-
-
-def _get(ray: ModuleType, call: Any) -> Any:
-    """An answer, or what the actor itself raised."""
-    try:
-        return ray.get(call)
-    except ray.exceptions.RayTaskError as error:
-        # Of a user's mistake its own line is enough; anything else keeps the traceback from over there.
-        raise (error.cause if isinstance(error.cause, UserError | OSError) else error) from None
-    except ray.exceptions.RayError as error:
-        raise _Gone("".join(str(error).strip().splitlines()[:1])) from None
-
-
 def _let_go(ray: ModuleType, actors: Sequence[Any]) -> None:
     """Have their policies closed; one that hangs is not waited for long."""
     calls = [actor.close.remote() for actor in actors]
@@ -274,8 +227,8 @@ class Actors:
             index = self._calls.pop(call)
             event: Finished | Died | None
             try:
-                event = _get(self._ray, call)
-            except _Gone as gone:
+                event = answer_of(self._ray, call)
+            except Gone as gone:
                 self._ray.kill(self._actors[index])
                 self._start(index)
                 event = Died("environment actor", str(gone))
@@ -295,168 +248,3 @@ class Actors:
         policy_actor = self._policies[index % len(self._policies)] if self._policies else None
         self._actors[index] = self._make(self._job, os.getcwd(), index, policy_actor)
         self._calls[self._actors[index].ready.remote()] = index
-
-
-class EnvironmentActor:
-    """Runs groups of trials, an episode a call."""
-
-    def __init__(self, job: Job, folder: str, index: int, policy_actor: Any) -> None:
-        self._job, self._folder, self._index, self._policy_actor = job, folder, index, policy_actor
-        self._held = ExitStack()
-
-    def ready(self) -> None:
-        _settle(self._folder)
-        with _told_by_ray():
-            begin(self._job, self._index)
-            self._policy: Policy
-            if self._policy_actor is None:
-                self._policy = self._held.enter_context(opened(self._job.policy, self._job.preset))
-            else:
-                self._policy = ActorPolicy(self._policy_actor)
-
-    def run(self, trials: Sequence[Trial], attempt: int) -> Finished | Died | None:
-        """Begin a group, and answer as `proceed` does."""
-        if isinstance(self._policy, ActorPolicy):
-            with _told_by_ray():
-                why = self._policy.connect()
-            if why is not None:
-                return Died("policy actor", why, has_begun=False)
-        self._episodes = run_here(trials, self._policy, self._job, attempt)
-        return self.proceed()
-
-    def proceed(self) -> Finished | Died | None:
-        """The group's next episode, None at its end, or that the policy actor is lost."""
-        with _told_by_ray():
-            finished = next(self._episodes, None)
-        lost = self._policy.lost if isinstance(self._policy, ActorPolicy) else None
-        if finished is not None and finished.episode.outcome == "error" and lost is not None:
-            # With the actor went what it knew of every episode under way.
-            self._episodes = iter(())
-            return Died("policy actor", lost, is_shared=True)
-        return finished
-
-    def close(self) -> None:
-        with _told_by_ray():
-            self._held.close()
-
-
-class PolicyActor:
-    """A policy that several environment actors use. If Ray restarts it, it knows nothing of the episodes under way."""
-
-    def __init__(self, job: Job, folder: str, index: int) -> None:
-        self._job, self._folder, self._index = job, folder, index
-        self._policy: Policy | None = None
-        self._held = ExitStack()
-        self._known: set[str] = set()
-
-    def is_up(self) -> bool:
-        return True
-
-    def declare(self) -> Declared:
-        with _told_by_ray():
-            if self._policy is None:
-                _settle(self._folder)
-                begin(self._job, self._index)
-                self._policy = self._held.enter_context(opened(self._job.policy, self._job.preset))
-            return declared(self._policy)
-
-    def reset(self, starts: Sequence[EpisodeStart]) -> bool:
-        if self._policy is None:
-            return False
-        with _told_by_ray():
-            self._policy.reset(starts)
-        self._known.update(start.episode_id for start in starts)
-        return True
-
-    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception] | None:
-        """None for an episode that began before this process did."""
-        if self._policy is None or any(observation.episode_id not in self._known for observation in observations):
-            return None
-        with _told_by_ray():
-            return self._policy.act([_writable(observation) for observation in observations])
-
-    def finish(self, ids: Sequence[str]) -> None:
-        if self._policy is not None and self._known.issuperset(ids):
-            with _told_by_ray():
-                self._policy.finish(ids)
-            self._known.difference_update(ids)
-
-    def close(self) -> None:
-        with _told_by_ray():
-            self._held.close()
-
-
-class ActorPolicy:
-    """A policy actor, as the policy of an environment actor."""
-
-    spec: PolicySpec
-
-    def __init__(self, actor: Any) -> None:
-        self._ray = _import_ray()
-        self._actor = actor
-        # Why the actor can no longer go on with the episodes it has begun.
-        self.lost: str | None = None
-
-    def connect(self) -> str | None:
-        """Wait until the actor is there, or there again, and has its policy; says why if it dies of that."""
-        while not self._is_up():
-            time.sleep(RETRY_S)
-        try:
-            self.spec = _get(self._ray, self._actor.declare.remote()).spec
-        except _Gone as gone:
-            return str(gone)
-        self.lost = None
-        return None
-
-    def _is_up(self) -> bool:
-        try:
-            return bool(self._ray.get(self._actor.is_up.remote()))
-        except self._ray.exceptions.ActorUnavailableError:
-            return False
-
-    def reset(self, starts: Sequence[EpisodeStart]) -> None:
-        if not self._ask(self._actor.reset, starts):
-            raise self._gone("it was restarted")
-
-    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
-        chunks: Sequence[ActionChunk | Exception] | None = self._ask(self._actor.act, observations)
-        if chunks is None:
-            raise self._gone("it was restarted")
-        return chunks
-
-    def finish(self, ids: Sequence[str]) -> None:
-        self._ask(self._actor.finish, ids)
-
-    def _ask(self, method: Any, argument: Sequence[object]) -> Any:
-        if self.lost is not None:
-            raise self._gone(self.lost)
-        try:
-            return _get(self._ray, method.remote(argument))
-        except _Stopped as stopped:
-            raise Stop(str(stopped)) from None
-        except _Gone as gone:
-            raise self._gone(str(gone)) from None
-
-    def _gone(self, why: str) -> RuntimeError:
-        self.lost = why
-        return RuntimeError(f"the policy actor is lost: {why}")
-
-
-def _settle(folder: str) -> None:
-    """Work where the driver does, if that folder is here too: for its modules, and for names of files."""
-    # Ray's own clean-up at the end of a process can lock itself up, and such a process stays for ever.
-    atexit.register(os._exit, 0)
-    if Path(folder).is_dir():
-        os.chdir(folder)
-        sys.path.append(folder)
-
-
-def _writable(observation: Observation) -> Observation:
-    """Ray's arrays are read-only, a policy's own never are."""
-    return replace(
-        observation,
-        state={name: array.copy() for name, array in observation.state.items()},
-        images={name: array.copy() for name, array in observation.images.items()},
-        depth={name: array.copy() for name, array in observation.depth.items()},
-        segmentation={name: array.copy() for name, array in observation.segmentation.items()},
-    )

@@ -20,7 +20,6 @@ from robodx.analysis.causes import (
     sample,
 )
 from robodx.errors import UserError
-from robodx.perturbations.expert_grasps import wants_grasp
 from robodx.policies.base import POLICIES, PolicySpec
 from robodx.records.about import read_about
 from robodx.records.design import Planned
@@ -31,6 +30,7 @@ from robodx.running.environment import Environment
 from robodx.running.run import Progress, Request, perturbation_cards
 from robodx.running.run import run as execute_run
 from robodx.scoring.events import NewInstruction
+from robodx.scoring.parts import grasped_in
 from robodx.wires.preset_files import shipped
 
 EPISODES = 40
@@ -102,7 +102,7 @@ def _arms(
 def _is_applicable(name: str, trial: Trial, plain: Environment) -> bool:
     """Whether there is anything to be made better: words may be plain already, and a target alone."""
     if name == "expert_grasps":
-        return any(wants_grasp(stage) for stage in plain.score.stages)
+        return any(grasped_in(stage) for stage in plain.score.stages)
     if name not in ("plain_words", "lone_target"):
         return True
     other = Environment(trial, plain.spec)
