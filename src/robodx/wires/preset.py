@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.errors import UserError
-from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec
+from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec
 from robodx.registry import unknown
 from robodx.spaces import (
     ACTION_SPACES,
