@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from robodx.perturbations.base import SensorStress, perturbation
 from robodx.perturbations.spells import Spells
-from robodx.policies.base import Observation
+from robodx.policy_contract import Observation
 
 Pixels = TypeVar("Pixels", bound=np.generic)
 
