@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import importlib
 import json
 import statistics
 import subprocess
@@ -28,9 +27,9 @@ pin()
 import numpy as np
 
 from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec
-from robodx.wires.base import Address
 from robodx.wires.preset import native
-from robodx.wires.serving import PROTOCOLS, Endpoint
+from robodx.wires.protocols.base import PROTOCOLS, served_protocols
+from robodx.wires.serving import Endpoint
 
 CAMERAS = ("front", "wrist")
 CHUNK = np.zeros((8, 8), np.float32)
@@ -69,9 +68,9 @@ def serve(name: str) -> None:
     if name == PEER:
         _serve_peer()
         return
-    module, wire = PROTOCOLS[name]
-    server = importlib.import_module(f"robodx.wires.{module}")
-    server.serve(Endpoint(Nothing(), names=getattr(server, wire).names), "127.0.0.1", 0, _say)
+    protocol = PROTOCOLS[name]
+    assert protocol.serve is not None
+    protocol.serve(Endpoint(Nothing(), names=protocol.names), "127.0.0.1", 0, _say)
 
 
 def _say(port: int) -> None:
@@ -107,22 +106,21 @@ def another_process(name: str) -> Iterator[int]:
 
 @contextmanager
 def our_client(name: str) -> Iterator[Callable[[int], None]]:
-    module, wire_name = PROTOCOLS[name]
-    kind = getattr(importlib.import_module(f"robodx.wires.{module}"), wire_name)
+    protocol = PROTOCOLS[name]
     observation = Observation(
         "one", 0, 0.0, "stack the cubes", {"joint_positions": STATE}, dict(zip(CAMERAS, pictures(), strict=True))
     )
-    preset = native(Nothing.spec, kind.names)
+    preset = native(Nothing.spec, protocol.names)
     request = preset.request(observation, EpisodeStart("one", 0, "", "", 0, 0, "stack the cubes"))
     with another_process(name) as port:
-        wire = kind(Address("127.0.0.1", port))
+        wire = protocol.open_wire(f"//127.0.0.1:{port}")
         wire.describe()
         wire.start("one", "stack the cubes")
 
         def call(count: int) -> None:
             for _ in range(count):
                 (reply,) = wire.ask([("one", request)])
-                if isinstance(reply, Exception) or reply[kind.names.actions].shape != CHUNK.shape:
+                if isinstance(reply, Exception) or reply[protocol.names.actions].shape != CHUNK.shape:
                     raise RuntimeError(f"{name} answered {reply}")
 
         yield call
@@ -169,7 +167,7 @@ def main() -> None:
         serve(arguments.serve)
         return
     with ExitStack() as stack:
-        clients = {name: stack.enter_context(our_client(name)) for name in PROTOCOLS}
+        clients = {name: stack.enter_context(our_client(name)) for name in served_protocols()}
         clients[PEER] = stack.enter_context(peer_client())
         rates: dict[str, list[float]] = {name: [] for name in clients}
         for call in clients.values():
@@ -179,7 +177,7 @@ def main() -> None:
             for name, call in clients.items():
                 rates[name].append(rate(call))
     medians = {name: statistics.median(several) for name, several in rates.items()}
-    ratios = {name: medians[name] / medians[PEER] for name in PROTOCOLS}
+    ratios = {name: medians[name] / medians[PEER] for name in served_protocols()}
     is_missed = {name: ratios[name] < GOAL for name in PROMISED}
     print("calls a second, two raw pictures of 128×128 and 8 numbers")
     for name, median in medians.items():

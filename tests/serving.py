@@ -25,9 +25,9 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def served(policy: str, protocol: str, *, port: int = 0) -> Iterator[Server]:
+def served(policy: str, protocol: str, *more: str, port: int = 0) -> Iterator[Server]:
     """Serve a policy until the block ends; the server is open when it begins."""
-    words = ("serve", policy, "--protocol", protocol, "--port", str(port))
+    words = ("serve", policy, "--protocol", protocol, "--port", str(port), *more)
     with subprocess.Popen([*ROBODX, *words], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -7,7 +7,9 @@ from typing import Any
 from robodx.records.values import Value, spelled
 from robodx.registry import UnknownName, unknown
 
-KINDS = ("tasks", "policies", "faults", "presets", "robots", "perturbations", "suites", "metrics", "cameras")
+KINDS = (
+    "tasks", "policies", "faults", "presets", "protocols", "robots", "perturbations", "suites", "metrics", "cameras",
+)  # fmt: skip
 
 
 def rows(kind: str) -> list[dict[str, Any]]:
@@ -51,6 +53,12 @@ def rows(kind: str) -> list[dict[str, Any]]:
             for name in shipped()
             for preset in [find_preset(name)]
         ]  # fmt: skip
+    if kind == "protocols":
+        from robodx.wires.protocols.base import PROTOCOLS
+
+        return [
+            {"protocol": p.name, "is_served": p.serve is not None, "summary": p.summary} for p in PROTOCOLS.entries()
+        ]
     if kind == "robots":
         from robodx.sim.robot import ROBOTS
 

@@ -18,7 +18,9 @@ from robodx.errors import UserError
 
 T = TypeVar("T")
 
-EXTENSIONS = ("robots", "tasks", "experts", "perturbations", "policies", "suites", "analysis.metrics")
+EXTENSIONS = (
+    "robots", "tasks", "experts", "perturbations", "policies", "suites", "analysis.metrics", "wires.protocols",
+)  # fmt: skip
 
 
 class UnknownName(UserError, LookupError):
@@ -28,14 +30,14 @@ class UnknownName(UserError, LookupError):
 class Registry(Generic[T]):
     """Named entries of one kind, in the order of their names.
 
-    One with a `folder` fills itself on the first look: every module of that folder is imported, and what other
+    One with `folders` fills itself on the first look: every module of those folders is imported, and what other
     packages offer.
     """
 
-    def __init__(self, noun: str, folder: str | None = None) -> None:
+    def __init__(self, noun: str, *folders: str) -> None:
         self.noun = noun
         self._entries: dict[str, T] = {}
-        self._folder = folder
+        self._folders = folders
 
     def add(self, name: str, entry: T) -> T:
         if name in self._entries:
@@ -67,8 +69,8 @@ class Registry(Generic[T]):
         return [self._entries[name] for name in self]
 
     def _fill(self) -> None:
-        if self._folder is not None:
-            folder, self._folder = self._folder, None
+        folders, self._folders = self._folders, ()
+        for folder in folders:
             discover(folder)
 
 

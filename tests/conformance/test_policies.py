@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 
 from robodx.policies.base import POLICIES, Policy, opened
-from robodx.policies.remote import WIRES
 from robodx.records.trial import Trial
 from robodx.robots.control import action_width
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, run
 from robodx.sim.robot import ROBOTS
-from robodx.wires.serving import PROTOCOLS
+from robodx.wires.protocols.base import PROTOCOLS, served_protocols
 from tests.serving import served
 
 TASK = "control/stack_cube"
 Make = Callable[[str], Policy]
+SERVED = served_protocols()
 # The others need a server of somebody else's, or weights: their wires are tested in tests/wires and tests/peers.
-TESTABLE = [name for name in POLICIES if name not in WIRES or name in PROTOCOLS]
+TESTABLE = [name for name in POLICIES if name not in PROTOCOLS or name in SERVED]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def addresses(recorded: Path) -> Iterator[Mapping[str, str]]:
     """A server of each protocol that RoboDx serves, with the recorded run in it."""
     with ExitStack() as stack:
-        yield {protocol: stack.enter_context(served(f"replay:{recorded}", protocol)).address for protocol in PROTOCOLS}
+        yield {protocol: stack.enter_context(served(f"replay:{recorded}", protocol)).address for protocol in SERVED}
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ FORBIDDEN = {
     "tasks": ("robots", "running", "policies", "experts", "suites", "perturbations", "analysis"),
     "perturbations": ("tasks", "running", "suites", "experts"),
     "sight": ("robots", "tasks", "running", "suites", "perturbations", "scoring", "analysis"),
-    "wires": ("robots", "tasks", "running", "experts", "suites", "perturbations", "analysis"),
+    "wires": ("policies", "robots", "tasks", "running", "experts", "suites", "perturbations", "analysis"),
 }
 
 
@@ -116,6 +116,13 @@ def test_light_imports_do_not_load_the_simulator(statement: str) -> None:
 
 def test_listing_tasks_declares_without_simulating() -> None:
     check = "import robodx.tasks.control, robodx.tasks.primitive, sys; sys.exit('mujoco' in sys.modules)"
+    subprocess.run([sys.executable, "-c", check], check=True)
+
+
+def test_listing_policies_loads_no_library_of_a_protocol() -> None:
+    heavy = "{'zmq', 'websockets', 'lerobot', 'torch'}"
+    listing = "import sys; from robodx.policies.base import POLICIES; list(POLICIES)"
+    check = f"{listing}; sys.exit(bool({heavy} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", check], check=True)
 
 

@@ -12,11 +12,11 @@ from robodx.policies.remote import RemotePolicy
 from robodx.wires.drafting import draft
 from robodx.wires.preset import BadPreset
 from robodx.wires.preset_files import SHIPPED, find_preset, shipped
-from robodx.wires.serving import PROTOCOLS
+from robodx.wires.protocols.base import served_protocols
 from tests.serving import served
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", served_protocols())
 def test_what_a_server_of_ours_says_becomes_a_preset_that_fits_it(protocol: str, tmp_path: Path) -> None:
     with served("random", protocol) as server:
         assert draft(server.address, None, tmp_path / "my.toml") == "what the server says of itself"

@@ -40,11 +40,11 @@ from robodx.registry import UnknownName
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, run
 from robodx.spaces import InvalidAction
-from robodx.wires import gr00t
 from robodx.wires.agreement import mismatches
 from robodx.wires.base import API_KEY, Address, Told, Unreachable, WireError
 from robodx.wires.preset import BadPreset
 from robodx.wires.preset_files import as_toml, find_preset, read_preset
+from robodx.wires.protocols import gr00t
 from robodx.wires.serving import Endpoint
 from tests.wires.fuzzing import fuzzed, judge, observation
 from tests.wires.ipv6 import needs_ipv6

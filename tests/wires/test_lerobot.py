@@ -27,14 +27,15 @@ from robodx.policies.base import EpisodeStart, make_policy
 from robodx.policies.remote import RemotePolicy
 from robodx.records.trial import Trial
 from robodx.running.rollout import rollout
-from robodx.wires import lerobot, lerobot_server
+from robodx.wires import lerobot_server
 from robodx.wires.agreement import mismatches
 from robodx.wires.base import Unreachable, WireError
-from robodx.wires.lerobot import SCRIPT, Launched, Place, open_checkpoint
 from robodx.wires.lerobot_features import told
 from robodx.wires.messages import encode_with_bytes, nest, pack
 from robodx.wires.messages import unpack as unpack_reply
 from robodx.wires.preset_files import as_toml, read_preset
+from robodx.wires.protocols import lerobot
+from robodx.wires.protocols.lerobot import SCRIPT, Launched, Place, open_checkpoint
 from tests.wires.fuzzing import fuzzed, observation
 
 TASK = "control/stack_cube"
@@ -207,7 +208,7 @@ def test_another_device_has_a_server_of_its_own(wire: Launched) -> None:
 ASK_PID = """
 import sys
 from pathlib import Path
-from robodx.wires.lerobot import Launched, Place
+from robodx.wires.protocols.lerobot import Launched, Place
 wire = Launched(Place(Path(sys.argv[1]), start_s=20.0))
 print(wire.describe().about["lerobot"]["pid"], flush=True)
 """

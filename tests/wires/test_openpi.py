@@ -36,9 +36,10 @@ from robodx.wires import websocket
 from robodx.wires.agreement import mismatches
 from robodx.wires.base import API_KEY, WORKER, Address, Unreachable, WireError, failure_of
 from robodx.wires.messages import MAX_REPLY_BYTES, encode_with_bytes, pack, unpack
-from robodx.wires.openpi import IN_FLIGHT, OpenPi, serve
+from robodx.wires.pipelining import IN_FLIGHT
 from robodx.wires.preset import BadPreset, Preset, native
 from robodx.wires.preset_files import as_toml, find_preset, read_preset
+from robodx.wires.protocols.openpi import OpenPi, serve
 from robodx.wires.serving import Endpoint
 from robodx.wires.websocket import MAX_PIECES, WebSocket
 from tests.serving import in_a_thread

@@ -30,9 +30,9 @@ from robodx.running.rollout import rollout
 from robodx.spaces import InvalidAction
 from robodx.wires.base import Address, Unreachable, WireError
 from robodx.wires.messages import MAX_REPLY_BYTES
-from robodx.wires.openvla import IN_FLIGHT, OpenVla, encode, read_reply
 from robodx.wires.preset import BadPreset, Preset
 from robodx.wires.preset_files import find_preset
+from robodx.wires.protocols.openvla import IN_FLIGHT, OpenVla, encode, read_reply
 from tests.wires.fuzzing import COUNT, fuzzed, judge, observation, tally
 from tests.wires.ipv6 import needs_ipv6
 

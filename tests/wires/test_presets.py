@@ -18,10 +18,12 @@ from scipy.spatial.transform import Rotation  # type: ignore[import-untyped]  # 
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation
 from robodx.registry import UnknownName
 from robodx.spaces import ACTION_SPACES, InvalidAction
+from robodx.wires.actions import Actions
 from robodx.wires.agreement import mismatches
 from robodx.wires.base import Told, WireError
 from robodx.wires.parts import PARTS
-from robodx.wires.preset import EPISODE, FLIPS, Actions, BadPreset, Picture, Preset
+from robodx.wires.pictures import FLIPS, Picture
+from robodx.wires.preset import EPISODE, BadPreset, Preset
 from robodx.wires.preset_files import as_toml, find_preset, read_preset, shipped
 from robodx.wires.rotations import ROTATIONS
 

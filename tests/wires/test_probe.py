@@ -19,9 +19,9 @@ from robodx.running.demonstrations import Frame, demonstrate
 from robodx.running.probe import Verdict, probe
 from robodx.sim.geometry import conjugate, multiply, rotate, to_rotation_vector
 from robodx.spaces import ActionSpace, DeltaFrame, DeltaFrom
-from robodx.wires import openpi
 from robodx.wires.base import Address, Names
 from robodx.wires.preset import Preset, native
+from robodx.wires.protocols import openpi
 from robodx.wires.serving import Endpoint
 from tests.serving import in_a_thread
 

@@ -11,8 +11,9 @@ import pytest
 
 from robodx.errors import UserError
 from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec
+from robodx.wires.actions import Actions
 from robodx.wires.base import Names
-from robodx.wires.preset import Actions, Preset, native
+from robodx.wires.preset import Preset, native
 from robodx.wires.serving import Endpoint
 
 

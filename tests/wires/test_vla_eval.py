@@ -52,12 +52,14 @@ from robodx.records.trial import Trial
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, run
 from robodx.spaces import InvalidAction
+from robodx.wires.actions import Actions
 from robodx.wires.base import API_KEY, Address, Unreachable, WireError
 from robodx.wires.messages import Malformed, decode_picture, unpack
-from robodx.wires.preset import Actions, BadPreset, Picture, Preset
+from robodx.wires.pictures import Picture
+from robodx.wires.preset import BadPreset, Preset
 from robodx.wires.preset_files import as_toml, read_preset
+from robodx.wires.protocols.vla_eval import VlaEval, serve
 from robodx.wires.serving import Endpoint
-from robodx.wires.vla_eval import VlaEval, serve
 from tests.serving import in_a_thread
 from tests.serving import served as served_by_command
 from tests.wires.fuzzing import COUNT, fuzzed, judge, observation

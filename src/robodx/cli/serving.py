@@ -18,7 +18,7 @@ from robodx.terminal.console import counting_bar, print_json
 @app.command(rich_help_panel="Connect")
 def serve(
     policy: Annotated[str, typer.Argument(help="Who acts; see: robodx list policies.")],
-    protocol: Annotated[str, typer.Option(help="What clients speak: openpi, gr00t or vla-eval.")] = "openpi",
+    protocol: Annotated[str, typer.Option(help="What clients speak; see: robodx list protocols.")] = "openpi",
     host: Annotated[str, typer.Option(help="Which interface; 0.0.0.0 for all of them.")] = "127.0.0.1",
     port: Annotated[int | None, typer.Option(help="0 takes any free one.", min=0, max=65535)] = None,
     preset: Preset = None,
@@ -31,7 +31,7 @@ def serve(
     load_plugins(plugin)
     from robodx.policies.base import opened
     from robodx.wires.preset import Preset as Conventions
-    from robodx.wires.serving import serve as serve_policy
+    from robodx.wires.protocols.base import serve as serve_policy
 
     def tell(open_port: int, used: Conventions) -> None:
         address = f"{protocol}://{f'[{host}]' if ':' in host else host}:{open_port}"

@@ -13,7 +13,7 @@ from robodx.experts.base import View
 from robodx.experts.skills import Hand, Waypoint
 from robodx.language.meaning import Clause, Meaning, Names
 from robodx.language.reference import Reference
-from robodx.policies.base import EpisodeStart, Privileged
+from robodx.policy_contract import EpisodeStart, Privileged
 from robodx.registry import Registry, UnknownName, unknown
 from robodx.streams import Streams
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from robodx.errors import UserError
 from robodx.language.meaning import Instruction
-from robodx.policies.base import Observation
+from robodx.policy_contract import Observation
 from robodx.records.values import Value, parse_numbers, settled, spelled
 from robodx.registry import Registry, UnknownName, unknown
 from robodx.scoring.events import Event

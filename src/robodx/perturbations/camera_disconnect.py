@@ -5,7 +5,7 @@ from __future__ import annotations
 from robodx.perturbations.base import perturbation
 from robodx.perturbations.frames import WholeFrames
 from robodx.perturbations.spells import Spells
-from robodx.policies.base import Observation
+from robodx.policy_contract import Observation
 
 
 # A hub that resets a port, a driver that opens its device anew, a camera that starts again.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.perturbations.base import Perturbation, perturbation
-from robodx.policies.base import Observation
+from robodx.policy_contract import Observation
 from robodx.robots.kinematics import Kinematics
 from robodx.sim.geometry import Array, Pose
 from robodx.sim.robot import ROBOTS

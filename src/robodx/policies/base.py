@@ -1,215 +1,23 @@
-"""The contract between RoboDx and a policy: what it declares, what it is given, what it returns."""
+"""The policy contract, as the policies' own folder offers it; it is declared below all that speaks of policies."""
 
-from __future__ import annotations
+from robodx.policy_contract import (
+    POLICIES,
+    STATE,
+    ActionChunk,
+    Calibration,
+    CameraRequest,
+    EpisodeStart,
+    Observation,
+    Policy,
+    PolicyEntry,
+    PolicySpec,
+    Privileged,
+    make_policy,
+    opened,
+    policy,
+)
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
-
-from robodx.errors import UserError
-from robodx.language.meaning import Meaning
-from robodx.registry import Registry, UnknownName, unknown
-from robodx.sim.geometry import Pose
-from robodx.spaces import ACTION_SPACES, DELTA_FRAMES, DELTA_FROM, ActionSpace, DeltaFrame, DeltaFrom
-
-if TYPE_CHECKING:
-    from robodx.sim.scene import Scene
-    from robodx.sim.world import World
-
-MAX_PIXELS = 2048
-STATE = ("joint_positions", "joint_velocities", "gripper_opening", "ee_pose", "base_pose")
-ActionChunk = NDArray[np.float32]  # (chunk, action_dim)
-
-
-@dataclass(frozen=True)
-class CameraRequest:
-    """A picture that a policy wants at every query."""
-
-    name: str
-    height: int = 128
-    width: int = 128
-    depth: bool = False
-    segmentation: bool = False
-
-    def __post_init__(self) -> None:
-        if not (0 < self.height <= MAX_PIXELS and 0 < self.width <= MAX_PIXELS):
-            raise ValueError(f"a picture of {self.height}×{self.width}: each side must be 1 to {MAX_PIXELS} pixels")
-
-
-@dataclass(frozen=True)
-class PolicySpec:
-    """What a policy needs and gives; checked against task and robot before the first step."""
-
-    action_space: ActionSpace = "ee_delta"
-    delta_frame: DeltaFrame = "base"
-    delta_from: DeltaFrom = "commanded"
-    cameras: tuple[CameraRequest, ...] = ()
-    # Parts of the robot's state; like cameras, only what is asked for is gathered.
-    state: tuple[str, ...] = STATE
-    hz: float = 20.0
-    # Whether it is to be tested where the instruction decides what to do; without, that is not applicable to it.
-    uses_language: bool = True
-    # Sees the simulator's state and the instruction's meaning: for experts and oracles, never for what is diagnosed.
-    is_privileged: bool = False
-    # How many actions of a chunk are executed before the next query; None executes all of them.
-    replan: int | None = None
-    # How many numbers an action has, where that is known without a robot; None is whatever the robot takes.
-    action_width: int | None = None
-    # Declared thinking time, recorded in place of the measured one; None is as long as a reply really takes.
-    latency_s: float | None = None
-
-    def __post_init__(self) -> None:
-        if not 5 <= self.hz <= 60:
-            raise ValueError(f"a policy's rate must be 5 to 60 Hz, not {self.hz:g}")
-        if self.replan is not None and self.replan < 1:
-            raise ValueError(f"at least 1 action of a chunk must be executed, not {self.replan}")
-        if self.latency_s is not None and not 0 <= self.latency_s <= 10:
-            raise ValueError(f"a policy's declared thinking time must be 0 to 10 s, not {self.latency_s:g}")
-        for noun, name, valid in (
-            ("action space", self.action_space, ACTION_SPACES),
-            ("delta frame", self.delta_frame, DELTA_FRAMES),
-            ("start of a delta", self.delta_from, DELTA_FROM),
-        ):
-            if name not in valid:
-                raise UnknownName(unknown(noun, name, valid))
-        names = [camera.name for camera in self.cameras]
-        if len(set(names)) < len(names):
-            raise ValueError(f"a camera is asked for twice: {', '.join(names)}")
-        for part in self.state:
-            if part not in STATE:
-                raise UnknownName(unknown("part of the state", part, STATE))
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """Where a camera is said to be and what it sees of the world: nominal, whatever a perturbation did to it.
-
-    A camera looks along its own -z, with +y up in the picture; pixels are square.
-    """
-
-    fovy_deg: float
-    pose: Pose
-    # What the pose is in: the robot's base, or the tool of the arm that carries the camera.
-    frame: Literal["base", "tool"] = "base"
-
-
-@dataclass(frozen=True)
-class Privileged:
-    """What only a privileged policy is shown."""
-
-    world: World
-    meaning: Meaning
-    # Another layout of the same task, as one remembers it who has seen the task before.
-    usual: Callable[[], Scene] | None = None
-
-
-@dataclass(frozen=True)
-class EpisodeStart:
-    """Given to `reset` before an episode's first observation."""
-
-    episode_id: str
-    # For the policy's own randomness: the same for the same trial.
-    policy_seed: int
-    task: str
-    robot: str
-    situation_seed: int
-    repeat: int
-    instruction: str
-    # Of the cameras that the policy asked for.
-    cameras: Mapping[str, Calibration] = field(default_factory=dict)
-    privileged: Privileged | None = None
-
-
-@dataclass(frozen=True)
-class Observation:
-    """What a policy sees at one step. Arrays are float32 or uint8, as they would be over a wire."""
-
-    episode_id: str
-    step: int
-    time_s: float
-    instruction: str
-    state: Mapping[str, NDArray[np.float32]]
-    images: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict)
-    depth: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
-    segmentation: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
-    segmentation_names: tuple[str, ...] = ()
-    privileged: Privileged | None = None
-
-
-class Policy(Protocol):
-    """Identity is the episode id, never the position in a batch: only episodes that need a chunk are asked."""
-
-    @property
-    def spec(self) -> PolicySpec: ...
-
-    def reset(self, starts: Sequence[EpisodeStart]) -> None: ...
-
-    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
-        """A chunk for each observation, or what went wrong with that one alone."""
-
-    def finish(self, ids: Sequence[str]) -> None: ...
-
-
-@dataclass(frozen=True)
-class PolicyEntry:
-    """A policy by name; `make` gets what follows the colon in `name:argument`, and a preset, each None if not given."""
-
-    name: str
-    make: Callable[[str | None, str | None], Policy]
-    summary: str
-    takes: str | None = None
-
-
-POLICIES: Registry[PolicyEntry] = Registry("policy", "policies")
-
-
-def policy(
-    name: str, *, takes: str | None = None, takes_preset: bool = False
-) -> Callable[[Callable[..., Policy]], Callable[..., Policy]]:
-    """Register a class or factory; with `takes` it is named `name:ARGUMENT` and called with that argument.
-
-    With `takes_preset` it is also called with the name of a preset, a server's conventions, or None.
-    """
-
-    def register(factory: Callable[..., Policy]) -> Callable[..., Policy]:
-        summary = (factory.__doc__ or "").strip().splitlines()[0]
-
-        def make(argument: str | None, preset: str | None) -> Policy:
-            if preset is not None and not takes_preset:
-                raise UserError(f'policy "{name}" speaks RoboDx\'s own conventions and takes no preset ("{preset}")')
-            if takes is None:
-                if argument is not None:
-                    raise UserError(f'policy "{name}" takes no argument, but got "{argument}"')
-                return factory()
-            if not argument:
-                raise UserError(f'policy "{name}" is named {name}:{takes}; {takes} is missing. It is: {summary}')
-            return factory(argument, preset) if takes_preset else factory(argument)
-
-        POLICIES.add(name, PolicyEntry(name, make, summary, takes))
-        return factory
-
-    return register
-
-
-def make_policy(name: str, preset: str | None = None) -> Policy:
-    """Build the policy called `name` or `name:argument`; a server's may need a preset, by name or TOML file."""
-    head, _, argument = name.partition(":")
-    if head not in POLICIES:
-        raise UnknownName(unknown("policy", head, POLICIES))
-    return POLICIES[head].make(argument or None, preset)
-
-
-@contextmanager
-def opened(name: str, preset: str | None = None) -> Iterator[Policy]:
-    """Build a policy, and let go of what it holds, a connection or a process, when the block ends."""
-    made = make_policy(name, preset)
-    try:
-        yield made
-    finally:
-        close = getattr(made, "close", None)
-        if close is not None:
-            close()
+__all__ = [
+    "POLICIES", "STATE", "ActionChunk", "Calibration", "CameraRequest", "EpisodeStart", "Observation", "Policy",
+    "PolicyEntry", "PolicySpec", "Privileged", "make_policy", "opened", "policy",
+]  # fmt: skip

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodx.sim.geometry import Array
-from robodx.wires.preset import Orientation, Preset
+from robodx.wires.pictures import Orientation
+from robodx.wires.preset import Preset
 from robodx.wires.rotations import ROTATIONS
 
 # Of the expert's motion, the share that a policy must explain to be called competent.

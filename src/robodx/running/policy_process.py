@@ -26,7 +26,7 @@ from robodx.policies.base import opened
 from robodx.policies.remote import Declared, declared
 from robodx.running.crew import MAX_ATTEMPTS
 from robodx.running.workers import STOP_S, Failure, Job, begin, settle, start
-from robodx.wires import openpi
+from robodx.wires.protocols import openpi
 from robodx.wires.serving import Endpoint
 
 # Between two looks at whether the process lives.

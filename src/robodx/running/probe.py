@@ -25,9 +25,10 @@ from robodx.running.hypotheses import COMPETENT, Change, readings, scales, views
 from robodx.sim.geometry import Array, Pose, conjugate, from_rotation_vector, multiply, normalise, to_rotation_vector
 from robodx.sim.robot import ROBOTS
 from robodx.spaces import InvalidAction
+from robodx.wires.actions import Actions
 from robodx.wires.base import Reply, WireError
 from robodx.wires.local import Local
-from robodx.wires.preset import Actions, Preset
+from robodx.wires.preset import Preset
 
 # Grasps, turns of the wrist, sideways motion: what tells conventions apart.
 TASKS = ("control/stack_cube", "control/insert_peg", "primitive/pick_cube")

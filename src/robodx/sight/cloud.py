@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodx.policies.base import Calibration
+from robodx.policy_contract import Calibration
 from robodx.sim.geometry import Array, Pose, Vector
 from robodx.sim.scene import LIGHTS, Arena
 

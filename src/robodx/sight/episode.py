@@ -11,7 +11,7 @@ from robodx.experts.course import Course
 from robodx.experts.skills import Hand, Waypoint
 from robodx.language.meaning import Meaning
 from robodx.language.reading import NotUnderstood, read
-from robodx.policies.base import Calibration, Observation
+from robodx.policy_contract import Calibration, Observation
 from robodx.registry import UnknownName
 from robodx.sight.cloud import Eye, look, showing
 from robodx.sight.hand import without_hand

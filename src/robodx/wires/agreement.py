@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
+from robodx.wires.actions import Actions
 from robodx.wires.base import Told
 from robodx.wires.messages import quote
 from robodx.wires.parts import PARTS
-from robodx.wires.preset import EPISODE, Actions, Picture, Preset, keys_of
+from robodx.wires.pictures import Picture
+from robodx.wires.preset import EPISODE, Preset, keys_of
 from robodx.wires.preset_files import read_preset
 
 Shape = tuple[int | None, ...]

@@ -33,6 +33,10 @@ class WireError(RuntimeError):
     """A server that closed, hung or answered what is no answer: an error of the episode, never its failure."""
 
 
+class Closed(WireError):
+    """The other side ended the connection."""
+
+
 class Unreachable(Stop):
     """No server at the address, for as long as was to be waited: nothing can go on."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from robodx.policies.base import Calibration
+from robodx.policy_contract import Calibration
 from robodx.sim.geometry import Pose
 
 # As far as rounding to single precision, and a careless hand, may leave a quaternion's length from 1.

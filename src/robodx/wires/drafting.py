@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from robodx.errors import UserError
-from robodx.policies.remote import WIRES, describe
 from robodx.wires.preset import Preset
 from robodx.wires.preset_files import as_toml, find_preset, place_of, read_preset, shipped
+from robodx.wires.protocols.base import PROTOCOLS, describe
 
 NOTES = {
     "hz": "At which rate the actions are meant.",
@@ -26,7 +26,7 @@ def draft(policy: str, preset: str | None, out: Path, *, corrected: Preset | Non
         raise UserError(f"a preset is a .toml file, not {out}")
     if out.exists():
         raise UserError(f"{out} is there already; name another file, or remove it")
-    if policy.partition(":")[0] not in WIRES and corrected is None:
+    if policy.partition(":")[0] not in PROTOCOLS and corrected is None:
         raise UserError(f"{policy} is no server: it speaks RoboDx's own conventions, and takes no preset")
     told = None if corrected is not None or preset is not None else describe(policy)
     if corrected is not None:

@@ -144,10 +144,9 @@ class Checkpoint:
                 self._check(request)
                 if self.looks_back:
                     self._remember(request)
+                asking.append(index)
             except Refused as error:
                 replies[index] = error
-            else:
-                asking.append(index)
         if self.looks_back:
             self._answer_one_by_one(requests, asking, replies)
         elif asking:
@@ -240,10 +239,9 @@ class Checkpoint:
             return list(self._torch.stack(actions, dim=1).float().cpu().numpy())
 
     def _batch(self, requests: Sequence[Request]) -> dict[str, Any]:
-        torch = self._torch
         batch: dict[str, Any] = {}
         for key, one in self._inputs().items():
-            values = torch.from_numpy(np.stack([request[key] for request in requests]))
+            values = self._torch.from_numpy(np.stack([request[key] for request in requests]))
             if one.type.value == "VISUAL":
                 values = values.permute(0, 3, 1, 2).contiguous().float() / 255
             batch[key] = values.float()
@@ -275,8 +273,7 @@ def _as_sent(kind: str, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def pack(message: object) -> bytes:
-    packed: bytes = msgpack.packb(message, default=_encode)
-    return packed
+    return bytes(msgpack.packb(message, default=_encode))
 
 
 def unpack(data: bytes) -> dict[str, Any]:
@@ -327,8 +324,6 @@ async def serve(served: Served, host: str, port: int, on_ready: Callable[[int], 
     from websockets.asyncio.server import ServerConnection
     from websockets.asyncio.server import serve as serve_websocket
     from websockets.exceptions import ConnectionClosed
-    from websockets.http11 import Request as HttpRequest
-    from websockets.http11 import Response
 
     def answer(frame: bytes | str) -> bytes:
         if isinstance(frame, str):
@@ -337,9 +332,6 @@ async def serve(served: Served, host: str, port: int, on_ready: Callable[[int], 
         if isinstance(reply, Exception):
             raise reply
         return pack(reply)
-
-    def health(connection: ServerConnection, request: HttpRequest) -> Response | None:
-        return connection.respond(200, "OK\n") if request.path == "/healthz" else None
 
     # One request at a time, beside the loop that takes connections. Batches as they happen to come would give other
     # bits with every run.
@@ -361,8 +353,9 @@ async def serve(served: Served, host: str, port: int, on_ready: Callable[[int], 
 
         # No compression, which costs more than it saves, and no pings, which nobody needs on a wire with deadlines.
         async with serve_websocket(
-            handle, host, port, compression=None, max_size=MAX_REQUEST_BYTES, ping_interval=None, process_request=health
-        ) as server:
+            handle, host, port, compression=None, max_size=MAX_REQUEST_BYTES, ping_interval=None,
+            process_request=lambda peer, asked: peer.respond(200, "OK\n") if asked.path == "/healthz" else None,
+        ) as server:  # fmt: skip
             on_ready(next(iter(server.sockets)).getsockname()[1])
             await server.serve_forever()
 
@@ -383,11 +376,10 @@ def main(arguments: Sequence[str] | None = None, load: Callable[[Path, str | Non
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
 
-    def tell(port: int) -> None:
-        print(f"Serving {asked.checkpoint} at ws://{asked.host}:{port}", flush=True)
-
+    words = f"Serving {asked.checkpoint} at ws://{asked.host}"
     try:
-        asyncio.run(serve(load(asked.checkpoint, asked.device), asked.host, asked.port, tell))
+        served = load(asked.checkpoint, asked.device)
+        asyncio.run(serve(served, asked.host, asked.port, lambda port: print(f"{words}:{port}", flush=True)))
     except KeyboardInterrupt:
         sys.exit(130)
     except (Refused, OSError) as error:

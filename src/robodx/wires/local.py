@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robodx.policies.base import Policy
+from robodx.policy_contract import Policy
 from robodx.wires.base import Names, Reply, Request, Told, WireError
 from robodx.wires.serving import Endpoint
 

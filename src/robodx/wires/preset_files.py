@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from robodx.registry import UnknownName, unknown
+from robodx.wires.actions import Actions
 from robodx.wires.messages import quote
-from robodx.wires.preset import Actions, BadPreset, Picture, Preset, table
+from robodx.wires.pictures import Picture
+from robodx.wires.preset import BadPreset, Preset, table
 
 SHIPPED = Path(__file__).parent / "presets"
 T = TypeVar("T")

@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from robodx.errors import UserError
-from robodx.policies.base import EpisodeStart, Policy
-from robodx.registry import UnknownName, unknown
+from robodx.policy_contract import EpisodeStart, Policy
 from robodx.wires.base import Names, Request
 from robodx.wires.calibrations import read_cameras
 from robodx.wires.parts import lacking_of_pose
 from robodx.wires.preset import EPISODE, Preset, native
-from robodx.wires.preset_files import find_preset
 
 # Clients need not say that an episode has ended: the one unused for longest is then given up.
 MAX_EPISODES = 1024
 PROTOCOL = 1
-# Where each protocol's server is, and the wire whose names it uses.
-PROTOCOLS = {"openpi": ("openpi", "OpenPi"), "gr00t": ("gr00t", "Gr00t"), "vla-eval": ("vla_eval", "VlaEval")}
-
-
-def serve(
-    policy: Policy,
-    protocol: str,
-    on_ready: Callable[[int, Preset], None],
-    *,
-    host: str = "127.0.0.1",
-    port: int | None = None,
-    preset: str | None = None,
-) -> None:
-    """Serve a policy until interrupted; `on_ready` is told the port, once it is open, and the preset."""
-    if protocol not in PROTOCOLS:
-        raise UnknownName(unknown("protocol", protocol, PROTOCOLS))
-    module_name, wire = PROTOCOLS[protocol]
-    module = importlib.import_module(f"robodx.wires.{module_name}")
-    endpoint = Endpoint(policy, find_preset(preset) if preset else None, names=getattr(module, wire).names)
-    module.serve(endpoint, host, module.PORT if port is None else port, lambda open_: on_ready(open_, endpoint.preset))
 
 
 @dataclass

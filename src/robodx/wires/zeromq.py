@@ -12,17 +12,13 @@ import time
 
 import zmq
 
-from robodx.wires.base import Address, WireError
+from robodx.wires.base import Address, Closed, WireError
 from robodx.wires.messages import MAX_REPLY_BYTES
 
 # Replies that may wait unread: a server that sends without being asked must not fill the memory.
 MAX_WAITING = 16
 FAILED = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_AUTH
 EVENTS = zmq.EVENT_HANDSHAKE_SUCCEEDED | FAILED | zmq.EVENT_DISCONNECTED
-
-
-class Closed(WireError):
-    """The other side ended the connection."""
 
 
 class Dealer:

@@ -28,10 +28,10 @@ from robodx.policies.base import make_policy
 from robodx.policies.remote import RemotePolicy
 from robodx.records.trial import Trial
 from robodx.running.rollout import rollout
-from robodx.wires import lerobot
 from robodx.wires.base import Wire, WireError
 from robodx.wires.drafting import draft
-from robodx.wires.lerobot import InProcess, Launched, open_checkpoint
+from robodx.wires.protocols import lerobot
+from robodx.wires.protocols.lerobot import InProcess, Launched, open_checkpoint
 
 TASK = "control/stack_cube"
 DIM = 8

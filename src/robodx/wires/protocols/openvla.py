@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from robodx.wires.base import Address, Names, Reply, Request, Told, WireError, wait_for
+from robodx.wires.base import Address, Names, Reply, Request, Told, Wire, WireError, wait_for
 from robodx.wires.messages import MAX_CONTAINERS, MAX_REPLY_BYTES, Malformed, flatten, nest, quote, rebuild
+from robodx.wires.pipelining import ask_ahead
+from robodx.wires.protocols.base import protocol
 
 PORT, PATH = 8000, "/act"
 OPTIONS = ("unnorm_key",)
@@ -53,25 +55,10 @@ class OpenVla:
 
     def ask(self, requests: Sequence[tuple[str, Request]]) -> list[Reply | WireError]:
         """An error is that of its own request, unless the server hangs: then the rest err alike."""
-        replies: list[Reply | WireError] = []
-        failed: dict[int, WireError] = {}
-        sent = 0
-        try:
-            while len(replies) < len(requests):
-                while sent < len(requests) and sent < len(replies) + IN_FLIGHT:
-                    try:
-                        self._lines[sent % IN_FLIGHT].send(self._body(requests[sent][1]))
-                    except WireError as error:
-                        failed[sent] = error
-                    sent += 1
-                replies.append(self._receive(len(replies), failed))
-        except TimedOut as error:
-            self.close()
-            replies += [error] * (len(requests) - len(replies))
-        except BaseException:
-            self.close()
-            raise
-        return replies
+        return ask_ahead(
+            len(requests), lambda index: self._send(index, requests[index][1]), self._receive,
+            connect=self._lines[0].open, lose=self.close, in_flight=IN_FLIGHT,
+        )  # fmt: skip
 
     def finish(self, episode_id: str) -> None: ...
 
@@ -79,12 +66,20 @@ class OpenVla:
         for line in self._lines:
             line.close()
 
-    def _receive(self, index: int, failed: Mapping[int, WireError]) -> Reply | WireError:
+    def _send(self, index: int, request: Request) -> _Line | WireError:
+        """The connection that now has the request, or why none has."""
         line = self._lines[index % IN_FLIGHT]
         try:
-            if index in failed:
-                raise failed[index]
-            return read_reply(line.receive(), str(self.address))
+            line.send(self._body(request))
+        except WireError as error:
+            return error
+        return line
+
+    def _receive(self, sent: _Line | WireError) -> Reply | WireError:
+        try:
+            if isinstance(sent, WireError):
+                raise sent
+            return read_reply(sent.receive(), str(self.address))
         except TimedOut:
             raise
         except WireError as error:
@@ -262,3 +257,9 @@ def _decode(value: dict[str, Any]) -> Any:
     except (binascii.Error, ValueError) as error:
         raise Malformed(f"an array whose data are no base64: {error}") from error
     return rebuild(data, value.get("dtype"), value.get("shape"))
+
+
+@protocol("openvla+http", takes="//HOST:PORT/act", port=PORT)
+def openvla(place: str) -> Wire:
+    """A server of OpenVLA, or of what speaks its REST protocol; ?unnorm_key=NAME chooses the action statistics."""
+    return OpenVla(Address.parse("openvla+http", place, port=PORT, takes=OPTIONS))

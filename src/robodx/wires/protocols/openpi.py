@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import time
 import traceback
-from collections import deque
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robodx.errors import Stop
 from robodx.wires.base import (
@@ -18,12 +17,14 @@ from robodx.wires.base import (
     Reply,
     Request,
     Told,
+    Wire,
     WireError,
     failure_of,
     wait_for,
 )
 from robodx.wires.messages import Malformed, encode_with_bytes, flatten, nest, pack, quote, unpack
 from robodx.wires.openpi_variants import (
+    OPTIONS,
     Plain,
     RequestFailed,
     Variant,
@@ -31,14 +32,15 @@ from robodx.wires.openpi_variants import (
     check_options,
     variant_of,
 )
+from robodx.wires.pipelining import Ended, ask_ahead
 from robodx.wires.preset import EPISODE
+from robodx.wires.protocols.base import protocol
 from robodx.wires.serving import Endpoint
-from robodx.wires.websocket import WebSocket
-from robodx.wires.websocket_server import serve_websockets
+
+if TYPE_CHECKING:
+    from robodx.wires.websocket import WebSocket
 
 PORT = 8000
-# Requests under way before the first reply is waited for: enough to keep a server busy, little enough for its buffers.
-IN_FLIGHT = 8
 
 
 class OpenPi:
@@ -88,41 +90,10 @@ class OpenPi:
 
         A server that fails says so in a text and closes: what it had not looked at yet is sent again.
         """
-        replies: list[Reply | WireError] = []
-        under_way: deque[int] = deque()
-        try:
-            while len(replies) < len(requests):
-                socket = self._connected(is_busy=bool(under_way))
-                while len(under_way) < IN_FLIGHT and len(replies) + len(under_way) < len(requests):
-                    episode_id, request = requests[len(replies) + len(under_way)]
-                    self._count += 1
-                    message = self._variant.wrap(request, episode_id, self._count)
-                    try:
-                        socket.send(pack(message, encode_with_bytes), self.address.timeout_s)
-                    except WireError:
-                        # It has closed, but what it said before that has not been read.
-                        if under_way:
-                            break
-                        raise
-                    under_way.append(self._count)
-                frame = socket.receive(self.address.timeout_s)
-                number = under_way.popleft()
-                if isinstance(frame, str):
-                    replies.append(failure_of(self.address, frame, WireError))
-                    self.close()
-                    under_way.clear()
-                    continue
-                try:
-                    replies.append(self._variant.unwrap(_read(frame, f"the reply of {self.address}"), number))
-                except RequestFailed as error:
-                    replies.append(error)
-        except WireError as error:
-            self._lose()
-            replies += [error] * (len(requests) - len(replies))
-        except BaseException:
-            self._lose()
-            raise
-        return replies
+        return ask_ahead(
+            len(requests), lambda index: self._send(*requests[index]), self._receive,
+            connect=self._connected, lose=self._lose,
+        )  # fmt: skip
 
     def finish(self, episode_id: str) -> None:
         if self._only == episode_id:
@@ -133,21 +104,41 @@ class OpenPi:
             self._socket.close()
             self._socket = None
 
+    def _send(self, episode_id: str, request: Request) -> int:
+        assert self._socket is not None
+        self._count += 1
+        message = self._variant.wrap(request, episode_id, self._count)
+        self._socket.send(pack(message, encode_with_bytes), self.address.timeout_s)
+        return self._count
+
+    def _receive(self, number: int) -> Reply | WireError:
+        assert self._socket is not None
+        frame = self._socket.receive(self.address.timeout_s)
+        if isinstance(frame, str):
+            self.close()
+            raise Ended(failure_of(self.address, frame, WireError))
+        try:
+            return self._variant.unwrap(_read(frame, f"the reply of {self.address}"), number)
+        except RequestFailed as error:
+            return error
+
     def _lose(self) -> None:
         """With what the server remembered: no episode can go on."""
         self.losses += 1
         self._only = None
         self.close()
 
-    def _connected(self, *, is_busy: bool = False) -> WebSocket:
+    def _connected(self) -> WebSocket:
         # Closed meanwhile, or something came that nobody asked for: the next reply could be taken for another's.
-        if self._socket is not None and not is_busy and not self._socket.is_idle:
+        if self._socket is not None and not self._socket.is_idle:
             self._lose()
         if self._socket is None:
             self._socket = wait_for(self._open, self.address)
         return self._socket
 
     def _open(self, within_s: float) -> WebSocket:
+        from robodx.wires.websocket import WebSocket
+
         end = time.monotonic() + max(within_s, self.address.timeout_s)
         socket = WebSocket(self.address, within_s)
         try:
@@ -174,6 +165,8 @@ def _read(frame: bytes, what: str) -> Any:
 
 def serve(endpoint: Endpoint, host: str, port: int, on_ready: Callable[[int], None]) -> None:
     """Serve until interrupted; `on_ready` is told the port once it is open."""
+    from robodx.wires.websocket_server import serve_websockets
+
     serve_websockets(
         lambda session: _Client(endpoint, session), host, port, on_ready,
         health="/healthz", key=os.environ.get(API_KEY),
@@ -207,3 +200,9 @@ def flatten_request(frame: bytes | str) -> Request:
         raise ValueError(f"a request must be a map in a binary frame, not {quote(frame)}")
     told = message.pop(EPISODE, None)
     return {**flatten(message), **({EPISODE: told} if told is not None else {})}
+
+
+@protocol("openpi", port=PORT, names=OpenPi.names, serve=serve)
+def openpi(place: str) -> Wire:
+    """A server of openpi (π0, π0-FAST, π0.5), or of its RoboArena and StarVLA variants."""
+    return OpenPi(Address.parse("openpi", place, port=PORT, takes=OPTIONS))

@@ -8,20 +8,20 @@ import socket
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
-
-import zmq
+from typing import TYPE_CHECKING, Any
 
 from robodx.errors import Stop, UserError
 from robodx.registry import UnknownName, unknown
 from robodx.wires.base import (
     API_KEY,
     Address,
+    Closed,
     Names,
     Reply,
     Request,
     Told,
     Unreachable,
+    Wire,
     WireError,
     failure_of,
     wait_for,
@@ -29,13 +29,17 @@ from robodx.wires.base import (
 from robodx.wires.gr00t_forms import FORMS, Form, read_actions, read_observation, write_actions, write_observation
 from robodx.wires.gr00t_modality import as_config, read_config, told
 from robodx.wires.messages import MAX_REQUEST_BYTES, Malformed, encode_as_npy, pack, quote, unpack
+from robodx.wires.pipelining import ask_ahead
 from robodx.wires.preset import Preset, keys_of
+from robodx.wires.protocols.base import protocol
 from robodx.wires.serving import Endpoint
-from robodx.wires.zeromq import Closed, Dealer
+
+if TYPE_CHECKING:
+    import zmq
+
+    from robodx.wires.zeromq import Dealer
 
 PORT = 5555
-# Requests under way before the first reply is waited for: enough to keep a server busy, little enough for its buffers.
-IN_FLIGHT = 8
 # Clients do not say goodbye: the one unheard of for longest is then given up.
 MAX_CLIENTS = 1024
 # Requests of a client that are read before they are answered; what else it sends waits on its own side.
@@ -100,26 +104,10 @@ class Gr00t:
 
     def ask(self, requests: Sequence[tuple[str, Request]]) -> list[Reply | WireError]:
         """What the server refuses is one request's error; once the connection is lost, the rest err alike."""
-        replies: list[Reply | WireError] = []
-        sent = 0
-        try:
-            form, dealer = self._known_form(), self._connected()
-            while len(replies) < len(requests):
-                while sent < len(requests) and sent - len(replies) < IN_FLIGHT:
-                    dealer.send(self._message("get_action", write_observation(form, requests[sent][1])))
-                    sent += 1
-                data = dealer.receive(self.address.timeout_s)
-                try:
-                    replies.append(read_actions(self._read(data)))
-                except WireError as error:
-                    replies.append(error)
-        except WireError as error:
-            self._lose()
-            replies += [error] * (len(requests) - len(replies))
-        except BaseException:
-            self._lose()
-            raise
-        return replies
+        return ask_ahead(
+            len(requests), lambda index: self._send(requests[index][1]), self._receive,
+            connect=self._connected, lose=self._lose,
+        )  # fmt: skip
 
     def finish(self, episode_id: str) -> None: ...
 
@@ -127,6 +115,18 @@ class Gr00t:
         if self._dealer is not None:
             self._dealer.close()
             self._dealer = None
+
+    def _send(self, request: Request) -> None:
+        assert self._dealer is not None
+        self._dealer.send(self._message("get_action", write_observation(self._known_form(), request)))
+
+    def _receive(self, _: None) -> Reply | WireError:
+        assert self._dealer is not None
+        data = self._dealer.receive(self.address.timeout_s)
+        try:
+            return read_actions(self._read(data))
+        except WireError as error:
+            return error
 
     def _lose(self) -> None:
         self.losses += 1
@@ -183,6 +183,8 @@ class Gr00t:
         return self._dealer
 
     def _open(self, within_s: float) -> Dealer:
+        from robodx.wires.zeromq import Dealer
+
         dealer = Dealer(self.address, within_s)
         try:
             dealer.send(self._message("ping"))
@@ -199,6 +201,8 @@ class Gr00t:
 
 def serve(endpoint: Endpoint, host: str, port: int, on_ready: Callable[[int], None]) -> None:
     """Serve until interrupted; `on_ready` is told the port once it is open."""
+    import zmq
+
     server = _Server(endpoint, os.environ.get(API_KEY))
     context = zmq.Context()
     # A router, which knows its clients apart and lets them ask ahead; to requesters it looks like a replier.
@@ -225,6 +229,8 @@ def serve(endpoint: Endpoint, host: str, port: int, on_ready: Callable[[int], No
 
 
 def _bind(router: zmq.Socket[bytes], host: str, port: int) -> None:
+    import zmq
+
     try:
         # ZeroMQ binds to addresses and not to names.
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -292,3 +298,9 @@ def _check_names(preset: Preset) -> None:
                 raise UserError(
                     f'the preset {preset.name} cannot be served as GR00T: it calls "{key}" what must be {modality}.NAME'
                 )
+
+
+@protocol("gr00t", port=PORT, names=Gr00t.names, serve=serve)
+def gr00t(place: str) -> Wire:
+    """An inference server of GR00T N1.5, N1.6 or N1.7."""
+    return Gr00t(Address.parse("gr00t", place, port=PORT, takes=("version",)))

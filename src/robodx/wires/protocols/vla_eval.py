@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodx.errors import Stop, UserError
-from robodx.wires.base import API_KEY, Address, Names, Reply, Request, Told, WireError, failure_of, wait_for
+from robodx.wires.base import API_KEY, Address, Names, Reply, Request, Told, Wire, WireError, failure_of, wait_for
 from robodx.wires.messages import Malformed, encode_with_text, flatten, nest, pack, quote, unpack
 from robodx.wires.preset import EPISODE
+from robodx.wires.protocols.base import protocol
 from robodx.wires.serving import Endpoint
 from robodx.wires.vla_eval_specs import draft, outputs
-from robodx.wires.websocket import WebSocket
-from robodx.wires.websocket_server import serve_websockets
 
 PORT = 8000
 PROTOCOL_VERSION = 1
@@ -146,6 +145,8 @@ class _Connection:
     """A websocket with its count of messages, after the hello."""
 
     def __init__(self, address: Address, within_s: float) -> None:
+        from robodx.wires.websocket import WebSocket
+
         self._address, self._seq, self._begun = address, 0, 0
         end = time.monotonic() + max(within_s, address.timeout_s)
         self._socket = WebSocket(address, within_s)
@@ -305,7 +306,15 @@ class _Client:
 
 def serve(endpoint: Endpoint, host: str, port: int, on_ready: Callable[[int], None]) -> None:
     """Serve until interrupted; `on_ready` is told the port once it is open."""
+    from robodx.wires.websocket_server import serve_websockets
+
     serve_websockets(
         lambda session: _Client(endpoint, session), host, port, on_ready,
         health="/health", key=os.environ.get(API_KEY),
     )  # fmt: skip
+
+
+@protocol("vla-eval", port=PORT, names=VlaEval.names, serve=serve)
+def vla_eval(place: str) -> Wire:
+    """Any model server of the vla-eval harness (OpenVLA, OFT, X-VLA, CogACT, …)."""
+    return VlaEval(Address.parse("vla-eval", place, port=PORT))

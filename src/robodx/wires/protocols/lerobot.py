@@ -25,12 +25,13 @@ from urllib.parse import parse_qsl
 from robodx.errors import UserError
 from robodx.wires.base import Address, Names, Reply, Request, Told, Wire, WireError, read_seconds
 from robodx.wires.lerobot_features import told
-from robodx.wires.openpi import OpenPi
+from robodx.wires.protocols.base import protocol
+from robodx.wires.protocols.openpi import OpenPi
 
 if TYPE_CHECKING:
     from robodx.wires.lerobot_server import Checkpoint
 
-SCRIPT = Path(__file__).with_name("lerobot_server.py")
+SCRIPT = Path(__file__).parent.with_name("lerobot_server.py")
 # A Python that has LeRobot, msgpack and websockets: the script then runs with that one.
 PYTHON = "ROBODX_LEROBOT_PYTHON"
 # Ports by checkpoint, for the worker processes of the one that started the servers: they share them.
@@ -100,8 +101,12 @@ def find_checkpoint(path: str) -> Path:
     return folder
 
 
+@protocol("lerobot", takes="PATH")
 def open_checkpoint(place: str) -> Wire:
-    """In this process, unless LeRobot is not installed in it or another Python is named."""
+    """A LeRobot checkpoint (ACT, Diffusion Policy, SmolVLA, π0 …); ?device=cuda chooses where it runs.
+
+    In this process, unless LeRobot is not installed in it or another Python is named.
+    """
     where = Place.parse(place)
     if os.environ.get(PYTHON):
         return Launched(where)

@@ -1,0 +1,62 @@
+"""Cameras' pictures in the forms that policy servers ask for, each there and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Orientation = Literal["upright", "rotated_180", "flipped_vertical", "flipped_horizontal"]
+Layout = Literal["HWC", "CHW"]
+FLIPS: dict[Orientation, tuple[slice, slice]] = {
+    "upright": (slice(None), slice(None)),
+    "rotated_180": (slice(None, None, -1), slice(None, None, -1)),
+    "flipped_vertical": (slice(None, None, -1), slice(None)),
+    "flipped_horizontal": (slice(None), slice(None, None, -1)),
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A camera's picture as a server wants it."""
+
+    camera: str
+    height: int = 224
+    width: int = 224
+    # What is drawn of it, in the middle; the rest is black. 0: all of it. Real cameras are wide, their pictures padded.
+    content_height: int = 0
+    content_width: int = 0
+    orientation: Orientation = "upright"
+    layout: Layout = "HWC"
+    # Metres along the viewing axis, float32 (H, W), and not colours.
+    is_depth: bool = False
+
+    @property
+    def content(self) -> tuple[int, int]:
+        return self.content_height or self.height, self.content_width or self.width
+
+    def write(self, image: NDArray[Any]) -> NDArray[Any]:
+        image = image[FLIPS[self.orientation]]
+        height, width = self.content
+        if (height, width) != (self.height, self.width):
+            whole = np.zeros((self.height, self.width, *image.shape[2:]), image.dtype)
+            whole[self._inside()] = image
+            image = whole
+        if self.layout == "CHW" and image.ndim == 3:
+            image = image.transpose(2, 0, 1)
+        return np.ascontiguousarray(image)
+
+    def read(self, image: NDArray[Any]) -> NDArray[Any]:
+        if self.layout == "CHW" and image.ndim == 3:
+            image = image.transpose(1, 2, 0)
+        shape = (self.height, self.width) if self.is_depth else (self.height, self.width, 3)
+        if image.shape != shape or (image.dtype != np.uint8 and not self.is_depth):
+            raise ValueError(f"a picture of shape {image.shape} and type {image.dtype}, not {shape}")
+        return np.ascontiguousarray(image[self._inside()][FLIPS[self.orientation]])
+
+    def _inside(self) -> tuple[slice, slice]:
+        height, width = self.content
+        top, left = (self.height - height) // 2, (self.width - width) // 2
+        return slice(top, top + height), slice(left, left + width)

@@ -1,0 +1,112 @@
+"""A policy at the other end of a wire: a preset in between, and what the server says checked against it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from robodx.errors import UserError
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec
+from robodx.spaces import InvalidAction
+from robodx.wires.agreement import mismatches
+from robodx.wires.base import Request, Told, Wire, WireError
+from robodx.wires.preset import BadPreset, Preset
+from robodx.wires.preset_files import find_preset, read_preset, shipped
+
+
+class _Episode(NamedTuple):
+    """One under way, and what the server knows it by."""
+
+    remote_id: str
+    start: EpisodeStart | None
+    # Of the wire, when it began.
+    losses: int
+
+
+class RemotePolicy:
+    """Speaks to a server in the words of its preset."""
+
+    def __init__(self, wire: Wire, preset: Preset, told: Told | None = None) -> None:
+        self.wire, self.preset, self.told = wire, preset, told or Told()
+        self.spec = preset.spec
+        self._episodes: dict[str, _Episode] = {}
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> None:
+        for start in starts:
+            # One that was broken off may come again.
+            self.finish([start.episode_id])
+            # A trial that is tried again, perhaps by another process, is another episode to the server.
+            remote_id = f"{start.episode_id}-{uuid4().hex[:8]}"
+            self.wire.start(remote_id, start.instruction)
+            self._episodes[start.episode_id] = _Episode(remote_id, start, self.wire.losses)
+
+    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
+        settling = self.preset.settle_steps
+        chunks: dict[str, ActionChunk | Exception] = {
+            one.episode_id: self.preset.resting(settling - one.step) for one in observations if one.step < settling
+        }
+        asking = [one for one in observations if one.step >= settling]
+        replies = self.wire.ask([self._request(one) for one in asking])
+        for one, reply in zip(asking, replies, strict=True):
+            episode = self._episodes.get(one.episode_id)
+            try:
+                if isinstance(reply, Exception):
+                    raise reply
+                if episode is not None and episode.losses != self.wire.losses:
+                    raise WireError("the connection to the policy server was lost while the episode was under way")
+                chunks[one.episode_id] = self.preset.chunk(reply)
+            except (WireError, InvalidAction) as error:
+                chunks[one.episode_id] = error
+        return [chunks[one.episode_id] for one in observations]
+
+    def finish(self, ids: Sequence[str]) -> None:
+        for episode_id in ids:
+            episode = self._episodes.pop(episode_id, None)
+            if episode is not None:
+                self.wire.finish(episode.remote_id)
+
+    def close(self) -> None:
+        self.wire.close()
+
+    def _request(self, observation: Observation) -> tuple[str, Request]:
+        # Servers that need no reset can be asked without one.
+        episode = self._episodes.get(observation.episode_id) or _Episode(observation.episode_id, None, 0)
+        return episode.remote_id, self.preset.request(replace(observation, episode_id=episode.remote_id), episode.start)
+
+
+def connect(wire: Wire, name: str, preset: str | None) -> RemotePolicy:
+    """A policy on the wire, with the preset that was asked for, or the one that the server says by itself.
+
+    Refused if the two disagree, before anything is simulated.
+    """
+    try:
+        # A mistake in it should not have to wait for the server.
+        chosen = find_preset(preset) if preset is not None else None
+        told = wire.describe()
+        if chosen is None and told.preset is not None:
+            chosen = read_preset(told.preset)
+        if chosen is None:
+            raise UserError(
+                f"the server at {name} does not say its conventions: give --preset with one of {', '.join(shipped())}, "
+                f"or a .toml of your own, which robodx check {name} --write-preset my.toml drafts"
+            )
+        wrong = mismatches(chosen, told)
+        if wrong:
+            raise BadPreset(f"the preset {chosen.name} does not fit the server at {name}: {'; '.join(wrong)}")
+    except BaseException:
+        wire.close()
+        raise
+    return RemotePolicy(wire, chosen, told)
+
+
+class Declared(NamedTuple):
+    """What a policy says before it acts."""
+
+    spec: PolicySpec
+    preset: dict[str, Any] | None
+
+
+def declared(policy: Policy) -> Declared:
+    return Declared(policy.spec, policy.preset.as_dict() if isinstance(policy, RemotePolicy) else None)
