@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodx.running import files
+from robodx.records import files
 from robodx.running.trial import Applied
 from robodx.sim.geometry import Array
 

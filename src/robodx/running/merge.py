@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from robodx.analysis.episodes import load, read_about
-from robodx.running import files
+from robodx.records import files
 from robodx.running.records import RunConflict, RunFolder
 
 

@@ -20,7 +20,7 @@ import polars as pl
 
 from robodx.analysis.episodes import ORDER, SCHEMA, SCHEMA_VERSION, load, read_about
 from robodx.errors import UserError
-from robodx.running import files
+from robodx.records import files
 from robodx.running.episode import Episode
 
 # A part is written when this many episodes wait, or this long after the last one: what a kill can lose.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from robodx.errors import UserError
 from robodx.policies.base import PolicySpec, make_policy
-from robodx.running import files
+from robodx.records import files
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
 from robodx.running.trial import Trial

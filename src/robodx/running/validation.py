@@ -21,7 +21,7 @@ from robodx.analysis.findings.validation import Expected, Group, Verdict, judge
 from robodx.errors import UserError
 from robodx.faults.base import FAULTS, planted
 from robodx.policies.base import opened
-from robodx.running import files
+from robodx.records import files
 from robodx.running.records import locked, to_table
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, perturbation_cards, plan_round

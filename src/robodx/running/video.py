@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.policies.base import PolicySpec
-from robodx.running import files
+from robodx.records import files
 from robodx.running.environment import Environment
 from robodx.running.episode import Trajectory
 from robodx.running.trial import Trial

@@ -1,0 +1,1 @@
+"""What is kept of a run, and how it is written and read."""
