@@ -17,6 +17,7 @@ from robodx.registry import discover, load_plugin
 from robodx.report.page import FILE_NAME, report
 from robodx.report.sections.base import SECTIONS
 from robodx.report.sections.motion import motion
+from robodx.running import run as of_run
 from tests.reporting import capability, run_folder
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "my_section.py"
@@ -51,9 +52,13 @@ def written(path: Path, name: str, *, order: int = 85, gives: str = 'Content([Te
     return path
 
 
-def test_a_section_of_a_plugin_file_is_in_the_page_and_in_its_contents_at_its_place(run: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [["report"], ["diagnose", "vision", "--films", "0", "--out"]])
+def test_a_section_of_a_plugin_file_is_in_the_page_and_in_its_contents_at_its_place(
+    words: list[str], run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(of_run, "run", lambda *_, **__: None)
     plugin = shutil.copy(EXAMPLE, tmp_path)
-    result = CliRunner().invoke(app, ["report", str(run), "--plugin", str(plugin)], catch_exceptions=False)
+    result = CliRunner().invoke(app, [*words, str(run), "--plugin", str(plugin)], catch_exceptions=False)
     assert result.exit_code == 0
     page = (run / FILE_NAME).read_text()
     contents, body = page[: page.index("</nav>")], page[page.index("</nav>") :]
