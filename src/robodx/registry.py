@@ -19,8 +19,16 @@ from robodx.errors import UserError
 T = TypeVar("T")
 
 EXTENSIONS = (
-    "robots", "tasks", "experts", "perturbations", "policies", "suites", "analysis.metrics", "wires.protocols",
-)  # fmt: skip
+    "robots",
+    "tasks",
+    "experts",
+    "perturbations",
+    "policies",
+    "wires.protocols",
+    "suites",
+    "analysis.metrics",
+    "report.sections",
+)
 
 
 class UnknownName(UserError, LookupError):

@@ -41,6 +41,9 @@ def test_the_command_in_an_examples_first_line_works(example: Path, tmp_path: Pa
         assert table["success"].all(), "the expert solves a task it has never seen"
     if example.stem == "my_metric":
         run("robodx summary run --metric quick_success --plugin examples/my_metric.py", tmp_path)
+    if example.stem == "my_section":
+        run("robodx report run --plugin examples/my_section.py", tmp_path)
+        assert "expert dropped something 0 times in 4 episodes." in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_the_readmes_commands_work_as_they_stand(tmp_path: Path) -> None:

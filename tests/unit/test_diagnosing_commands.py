@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from robodx.analysis.findings import diagnose as of_findings
+from robodx.analysis.findings.base import Diagnosis
 from robodx.cli import app
 from robodx.cli.diagnosing import _once
 from robodx.errors import UserError
 from robodx.policies.base import make_policy
+from robodx.report.page import report
+from robodx.running import filming
+from robodx.running import run as of_run
 from robodx.running.run import Request, run
+from robodx.sim import gl
 from robodx.terminal.console import progress_bar
+from tests.reporting import episode, run_folder
 
 
 @pytest.mark.parametrize(
@@ -47,3 +58,61 @@ def test_of_a_run_that_is_not_finished_it_is_said(tmp_path: Path) -> None:
     assert (whole.exit_code, cut.exit_code) == (0, 0) and cut.stdout == whole.stdout
     assert "is not finished" in cut.stderr and "is not finished" not in whole.stderr
     assert "plain_words (the instruction in plain words) recovers 1 of 1" in whole.stdout
+
+
+def failing(path: Path) -> Path:
+    """A policy that fails wherever the words say what not to take."""
+    rows = [
+        episode(f"{family}/easy", seed, success=family != "language", demands=[f"{family}/{part}"], tags=[])
+        for family, part in (("control", "lift"), ("language", "negation"))
+        for seed in range(24)
+    ]
+    return run_folder(path, rows)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["diagnose", "vision", "--films", "0", "--out"],
+        ["diagnose", "vision", "--films", "1", "--out"],
+        ["report", "--films", "0"],
+        ["report", "--films", "1"],
+        ["findings"],
+    ],
+)
+def test_a_diagnosis_is_worked_out_once_whoever_tells_of_it(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Films are of what findings show, the terminal prints them and the page tells of them."""
+    folder = failing(tmp_path / "run")
+    worked_out = []
+    work_out = of_findings._of_policy
+
+    def counted(*args: Any) -> Diagnosis:
+        worked_out.append(args)
+        return work_out(*args)
+
+    def film(path: Path, trials: Collection[str], tell: object) -> Iterator[Path]:
+        (path / "videos").mkdir()
+        for seed in {trial.split("-")[2] for trial in trials}:
+            film = path / "videos" / f"language.easy-seed{seed}-failure-vision.mp4"
+            film.write_bytes(b"film")
+            yield film
+
+    monkeypatch.setattr(of_findings, "_of_policy", counted)
+    monkeypatch.setattr(of_run, "run", lambda *_, **__: None)
+    monkeypatch.setattr(filming, "film_trials", film)
+    monkeypatch.setattr(gl, "status", lambda: SimpleNamespace(is_available=True))
+    result = CliRunner().invoke(app, [*words, str(folder)], catch_exceptions=False)
+    assert result.exit_code == 0 and len(worked_out) == 1
+    if words[0] != "report":
+        assert "p < 0.001" in result.stdout
+    if words[0] != "findings":
+        page = (folder / "report.html").read_text()
+        assert "p &lt; 0.001" in page and ("<video" in page) == ("1" in words)
+
+
+def test_the_terminal_and_the_page_tell_of_the_same_diagnosis(tmp_path: Path) -> None:
+    folder = failing(tmp_path)
+    printed = json.loads(CliRunner().invoke(app, ["findings", str(folder), "--json"]).stdout)
+    assert printed[0]["findings"] and printed == report([folder]).as_dict()["sections"]["findings"]

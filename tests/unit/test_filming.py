@@ -9,6 +9,7 @@ import pytest
 
 from robodx.cli.films import film_examples
 from robodx.records.about import UnreadableRun
+from robodx.report.material import gather
 from robodx.running import filming
 from robodx.sim import gl
 from tests.reporting import ABOUT, episode, run_folder
@@ -55,7 +56,7 @@ def test_a_damaged_part_does_not_keep_examples_from_being_filmed(
     made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(gl, "status", lambda: SimpleNamespace(is_available=True))
-    film_examples([made], 2)
+    film_examples(gather([made]), 2)
     assert "other.parquet is damaged" in capsys.readouterr().err
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 
 from robodx.policies.base import make_policy
+from robodx.records import files
 from robodx.records.about import UnreadableRun, read_about
 from robodx.records.episode import Episode
 from robodx.records.folder import RunConflict, RunFolder
@@ -203,3 +205,21 @@ def test_version_three_is_read() -> None:
     assert [target["kind"] for target in table["target"].to_list()] == ["cube"] * len(table)
     wrong = table.filter(~pl.col("success"))["mistaken"].to_list()
     assert wrong and all(each["attribute"] == "colour" and each["asked"] != each["chosen"] for (each,) in wrong)
+
+
+def test_a_file_is_replaced_whole_or_not_at_all_also_by_two_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.json"
+    files.write(path, b"before")
+    with pytest.raises(OSError, match="disk"), files.beside(path) as part:
+        part.write_bytes(b"half")
+        raise OSError("the disk is full")
+    assert path.read_bytes() == b"before"
+    with files.beside(path) as part:
+        part.write_bytes(b"half of")
+        monkeypatch.setattr(os, "getpid", lambda: -1)
+        files.write(path, b"another process")
+        assert path.read_bytes() == b"another process"
+        part.write_bytes(b"whole")
+    assert path.read_bytes() == b"whole" and list(tmp_path.iterdir()) == [path]

@@ -62,10 +62,11 @@ def diagnose(
     Prints the findings and writes the page; robodx report, view, why and findings then work on its folder.
     """
     load_plugins(plugin)
-    from robodx.report.page import write_report
+    from robodx.report.material import gather
+    from robodx.report.page import FILE_NAME, write_report
     from robodx.running.run import Request
     from robodx.running.run import run as execute_run
-    from robodx.terminal.diagnosis import print_diagnosis
+    from robodx.terminal.diagnosis import print_diagnoses
 
     request = Request(
         selectors=("diagnosis",),
@@ -83,9 +84,9 @@ def diagnose(
     with keeping(folder):
         with progress_bar() as progress, redirect_stdout(sys.stderr):
             execute_run(request, folder, workers=workers, progress=_once(progress))
-        film_examples([folder], films)
-    print_diagnosis([folder], as_json=as_json)
-    page = write_report([folder], folder / "report.html")
+        material = film_examples(gather([folder]), films)
+    print_diagnoses(material.diagnoses, as_json=as_json)
+    page = write_report(material, folder / FILE_NAME)
     run = shlex.quote(str(folder))
     print(f"The page is {page}. Next: robodx why {run}, robodx view {run}", file=sys.stderr)
 
@@ -112,9 +113,10 @@ def findings(
 
     Of a run of robodx diagnose the confirming seeds are those it asked for; of another every other seed.
     """
-    from robodx.terminal.diagnosis import print_diagnosis
+    from robodx.analysis.findings.diagnose import diagnose_runs
+    from robodx.terminal.diagnosis import print_diagnoses
 
-    print_diagnosis(runs, as_json=as_json)
+    print_diagnoses(diagnose_runs(runs), as_json=as_json)
 
 
 @app.command(rich_help_panel="Diagnose")

@@ -57,27 +57,30 @@ def report(
         bool, typer.Option("--markdown", help="Markdown instead, as for a pull request; printed unless -o is given.")
     ] = False,
     as_json: Json = False,
+    plugin: Plugins = [],  # noqa: B006
 ) -> None:
     """Write the diagnosis as one page that needs nothing else: what a policy can do, when it breaks, why, what to fix.
 
     Runs of the same policy are one diagnosis; the first policy is what others are compared with.
     """
+    load_plugins(plugin)
+    from robodx.report.material import gather
     from robodx.report.page import FILE_NAME, write, write_report
     from robodx.report.page import report as make_report
     from robodx.report.videos import mode
 
     if as_json and markdown:
         raise UserError("--json and --markdown are two forms of the same: choose one")
-    film_examples(runs, films)
+    material = film_examples(gather(runs), films)
     if as_json or markdown:
-        found = make_report(runs, title=title, videos="none")
+        found = make_report(material, title=title, videos="none")
         text = found.json() if as_json else found.markdown()
         if out is None:
             print(text)
             return
         size = write(out, f"{text}\n")
     else:
-        out = write_report(runs, out or runs[0] / FILE_NAME, title=title, videos=mode(videos), embed_mb=embed_mb)
+        out = write_report(material, out or runs[0] / FILE_NAME, title=title, videos=mode(videos), embed_mb=embed_mb)
         size = out.stat().st_size
     print(f"Wrote {out} ({size / 1e6:.1f} MB).")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from pathlib import Path
 @contextlib.contextmanager
 def beside(path: Path) -> Iterator[Path]:
     """A place to write to; it becomes `path` when the block ends well, and is removed when it does not."""
-    part = path.with_name(f".{path.name}.part")
+    # Two processes may write the same file at once.
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield part
         part.replace(path)

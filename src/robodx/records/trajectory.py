@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.records import files
+from robodx.sim.geometry import Array
 
 Array = NDArray[np.float64]
 

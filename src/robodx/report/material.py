@@ -117,6 +117,11 @@ class Material:
     # Where a player finds those of them that the page shows.
     players: Mapping[str, Film] = field(default_factory=dict)
 
+    @property
+    def diagnoses(self) -> list[Diagnosis]:
+        """Of every policy that has one, in their order; worked out when first asked for, and once."""
+        return [one.diagnosis for one in self.subjects if one.diagnosis is not None]
+
     @cached_property
     def shown(self) -> list[str]:
         """The episodes of the gallery, by trial id."""

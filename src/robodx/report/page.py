@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from robodx.errors import UserError
+from robodx.records import files
 from robodx.report.material import Material, gather
 from robodx.report.sections.base import Section, made
 from robodx.report.templating import fill
@@ -71,18 +71,19 @@ class Report:
 
 
 def report(
-    runs: Sequence[Path],
+    runs: Sequence[Path] | Material,
     *,
     title: str | None = None,
     videos: Mode = "embed",
     embed_mb: float = EMBED_MB,
     page: Path | None = None,
 ) -> Report:
-    """Of one or several run folders: those of one policy are one diagnosis, several policies are compared.
+    """Of one or several run folders, or of what was gathered from them.
 
+    Those of one policy are one diagnosis, several policies are compared.
     `page` is where it will lie: films that are not within it are linked relative to there.
     """
-    material = gather(runs)
+    material = runs if isinstance(runs, Material) else gather(runs)
     wanted = [(trial, material.films[trial]) for trial in material.shown if trial in material.films]
     players = films(wanted, videos, page=page, most_bytes=1e6 * embed_mb)
     material = replace(material, players=players)
@@ -90,7 +91,7 @@ def report(
 
 
 def write_report(
-    runs: Sequence[Path],
+    runs: Sequence[Path] | Material,
     out: Path,
     *,
     title: str | None = None,
@@ -114,12 +115,7 @@ def write(path: Path, text: str) -> int:
         path.write_bytes(content)
         return len(content)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    files.write(path, content)
     return len(content)
 
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from robodx.analysis.findings.base import Diagnosis, Finding
-from robodx.analysis.findings.diagnose import diagnose_runs
 from robodx.terminal.comparison import points
 from robodx.terminal.console import counted, print_json, visible, wrapped
 
 
-def print_diagnosis(runs: Sequence[Path], *, as_json: bool) -> None:
-    """Of each policy in these runs; runs of one policy are put together."""
-    found = diagnose_runs(runs)
+def print_diagnoses(found: Sequence[Diagnosis], *, as_json: bool) -> None:
+    """One for each policy."""
     if as_json:
         print_json([one.as_dict() for one in found])
         return

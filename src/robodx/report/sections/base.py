@@ -1,16 +1,19 @@
-"""What a section is, and how one joins the report: a decorated function in a file of this folder."""
+"""What a section is, and how one joins the report: a decorated function in a file of this folder or in a plugin."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from robodx.report import sections
+from robodx.errors import UserError
+from robodx.registry import Registry
 from robodx.report.blocks import Block
 from robodx.report.material import Material
+
+# What the page itself has an anchor for.
+TAKEN = ("content",)
 
 
 @dataclass(frozen=True)
@@ -41,14 +44,24 @@ class Entry:
     make: Maker = field(repr=False)
 
 
-_ENTRIES: dict[str, Entry] = {}
+SECTIONS: Registry[Entry] = Registry("section", "report.sections")
 
 
 def section(*, order: int, title: str) -> Callable[[Maker], Maker]:
-    """Register the decorated function under its own name; it gives None where the section had better be left out."""
+    """Register the decorated function under its own name; it gives None where the section had better be left out.
+
+    The name is the section's anchor in the page and its key in the JSON. Those of the same order go by name.
+    """
 
     def register(make: Maker) -> Maker:
-        _ENTRIES[make.__name__] = Entry(make.__name__, title, order, make)
+        name = make.__name__
+        if name in TAKEN:
+            raise UserError(f'a section cannot be named "{name}", which is an anchor of the page: {_place(make)}')
+        try:
+            SECTIONS.add(name, Entry(name, title, order, make))
+        except ValueError:
+            places = f"{_place(SECTIONS[name].make)} and {_place(make)}"
+            raise UserError(f'two sections are named "{name}": {places}. Give one of them another name.') from None
         return make
 
     return register
@@ -56,11 +69,16 @@ def section(*, order: int, title: str) -> Callable[[Maker], Maker]:
 
 def made(material: Material) -> list[Section]:
     """All sections that have something to say, in their order."""
-    for module in pkgutil.iter_modules(sections.__path__):
-        importlib.import_module(f"{sections.__name__}.{module.name}")
     found = []
-    for entry in sorted(_ENTRIES.values(), key=lambda entry: entry.order):
+    for entry in sorted(SECTIONS.entries(), key=lambda entry: entry.order):
         content = entry.make(material)
+        if not isinstance(content, Content | None):
+            raise UserError(f"the section {entry.name} gave {content!r}: it must be Content or None")
         if content is not None and content.blocks:
             found.append(Section(entry.name, entry.title, content))
     return found
+
+
+def _place(make: Maker) -> str:
+    """Where a function is written."""
+    return f"{inspect.getsourcefile(make)}:{inspect.getsourcelines(make)[1]}"
