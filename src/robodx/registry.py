@@ -18,7 +18,16 @@ from robodx.errors import UserError
 
 T = TypeVar("T")
 
-EXTENSIONS = ("robots", "tasks", "experts", "perturbations", "policies", "suites", "analysis.metrics")
+EXTENSIONS = (
+    "robots",
+    "tasks",
+    "experts",
+    "perturbations",
+    "policies",
+    "suites",
+    "analysis.metrics",
+    "analysis.findings.kinds",
+)
 
 
 class UnknownName(UserError, LookupError):
