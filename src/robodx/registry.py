@@ -27,6 +27,7 @@ EXTENSIONS = (
     "wires.protocols",
     "suites",
     "analysis.metrics",
+    "analysis.findings.kinds",
     "report.sections",
 )
 

@@ -18,12 +18,13 @@ EXAMPLES = sorted(set((ROOT / "examples").glob("*.py")) - {ROOT / "examples" / "
 ROBODX = (sys.executable, "-c", "from robodx.cli import main; main()")
 
 
-def run(command: str, cwd: Path) -> None:
+def run(command: str, cwd: Path) -> str:
     words = shlex.split(command)
     assert words.pop(0) == "robodx"
     words = [str(ROOT / word) if word.startswith("examples/") else word for word in words]
     result = subprocess.run([*ROBODX, *words], cwd=cwd, text=True, capture_output=True, timeout=240)
     assert result.returncode == 0, f"{command}\n{result.stdout}{result.stderr}"
+    return result.stdout
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -44,6 +45,10 @@ def test_the_command_in_an_examples_first_line_works(example: Path, tmp_path: Pa
     if example.stem == "my_section":
         run("robodx report run --plugin examples/my_section.py", tmp_path)
         assert "expert dropped something 0 times in 4 episodes." in (tmp_path / "run" / "report.html").read_text()
+    if example.stem == "my_finding":
+        assert "detours. It does not go straight" in run(
+            "robodx findings run --plugin examples/my_finding.py", tmp_path
+        )
 
 
 def test_the_readmes_commands_work_as_they_stand(tmp_path: Path) -> None:

@@ -283,7 +283,7 @@ def test_tasks_by_any_other_name_give_the_same_findings() -> None:
 
 
 def test_no_rule_names_a_task_or_a_policy() -> None:
-    sources = Path(robodx.analysis.findings.__file__).parent.glob("*.py")
+    sources = Path(robodx.analysis.findings.__file__).parent.rglob("*.py")
     text = "\n".join(path.read_text() for path in sources)
     assert not [task for task in TASKS if task in text]
     assert not [name for name in POLICIES if f'"{name}"' in text]

@@ -108,11 +108,13 @@ def _once(progress: Progress) -> Progress:
 def findings(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
     as_json: Json = False,
+    plugin: Plugins = [],  # noqa: B006
 ) -> None:
     """Print what the episodes of runs say is wrong: screened on some seeds, confirmed on others, ranked.
 
     Of a run of robodx diagnose the confirming seeds are those it asked for; of another every other seed.
     """
+    load_plugins(plugin)
     from robodx.analysis.findings.diagnose import diagnose_runs
     from robodx.terminal.diagnosis import print_diagnoses
 

@@ -7,11 +7,6 @@ from typing import Any, Literal
 
 from robodx.analysis.estimates import Estimate
 
-FindingKind = Literal[
-    "weak capability", "failure cliff", "language sub-skill", "reference confusion", "motor weakness", "latency-bound",
-    "updates ignored", "change ignored", "instruction ignored", "visual bias", "memorised layout", "distracted",
-    "unstable control", "unsafe contact",
-]  # fmt: skip
 # Suspected: seen in the episodes by which it was found, and not confirmed on others.
 Certainty = Literal["confirmed", "suspected"]
 
@@ -24,7 +19,8 @@ class Finding:
     the difference, all on the episodes that confirm it (of a suspected one, on those that found it).
     """
 
-    kind: FindingKind
+    # One of FINDING_KINDS, by name.
+    kind: str
     # More exactly: "colour", "negation", "grasp stability"; empty where the kind says it all.
     subject: str
     statement: str

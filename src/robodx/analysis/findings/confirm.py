@@ -77,8 +77,8 @@ def _strata(one: Candidate, suspected: Sequence[Candidate], table: pl.DataFrame,
             count(condition, one.manner, fresh)
         ]
     groups = [np.ones(len(fresh), dtype=np.bool_)]
-    if condition.is_arm or condition.sort == "value":
-        names = table["pair_id" if condition.is_arm else "task"].to_numpy()
+    if condition.paired_by is not None:
+        names = table[condition.paired_by].to_numpy()
         groups = [names == name for name in np.unique(names[fresh & condition.inside])]
     if not condition.is_arm:
         for mask in apart:

@@ -12,10 +12,11 @@ import polars as pl
 from robodx.analysis.asking import options
 from robodx.analysis.causes import FOLDER, causal_shares, kinds_of, leading
 from robodx.analysis.findings.base import Diagnosis, Finding
-from robodx.analysis.findings.conditions import Mask, conditions
+from robodx.analysis.findings.conditions import Condition, Mask, conditions
 from robodx.analysis.findings.confirm import Tested, rates, tested
-from robodx.analysis.findings.manners import manners
-from robodx.analysis.findings.naming import Name, named, next_test, statement
+from robodx.analysis.findings.kinds.base import FINDING_KINDS, NextTest
+from robodx.analysis.findings.manners import Manner, manners
+from robodx.analysis.findings.naming import Name, named, statement
 from robodx.analysis.findings.prepare import situations, with_arms
 from robodx.analysis.findings.search import LEAST_EFFECT, Candidate, candidates
 from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
@@ -83,7 +84,15 @@ def because_of(runs: Sequence[Path]) -> Because:
 def screen(episodes: pl.DataFrame) -> list[Candidate]:
     """What one policy's episodes, with their arms, make look weak: to be put to the test on other seeds."""
     everything = np.ones(len(episodes), dtype=np.bool_)
-    return candidates(conditions(episodes), manners(episodes), everything, episodes["pair_id"].to_numpy())
+    return candidates(*_looked_for(episodes), everything, episodes["pair_id"].to_numpy())
+
+
+def _looked_for(episodes: pl.DataFrame) -> tuple[list[Condition], list[Manner]]:
+    """With what kinds of findings look for on their own."""
+    kinds = FINDING_KINDS.entries()
+    where = [one for kind in kinds for one in kind.conditions(episodes)]
+    what = [one for kind in kinds for one in kind.failure_modes(episodes)]
+    return conditions(episodes, where), manners(episodes, what)
 
 
 def _of_policy(
@@ -103,8 +112,8 @@ def _of_policy(
     findings: list[Finding] = []
     # Where too many erred to tell a rate, there is no telling what the rest is a sample of.
     if success.value is not None:
-        how = manners(table)
-        suspected = candidates(conditions(table), how, ~fresh, table["pair_id"].to_numpy(), thresholds)
+        where, how = _looked_for(table)
+        suspected = candidates(where, how, ~fresh, table["pair_id"].to_numpy(), thresholds)
         results = tested(suspected, table, fresh)
         can_confirm = is_whole and stopped == "planned"
         findings = [
@@ -141,7 +150,7 @@ def _finding(
     tasks = shown["task"].value_counts().sort("count", "task", descending=[True, False])["task"].to_list()
     concerned: Mask = candidate.condition.inside & ~table["is_fresh"].to_numpy()
     return Finding(
-        kind=name.kind,
+        kind=name.kind.name,
         subject=name.subject,
         statement=statement(name, candidate, inside, outside),
         condition=candidate.condition.name,
@@ -155,7 +164,7 @@ def _finding(
         p=result.p if can_confirm else None,
         share=float(concerned.sum() / max(1, (~table["is_fresh"]).sum())),
         examples=tuple(shown.unique("task", keep="first", maintain_order=True)["trial_id"][:EXAMPLES]),
-        next_test=next_test(name, tasks, who),
+        next_test=name.kind.next_test(NextTest(name.subject, tasks, who)),
         because=because(shown["trial_id"].to_list()),
     )
 

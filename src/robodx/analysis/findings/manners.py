@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,45 +32,47 @@ TELLING_TYPES = (*MOTOR, "collision", "control instability")
 
 @dataclass(frozen=True)
 class Manner:
+    # A "flag" tells how it is done, also where it succeeds; all others tell how it fails.
     sort: Sort
     name: str
     has: Mask
+    # What happens, as in "it fails".
+    says: str
+    # Whether it is a weakness by itself, whatever was demanded.
+    is_telling: bool = False
 
     @property
-    def says(self) -> str:
-        """What happens, as in "it fails"."""
-        if self.sort == "mistaken":
-            return f"it takes a thing of another {self.name}"
-        return SAYS.get(self.name, f"it fails by {self.name}")
-
-    @property
-    def is_telling(self) -> bool:
-        """Whether it is a weakness by itself, whatever was demanded."""
-        return (
-            self.sort in ("mistaken", "wrong thing")
-            or (self.sort == "type" and self.name in TELLING_TYPES)
-            or (self.sort == "flag" and self.name in TELLING_FLAGS)
-        )
+    def is_choice(self) -> bool:
+        """Whether it takes or does another thing than was asked for."""
+        return self.sort in ("mistaken", "wrong thing")
 
 
-def manners(episodes: pl.DataFrame) -> list[Manner]:
-    """The most telling first."""
+def manners(episodes: pl.DataFrame, of_kinds: Iterable[Manner] = ()) -> list[Manner]:
+    """The most telling first; `of_kinds` are those that kinds of findings look for besides."""
     failed = ~episodes["success"].to_numpy()
     kinds, types = (episodes[name].fill_null("").to_numpy() for name in ("failure_kind", "failure_type"))
     flags = episodes["quality_flags"].to_list()
     mistaken = [{each["attribute"] for each in one or ()} for one in episodes["mistaken"].to_list()]
     is_confused = np.array([bool(one) for one in mistaken], dtype=np.bool_)
     confused = [
-        Manner("mistaken", name, failed & np.array([name in one for one in mistaken], dtype=np.bool_))
+        _manner("mistaken", name, failed & np.array([name in one for one in mistaken], dtype=np.bool_))
         for name in sorted(set().union(*mistaken))
     ]
     found = [
+        *of_kinds,
         *confused,
-        *(Manner("type", name, failed & (types == name)) for name in sorted(set(types[failed]) - {""})),
-        *(Manner("flag", name, np.array([name in (each or ()) for each in flags], dtype=np.bool_)) for name in FLAGS),
-        *(Manner("kind", name, failed & (kinds == name)) for name in sorted(set(kinds[failed]) - {""})),
+        *(_manner("type", name, failed & (types == name)) for name in sorted(set(types[failed]) - {""})),
+        *(_manner("flag", name, np.array([name in (each or ()) for each in flags], dtype=np.bool_)) for name in FLAGS),
+        *(_manner("kind", name, failed & (kinds == name)) for name in sorted(set(kinds[failed]) - {""})),
         # The kind is of one cause, and to collide may come first.
-        Manner("wrong thing", "wrong thing", failed & (np.isin(kinds, ("reference", "constraint")) | is_confused)),
-        Manner("failure", "failure", failed),
+        _manner("wrong thing", "wrong thing", failed & (np.isin(kinds, ("reference", "constraint")) | is_confused)),
+        _manner("failure", "failure", failed),
     ]
     return [one for one in found if one.has.any()]
+
+
+def _manner(sort: Sort, name: str, has: Mask) -> Manner:
+    if sort == "mistaken":
+        return Manner(sort, name, has, f"it takes a thing of another {name}", is_telling=True)
+    telling = {"type": TELLING_TYPES, "flag": TELLING_FLAGS, "wrong thing": ("wrong thing",)}
+    return Manner(sort, name, has, SAYS.get(name, f"it fails by {name}"), name in telling.get(sort, ()))

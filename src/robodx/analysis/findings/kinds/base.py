@@ -1,0 +1,74 @@
+"""What a kind of finding is: which candidates it names, its sentence, and the command that would tell more."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import polars as pl
+
+from robodx.analysis.findings.conditions import Condition
+from robodx.analysis.findings.manners import Manner
+from robodx.analysis.findings.search import Candidate
+from robodx.registry import Registry
+
+
+class NextTest(NamedTuple):
+    """What a command is made of that would tell more of a finding."""
+
+    subject: str
+    # Those in which it shows, the most failing first.
+    tasks: Sequence[str]
+    # The options that name the policy.
+    policy: str
+
+    def run(self, options: str = "--seeds 50") -> str:
+        """More episodes of some of its tasks; fit to be pasted into a shell, as `options` must be."""
+        return f"robodx run {' '.join(shlex.quote(task) for task in self.tasks[:3])} {self.policy} {options}"
+
+
+@dataclass(frozen=True)
+class FindingKind:
+    """A kind of finding. Its three rules give the subject ("" where the kind says it all), or None: of another kind.
+
+    All kinds are asked by condition first, then by what most of the episodes have in common, and then otherwise. Of
+    several that answer, the one with the highest priority names the candidate, and of those the first by name.
+    """
+
+    name: str
+    # What is wrong, before the numbers: "It does not understand {subject}".
+    sentence: str
+    by_condition: Callable[[Candidate], str | None] = lambda candidate: None
+    by_failure_mode: Callable[[Manner], str | None] = lambda mode: None
+    otherwise: Callable[[Candidate], str | None] = lambda candidate: None
+    # Those that ship have 0 or less: a narrower one needs more to be asked before them.
+    priority: int = 0
+    # The subject, as the sentence says it.
+    in_words: Callable[[str], str] = str
+    next_test: Callable[[NextTest], str] = NextTest.run
+    # What is looked for besides demands, groups of tasks and what attribution tells, for this kind to name it. The
+    # episodes are one policy's, with their columns `stress`, `is_realtime` and `is_base`.
+    conditions: Callable[[pl.DataFrame], Iterable[Condition]] = lambda episodes: ()
+    failure_modes: Callable[[pl.DataFrame], Iterable[Manner]] = lambda episodes: ()
+
+    def __post_init__(self) -> None:
+        try:
+            self.sentence.format(subject="")
+        except (LookupError, ValueError) as error:
+            raise ValueError(f'the sentence "{self.sentence}" may hold {{subject}} and no other braces') from error
+
+    def says(self, subject: str) -> str:
+        return self.sentence.format(subject=self.in_words(subject))
+
+
+FINDING_KINDS: Registry[FindingKind] = Registry("kind of finding", "analysis.findings.kinds")
+
+
+def register(kind: FindingKind) -> FindingKind:
+    return FINDING_KINDS.add(kind.name, kind)
+
+
+def by_priority() -> list[FindingKind]:
+    return sorted(FINDING_KINDS.entries(), key=lambda kind: -kind.priority)

@@ -1,0 +1,39 @@
+"""What words ask for: a part of language, or that they are minded at all."""
+
+from __future__ import annotations
+
+from robodx.analysis.findings.kinds.base import FindingKind, register
+from robodx.analysis.findings.search import Candidate
+
+SUB_SKILLS = {
+    "negation": "negations", "condition": "conditions", "order": "orders of steps", "ordinal": "ordinals",
+    "relation": "relations between things", "signal": "signals", "synonym": "synonyms",
+}  # fmt: skip
+
+
+def _sub_skill(candidate: Candidate) -> str | None:
+    main, *parts = candidate.condition.demand or ("",)
+    return parts[0] if main == "language" and parts else None
+
+
+def _wrong_everywhere(candidate: Candidate) -> str | None:
+    return "" if candidate.condition.sort == "all" and candidate.manner.sort == "wrong thing" else None
+
+
+register(
+    FindingKind(
+        name="language sub-skill",
+        sentence="It does not understand {subject}",
+        by_condition=_sub_skill,
+        in_words=lambda subject: SUB_SKILLS.get(subject, subject),
+    )
+)
+
+register(
+    FindingKind(
+        name="instruction ignored",
+        sentence="It takes things whatever the words say",
+        by_condition=lambda candidate: "" if candidate.condition.demand[:1] == ("choice",) else None,
+        otherwise=_wrong_everywhere,
+    )
+)

@@ -1,0 +1,40 @@
+"""How hands do it: skills that are weak, control that shakes, and contact that is too hard."""
+
+from __future__ import annotations
+
+from robodx.analysis.findings.conditions import doing
+from robodx.analysis.findings.kinds.base import FindingKind, register
+from robodx.analysis.findings.manners import MOTOR
+from robodx.analysis.findings.search import Candidate
+
+
+def _skill(candidate: Candidate) -> str | None:
+    main, *parts = candidate.condition.demand or ("",)
+    return parts[0] if main == "motor" and parts and not candidate.manner.is_choice else None
+
+
+register(
+    FindingKind(
+        name="motor weakness",
+        sentence="It is weak at {subject}",
+        by_failure_mode=lambda mode: mode.name if mode.sort == "type" and mode.name in MOTOR else None,
+        otherwise=_skill,
+        in_words=lambda subject: subject if subject in MOTOR else doing(subject),
+    )
+)
+
+register(
+    FindingKind(
+        name="unstable control",
+        sentence="Its control is unstable",
+        by_failure_mode=lambda mode: "" if mode.name in ("instability", "control instability") else None,
+    )
+)
+
+register(
+    FindingKind(
+        name="unsafe contact",
+        sentence="It presses too hard on table or things",
+        by_failure_mode=lambda mode: "" if mode.name in ("collision", "safety") else None,
+    )
+)
