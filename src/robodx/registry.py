@@ -18,7 +18,7 @@ from robodx.errors import UserError
 
 T = TypeVar("T")
 
-EXTENSIONS = ("robots", "tasks", "experts", "perturbations", "policies", "suites", "analysis.metrics")
+EXTENSIONS = ("robots", "tasks", "verbs", "perturbations", "policies", "suites", "analysis.metrics")
 
 
 class UnknownName(UserError, LookupError):

@@ -14,6 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from robodx.analysis.findings.gerunds import doing
+
 Mask = NDArray[np.bool_]
 Sort = Literal["need", "value", "stress", "clock", "family", "tier", "task", "all"]
 
@@ -30,10 +32,6 @@ SAYS = {
     "ordinal": "an ordinal", "relation": "a relation between things", "synonym": "a synonym",
     "perception": "things to be told by their looks", "colour": "a colour to go by", "size": "a size to go by",
     "shape": "a shape to go by", "place": "a place to go by", "pattern": "a pattern to go by",
-}  # fmt: skip
-DOING = {
-    "insert": "inserting", "put": "putting", "push": "pushing", "pick": "picking up", "touch": "touching",
-    "press": "pressing", "stand": "standing up", "roll": "rolling", "move": "moving", "release": "letting go of",
 }  # fmt: skip
 
 
@@ -81,12 +79,6 @@ class Condition:
         """Where either of two demands is made."""
         path = f"{self.path} or {other.path}"
         return Condition(self.sort, path, self.inside | other.inside, self.outside & other.outside)
-
-
-def doing(act: str) -> str:
-    """As "putting things on others", of "put on"."""
-    verb, _, where = act.partition(" ")
-    return f"{DOING.get(verb, verb)} things{f' {where} others' if where else ''}" if act else "doing something"
 
 
 def conditions(episodes: pl.DataFrame) -> list[Condition]:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from robodx.analysis.estimates import Estimate
 from robodx.analysis.findings.base import FindingKind
-from robodx.analysis.findings.conditions import Mask, doing
+from robodx.analysis.findings.conditions import Mask
+from robodx.analysis.findings.gerunds import doing
 from robodx.analysis.findings.manners import MOTOR, Manner
 from robodx.analysis.findings.search import Candidate
 from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
