@@ -106,6 +106,7 @@ def _once(progress: Progress) -> Progress:
 @app.command(rich_help_panel="Diagnose")
 def findings(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    plugin: Plugins = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:
     """Print what the episodes of runs say is wrong: screened on some seeds, confirmed on others, ranked.
@@ -114,6 +115,7 @@ def findings(
     """
     from robodx.terminal.diagnosis import print_diagnosis
 
+    load_plugins(plugin)
     print_diagnosis(runs, as_json=as_json)
 
 
