@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from robodx.policies.base import make_policy as make_policy
     from robodx.policies.base import policy as policy
     from robodx.records.table import load as load
-    from robodx.records.trial import Trial
+    from robodx.records.trial import Trial as Trial
     from robodx.running.environment import Environment as Environment
     from robodx.running.rollout import rollout as rollout
     from robodx.suites.base import suite as suite

@@ -21,7 +21,7 @@ T = TypeVar("T")
 EXTENSIONS = (
     "robots",
     "tasks",
-    "experts",
+    "verbs",
     "perturbations",
     "policies",
     "wires.protocols",

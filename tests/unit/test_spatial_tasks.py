@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from robodx.experts.base import Scenery, take
-from robodx.experts.basics import free_side
 from robodx.experts.skills import Hand, Steps
 from robodx.language.meaning import DIRECTIONS, Clause, If, Meaning, resolve_all
 from robodx.language.reference import Looks, is_related, resolve, the
@@ -28,6 +27,7 @@ from robodx.sim.simulation import Simulation
 from robodx.sim.world import World
 from robodx.tasks.base import TASKS, Situation
 from robodx.tasks.spatial import DISTANCES_M, ENDS, ROW, SIDES
+from robodx.verbs.put import free_side
 
 SPATIAL = [task for task in TASKS if task.startswith("spatial/")]
 PLACING = ["assemble_set", "build_tower", "move_cube_direction", "place_between", "place_in_or_beside_bowl"]

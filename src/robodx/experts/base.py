@@ -1,8 +1,7 @@
 """What a plan works with, and how clauses find their plans.
 
-A clause is solved by the plan for its action and relation. A family whose tasks need more registers another with
-`@plan(...)` in a module of this folder. Plans see things through a `View`: the expert's is the simulator's world, that
-of a policy with eyes is what it makes out in its pictures.
+A clause is solved by the plan for its verb and relation; these are in the folder `verbs`. Plans see things through a
+`View`: the expert's is the simulator's world, that of a policy with eyes is what it makes out in its pictures.
 """
 
 from __future__ import annotations
@@ -92,20 +91,8 @@ class Scenery:
 
 
 Plan = Callable[[Scenery, Clause], Steps]
-PLANS: Registry[Plan] = Registry("plan", "experts")
-
-
-def plan(action: str, relation: str | None = None) -> Callable[[Plan], Plan]:
-    """Register how clauses of this action and relation are solved."""
-
-    def register(steps: Plan) -> Plan:
-        return PLANS.add(_name(action, relation), steps)
-
-    return register
-
-
-def _name(action: str, relation: str | None) -> str:
-    return action if relation is None else f"{action} {relation}"
+# By verb and relation: "pick", "put in".
+PLANS: Registry[Plan] = Registry("plan", "verbs")
 
 
 def solve(clauses: tuple[Clause, ...], scenery: Scenery) -> Steps:
@@ -113,7 +100,7 @@ def solve(clauses: tuple[Clause, ...], scenery: Scenery) -> Steps:
     for clause in clauses:
         if clause.once_lit is not None:
             yield from _wait_for(scenery, scenery.names[clause.once_lit])
-        yield from PLANS[_name(clause.action, clause.place.relation if clause.place else None)](scenery, clause)
+        yield from PLANS[clause.act](scenery, clause)
 
 
 def _wait_for(scenery: Scenery, signal: str) -> Steps:

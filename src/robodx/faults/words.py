@@ -69,14 +69,13 @@ class IgnoresNegation(Fault):
     """Takes what is excluded or forbidden as if it were asked for."""
 
     def meaning(self, meaning: Meaning) -> Meaning:
-        asked = [part for part in meaning.clauses if isinstance(part, If) or _asks(part)]
+        asked = [part for part in meaning.clauses if isinstance(part, If) or not part.plain.is_negated]
         # What only narrows down what is asked for is dealt with as part of that description.
-        ways = [(part.action, part.place) for part in asked if isinstance(part, Clause)]
-        ways += [("pick", None)] * any(isinstance(part, Clause) and part.action == "leave" for part in asked)
+        ways = [(each.action, each.place) for part in asked if isinstance(part, Clause) for each in (part, part.plain)]
         forbidden = [
             replace(part, is_negated=False)
             for part in meaning.clauses
-            if isinstance(part, Clause) and not _asks(part) and (part.action, part.place) not in ways
+            if isinstance(part, Clause) and part.plain.is_negated and (part.action, part.place) not in ways
         ]
         return Meaning((*forbidden, *meaning.clauses))
 
@@ -93,10 +92,6 @@ class IgnoresNegation(Fault):
             rank=said.rank or reference.rank,
             but=said.but,
         )
-
-
-def _asks(clause: Clause) -> bool:
-    return clause.is_negated == (clause.action == "leave")
 
 
 @fault("ignores_condition", expected=("language sub-skill", "condition"))

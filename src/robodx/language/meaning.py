@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from robodx.language.reference import Reference, Seen, Unresolved, candidates, resolve, the
+from robodx.language.verbs import PHRASINGS, act
 from robodx.registry import UnknownName, unknown
 
-Action = Literal["pick", "put", "push", "insert", "press", "touch", "move", "roll", "stand", "leave", "release"]
 Direction = Literal["left", "right", "forward", "back"]
 Relation = Literal[
     "on", "in", "onto", "into", "beside", "between", "left of", "right of", "in front of", "behind",
@@ -43,7 +43,7 @@ class Place:
 class Clause:
     """One thing to do, or not to do; with `once_lit` only when that thing's lamp is lit."""
 
-    action: Action
+    action: str
     target: Reference
     place: Place | None = None
     is_negated: bool = False
@@ -53,6 +53,17 @@ class Clause:
     def references(self) -> tuple[Reference, ...]:
         signal = () if self.once_lit is None else (self.once_lit,)
         return (self.target, *(self.place.of if self.place else ()), *signal)
+
+    @property
+    def act(self) -> str:
+        """The verb and its relation, as "put in"."""
+        return act(self.action, self.place.relation if self.place else None)
+
+    @property
+    def plain(self) -> Clause:
+        """To leave a thing is not to pick it up, and not to leave it is to pick it up."""
+        negates = PHRASINGS[self.act].negates
+        return self if negates is None else replace(self, action=negates, is_negated=not self.is_negated)
 
 
 @dataclass(frozen=True)
@@ -94,16 +105,11 @@ class Meaning:
     def decided(self, seen: Seen) -> tuple[Clause, ...]:
         """What is to be done in what is seen: conditionals settled, and none of it what is forbidden."""
         chosen = [
-            _plain((part.then if part.fact.holds(seen) else part.otherwise) if isinstance(part, If) else part)
+            ((part.then if part.fact.holds(seen) else part.otherwise) if isinstance(part, If) else part).plain
             for part in self.clauses
         ]
         forbidden = [clause for clause in chosen if clause.is_negated]
         return tuple(_allowed(clause, forbidden) for clause in chosen if not clause.is_negated)
-
-
-def _plain(clause: Clause) -> Clause:
-    """To leave a thing is not to pick it up, and not to leave it is to pick it up."""
-    return clause if clause.action != "leave" else replace(clause, action="pick", is_negated=not clause.is_negated)
 
 
 def _allowed(clause: Clause, forbidden: list[Clause]) -> Clause:
@@ -148,6 +154,12 @@ Words = str | Reference
 
 def _read(words: Words) -> Reference:
     return the(words) if isinstance(words, str) else words
+
+
+def do(action: str, target: Words, relation: Relation | None = None, *of: Words) -> Clause:
+    """With any verb there is, also one of yours."""
+    place = None if relation is None else Place(relation, tuple(_read(words) for words in of))
+    return Clause(action, _read(target), place)
 
 
 def pick(target: Words) -> Clause:

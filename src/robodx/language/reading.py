@@ -1,7 +1,8 @@
 """Reads a text back into what it means: the inverse of the training phrasings, and of some everyday words besides.
 
-It knows the sentences of `phrasing.py` as they stand there, whatever `Reference.words` says, and everyday synonyms. It
-does not know the test phrasings, rarer words, or sentences built otherwise: those it refuses, and takes none wrongly.
+It knows the training phrasings of every verb and the sentences of `phrasing.py` as they stand there, whatever
+`Reference.words` says, and everyday synonyms. It does not know the test phrasings, rarer words, or sentences built
+otherwise: those it refuses, and takes none wrongly.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar, get_args
 
 from robodx.language.lexicon import EVERYDAY, KINDS, NUMBERS, ORDINALS, SIZES, plural_kind
-from robodx.language.meaning import Action, Clause, Exists, If, Meaning, Place, Relation
-from robodx.language.phrasing import CHOICES, PHRASINGS, SIGNALS
+from robodx.language.meaning import Clause, Exists, If, Meaning, Place, Relation
+from robodx.language.phrasing import CHOICES, SIGNALS
 from robodx.language.reference import (
     AFTER,
     Comparative,
@@ -26,6 +27,7 @@ from robodx.language.reference import (
     Superlative,
     Where,
 )
+from robodx.language.verbs import PHRASINGS
 from robodx.sim.colours import PALETTE
 
 T = TypeVar("T")
@@ -87,9 +89,9 @@ def _clause(text: str) -> Clause:
         return _negated(_clause(f"{found[1]} any {found[2]}"))
     ways = [partial(_signalled, fields) for template in SIGNALS["train"] for fields in _matches(template, text)]
     ways += [
-        partial(_done, action, relation, fields)
-        for (action, relation), templates in _SENTENCES.items()
-        for template in templates
+        partial(_done, act, fields)
+        for act in PHRASINGS
+        for template in (*PHRASINGS[act].train, *PHRASINGS[act].read)
         for fields in _matches(template, text)
     ]
     return _only(text, ways)
@@ -105,13 +107,9 @@ def _signalled(found: Fields) -> Clause:
     return replace(_clause(found["clause"]), once_lit=_thing(found["lamp"]))
 
 
-_SENTENCES = {row: phrasings.train for row, phrasings in PHRASINGS.items()}
-_SENTENCES["pick", None] += tuple(f"{verb} {{target}}" for verb in EVERYDAY["pick up"])
-_SENTENCES["leave", None] += tuple(f"fail to {verb} {{target}}" for verb in ("pick up", *EVERYDAY["pick up"]))
-
-
-def _done(action: Action, relation: Relation | None, found: Fields) -> Clause:
-    place = None if relation is None else _place(relation, found)
+def _done(act: str, found: Fields) -> Clause:
+    action, _, relation = act.partition(" ")
+    place = _place(relation, found) if relation else None  # type: ignore[arg-type]
     other = re.fullmatch(r"the other (.*)", found["target"])
     if other is None or place is None:
         return Clause(action, _thing(found["target"]), place)

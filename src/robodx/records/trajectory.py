@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.records import files
-from robodx.sim.geometry import Array
 
 Array = NDArray[np.float64]
 

@@ -102,8 +102,7 @@ def _ruled_out(meaning: Meaning, seen: Seen) -> Iterator[Reference]:
     for part in meaning.clauses:
         clause = (part.then if part.fact.holds(seen) else part.otherwise) if isinstance(part, If) else part
         yield from clause.target.but
-        # To leave a thing is not to take it, and not to leave it is to take it.
-        if clause.is_negated != (clause.action == "leave"):
+        if clause.plain.is_negated:
             yield clause.target
 
 

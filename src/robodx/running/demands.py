@@ -47,7 +47,7 @@ def demands(
 def _of_words(meaning: Meaning, scene: Scene) -> Iterator[str]:
     seen = looks(scene)
     if any(
-        clause.is_negated or clause.action == "leave" or any(reference.but for reference in _all_of(clause))
+        clause.is_negated or clause.plain.is_negated or any(reference.but for reference in _all_of(clause))
         for clause in _clauses(meaning)
     ):
         yield "language/negation"
@@ -61,7 +61,8 @@ def _of_words(meaning: Meaning, scene: Scene) -> Iterator[str]:
         yield "language/order"
     for clause in clauses:
         place = clause.place.relation if clause.place else None
-        yield f"motor/{clause.action}{f' {place}' if clause.place and clause.place.of else ''}"
+        # Which way it is moved is a matter of words.
+        yield f"motor/{clause.act if clause.place and clause.place.of else clause.action}"
         if clause.once_lit is not None:
             yield "language/signal"
         if clause.place is not None and clause.place.among:

@@ -14,6 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from robodx.analysis.findings.gerunds import doing
+
 Mask = NDArray[np.bool_]
 
 # Of the narrower of two conditions, the share within the wider from which it is a part of that.
@@ -27,10 +29,6 @@ SAYS = {
     "ordinal": "an ordinal", "relation": "a relation between things", "synonym": "a synonym",
     "perception": "things to be told by their looks", "colour": "a colour to go by", "size": "a size to go by",
     "shape": "a shape to go by", "place": "a place to go by", "pattern": "a pattern to go by",
-}  # fmt: skip
-DOING = {
-    "insert": "inserting", "put": "putting", "push": "pushing", "pick": "picking up", "touch": "touching",
-    "press": "pressing", "stand": "standing up", "roll": "rolling", "move": "moving", "release": "letting go of",
 }  # fmt: skip
 
 
@@ -75,12 +73,6 @@ class Condition:
         return Condition(self.sort, path, says, self.inside | other.inside, self.outside & other.outside)
 
 
-def doing(act: str) -> str:
-    """As "putting things on others", of "put on"."""
-    verb, _, where = act.partition(" ")
-    return f"{DOING.get(verb, verb)} things{f' {where} others' if where else ''}" if act else "doing something"
-
-
 def conditions(episodes: pl.DataFrame, of_kinds: Iterable[Condition] = ()) -> list[Condition]:
     """Of the episodes of one policy, with what arm each belongs to (see prepare.py); `of_kinds` are kinds' own."""
     base = episodes["is_base"].to_numpy()
@@ -105,10 +97,10 @@ def _needs(episodes: pl.DataFrame, base: Mask) -> Iterator[Condition]:
     for path in sorted(set().union(*demanded), key=lambda path: (-path.count("/"), path)):
         has = np.array([path in each for each in demanded], dtype=np.bool_)
         if len(set(tasks[has])) > 1:
-            yield Condition("need", path, _with(path), base & has, base & ~has)
+            yield Condition("need", path, demand_in_words(path), base & has, base & ~has)
 
 
-def _with(path: str) -> str:
+def demand_in_words(path: str) -> str:
     main, _, rest = path.partition("/")
     last = path.split("/")[-1]
     return f"trials of {doing(rest)}" if main == "motor" else f"trials with {SAYS.get(last, last)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robodx.analysis.findings.conditions import doing
+from robodx.analysis.findings.gerunds import doing
 from robodx.analysis.findings.kinds.base import FindingKind, register
 from robodx.analysis.findings.manners import MOTOR
 from robodx.analysis.findings.search import Candidate

@@ -1,20 +1,20 @@
-"""Touching things: no grasp, only a first contact."""
+"""To touch: no grasp, only a first contact."""
 
 from __future__ import annotations
 
 from robodx.experts import skills
-from robodx.experts.base import TRIES, Scenery, plan
+from robodx.experts.base import TRIES, Scenery
 from robodx.experts.grasps import from_above
 from robodx.experts.skills import Steps
 from robodx.language.meaning import Clause
 from robodx.sim.geometry import Pose
+from robodx.verbs.base import Sense, verb
 
 # Into its top: enough to be sure of the contact, too little to press on it.
 PRESS_M = 0.004
 
 
-@plan("touch")
-def touch(scenery: Scenery, clause: Clause) -> Steps:
+def plan(scenery: Scenery, clause: Clause) -> Steps:
     view, name = scenery.view, scenery.target(clause)
 
     def top() -> Pose:
@@ -23,3 +23,14 @@ def touch(scenery: Scenery, clause: Clause) -> Steps:
 
     for _ in range(TRIES):
         yield from skills.touch(scenery.hand, top, depth_m=PRESS_M)
+
+
+verb(
+    "touch",
+    Sense(
+        ("touch {target}", "tap {target}", "make contact with {target}"),
+        ("bring your fingers to {target}", "put a finger on {target}", "reach out and contact {target}"),
+        plan=plan,
+    ),
+    gerund="touching",
+)

@@ -1,19 +1,19 @@
-"""Plans for what moves: a ball is ushered along the table."""
+"""To roll a ball onto a place: it is ushered along the table."""
 
 from __future__ import annotations
 
 import math
 
 from robodx.experts import skills
-from robodx.experts.base import TRIES, Scenery, is_crossed, plan
+from robodx.experts.base import TRIES, Scenery, is_crossed
 from robodx.experts.grasps import from_above, nearest_turn
 from robodx.experts.skills import Steps
 from robodx.language.meaning import Clause
 from robodx.sim.geometry import Pose
+from robodx.verbs.base import Sense, verb
 
 
-@plan("roll", "onto")
-def roll_onto(scenery: Scenery, clause: Clause) -> Steps:
+def plan(scenery: Scenery, clause: Clause) -> Steps:
     """Stopped between the fingers, then rolled before one of them: they close along the way to the goal."""
     view = scenery.view
     name, (goal,) = scenery.target(clause), scenery.others(clause)
@@ -33,3 +33,19 @@ def roll_onto(scenery: Scenery, clause: Clause) -> Steps:
         )
         if math.dist(view.position(name)[:2], view.position(goal)[:2]) < view.thing(goal).half_extents[0] / 2:
             return
+
+
+verb(
+    "roll",
+    Sense(
+        ("roll {target} onto {place}", "send {target} rolling to {place}", "make {target} roll over to {place}"),
+        (
+            "onto {place}, set {target} rolling",
+            "give {target} a push so that it rolls to {place}",
+            "get {target} to stop on {place}",
+        ),
+        relation="onto",
+        plan=plan,
+    ),
+    gerund="rolling",
+)

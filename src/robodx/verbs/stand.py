@@ -1,4 +1,4 @@
-"""The plan that stands a long thing on its end."""
+"""To stand a long thing on its end."""
 
 from __future__ import annotations
 
@@ -7,19 +7,27 @@ import math
 import numpy as np
 
 from robodx.experts import skills
-from robodx.experts.base import CARRY_M, DROP_M, OVER_M, TRIES, Scenery, plan
+from robodx.experts.base import CARRY_M, DROP_M, OVER_M, TRIES, Scenery
 from robodx.experts.grasps import from_above, nearest_turn, yaw_of
 from robodx.experts.skills import Steps
 from robodx.language.meaning import Clause
+from robodx.scoring.contact import Grasped, settled
+from robodx.scoring.from_meaning import Stages
+from robodx.scoring.orientation import Standing
 from robodx.sim.geometry import Pose
+from robodx.sim.scene import Scene
+from robodx.verbs.base import Sense, verb
 
 # How far from its end it is taken: the pads are 20 mm wide.
 FROM_END_M = 0.03
 UPRIGHT_COSINE = 0.99
 
 
-@plan("stand")
-def stand(scenery: Scenery, clause: Clause) -> Steps:
+def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
+    return (Grasped(target), settled(target) & Standing(target))
+
+
+def plan(scenery: Scenery, clause: Clause) -> Steps:
     """Take it near the end further left, and turn it about the fingers' axis until its other end points down.
 
     The hand then points left: sideways is how it can lie near the table.
@@ -45,3 +53,15 @@ def stand(scenery: Scenery, clause: Clause) -> Steps:
         yield from skills.place(hand, scenery.pose(name), goal_now, over_m=OVER_M)
         if abs(view.pose(name).axis("x")[2]) > UPRIGHT_COSINE:
             return
+
+
+verb(
+    "stand",
+    Sense(
+        ("stand {target} upright", "set {target} on its end", "raise {target} until it stands"),
+        ("turn {target} upright", "place {target} vertically on the table", "bring {target} into a standing position"),
+        stages=stages,
+        plan=plan,
+    ),
+    gerund="standing up",
+)

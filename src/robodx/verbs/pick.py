@@ -1,0 +1,34 @@
+"""To pick up: the thing is grasped, and then off the table."""
+
+from __future__ import annotations
+
+from robodx.experts.base import Scenery, take
+from robodx.experts.skills import Steps
+from robodx.language.lexicon import EVERYDAY
+from robodx.language.meaning import Clause
+from robodx.scoring.contact import Grasped
+from robodx.scoring.from_meaning import LIFT_M, Stages
+from robodx.scoring.relations import Lifted
+from robodx.sim.scene import Scene
+from robodx.verbs.base import Sense, verb
+
+
+def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
+    return (Grasped(target), Grasped(target) & Lifted(target, LIFT_M))
+
+
+def plan(scenery: Scenery, clause: Clause) -> Steps:
+    yield from take(scenery, scenery.target(clause))
+
+
+verb(
+    "pick",
+    Sense(
+        ("pick up {target}", "lift {target}", "grab and raise {target}"),
+        ("scoop up {target}", "hoist {target} into the air", "get a hold of and lift {target}"),
+        read=tuple(f"{word} {{target}}" for word in EVERYDAY["pick up"]),
+        stages=stages,
+        plan=plan,
+    ),
+    gerund="picking up",
+)

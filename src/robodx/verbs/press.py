@@ -1,0 +1,45 @@
+"""To press a switch's button down."""
+
+from __future__ import annotations
+
+from robodx.experts import skills
+from robodx.experts.base import TRIES, Scenery
+from robodx.experts.grasps import from_above
+from robodx.experts.skills import Steps
+from robodx.language.meaning import Clause
+from robodx.scoring.contact import JointBeyond
+from robodx.scoring.from_meaning import PRESSED_SHARE, Stages
+from robodx.sim.geometry import Pose
+from robodx.sim.scene import Scene
+from robodx.verbs.base import Sense, verb
+
+
+def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
+    part = scene.thing(target).parts[0]
+    return (JointBeyond(f"{target}/{part.name}", PRESSED_SHARE * part.range[1]),)
+
+
+def plan(scenery: Scenery, clause: Clause) -> Steps:
+    view = scenery.view
+    name = scenery.target(clause)
+    scenery.require(name, "button")
+    travel = view.thing(name).parts[0].range[1]
+
+    def button() -> Pose:
+        x, y, z = view.frame(name, "button").position
+        return from_above(x, y, z, 0.0)
+
+    for _ in range(TRIES):
+        yield from skills.press(scenery.hand, button, depth_m=travel)
+
+
+verb(
+    "press",
+    Sense(
+        ("press {target}", "push {target} down", "hit {target}"),
+        ("depress {target}", "give {target} a push", "activate {target} by pressing it"),
+        stages=stages,
+        plan=plan,
+    ),
+    gerund="pressing",
+)

@@ -1,0 +1,229 @@
+"""To put a thing on, in, beside or between others, or to one side of one."""
+
+from __future__ import annotations
+
+import math
+
+from robodx.experts.base import Plan, Scenery, put, resting
+from robodx.experts.skills import Steps
+from robodx.language.meaning import Clause
+from robodx.scoring.contact import Grasped, settled
+from robodx.scoring.from_meaning import Stages, StagesOf
+from robodx.scoring.relations import FLANKS, Beside, Between, Flank, Flanking, In, On
+from robodx.sim.geometry import Pose
+from robodx.sim.scene import Scene
+from robodx.verbs.base import Sense, verb
+
+BESIDE_GAP_M = 0.002
+# Between the faces of a thing and of what it is put next to: an open finger fits.
+FLANK_GAP_M = 0.05
+# Fingers open this share in a bin: clear of the thing, and short of the walls.
+OPENING_IN_BIN = 0.65
+# And come no nearer to its floor than this, for they would meet its cell: what is smaller is dropped the rest.
+HELD_OVER_FLOOR_M = 0.02
+
+
+def stages_on(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
+    resting_there = settled(target)
+    for other in others:
+        resting_there = On(target, other) & resting_there
+    return (Grasped(target), resting_there)
+
+
+def stages_in(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
+    return (Grasped(target), In(target, others[0]) & settled(target))
+
+
+def stages_beside(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
+    return (Grasped(target), Beside(target, others[0]) & settled(target))
+
+
+def stages_between(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
+    first, second = others
+    return (Grasped(target), Between(target, first, second) & settled(target))
+
+
+def stages_at(side: Flank) -> StagesOf:
+    def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
+        return (Grasped(target), Flanking(target, others[0], side) & settled(target))
+
+    return stages
+
+
+def plan_on(scenery: Scenery, clause: Clause) -> Steps:
+    """On top of one thing, or across the middle of several."""
+    name, supports = scenery.target(clause), scenery.others(clause)
+
+    def goal() -> Pose:
+        places = [scenery.view.position(support) for support in supports]
+        top = max(z + scenery.view.reach(support)[2] for support, (_, _, z) in zip(supports, places, strict=True))
+        x, y = (sum(place[axis] for place in places) / len(places) for axis in (0, 1))
+        return resting(scenery, name, x, y, top)
+
+    yield from put(scenery, name, goal)
+
+
+def plan_in(scenery: Scenery, clause: Clause) -> Steps:
+    name, (container,) = scenery.target(clause), scenery.others(clause)
+    scenery.require(container, "cell")
+    drop_m = max(0.0, HELD_OVER_FLOOR_M - scenery.view.thing(name).half_extents[2])
+
+    def goal() -> Pose:
+        x, y, z = scenery.view.frame(container, "cell").position
+        return resting(scenery, name, x, y, z + drop_m)
+
+    yield from put(scenery, name, goal, opening=OPENING_IN_BIN)
+
+
+def plan_beside(scenery: Scenery, clause: Clause) -> Steps:
+    """Behind or in front of the other, whichever side is free: the fingers close along y and stay clear of it."""
+    name, (other,) = scenery.target(clause), scenery.others(clause)
+    side = free_side(scenery, name, other)
+
+    def goal() -> Pose:
+        x, y, z = scenery.view.position(other)
+        rx, _, rz = scenery.view.reach(other)
+        offset = rx + scenery.view.thing(name).half_extents[0] + BESIDE_GAP_M
+        return resting(scenery, name, x + side * offset, y, z - rz)
+
+    yield from put(scenery, name, goal)
+
+
+def free_side(scenery: Scenery, name: str, other: str) -> int:
+    """+1 behind, -1 in front: where no third thing is in the way."""
+    view = scenery.view
+    x, y, _ = view.position(other)
+    offset = view.reach(other)[0] + view.thing(name).half_extents[0]
+
+    def room(side: int) -> float:
+        return min(
+            (
+                math.dist((x + side * offset, y), view.position(third)[:2])
+                for third in view.things
+                if third not in (name, other) and view.is_present(third)
+            ),
+            default=1.0,
+        )
+
+    return -1 if room(-1) >= min(room(+1), 2 * offset) else +1
+
+
+def plan_between(scenery: Scenery, clause: Clause) -> Steps:
+    name, (first, second) = scenery.target(clause), scenery.others(clause)
+
+    def goal() -> Pose:
+        (ax, ay, _), (bx, by, _) = scenery.view.position(first), scenery.view.position(second)
+        return resting(scenery, name, (ax + bx) / 2, (ay + by) / 2, 0.0)
+
+    yield from put(scenery, name, goal)
+
+
+def plan_at(side: Flank) -> Plan:
+    axis, way = FLANKS[side]
+
+    def steps(scenery: Scenery, clause: Clause) -> Steps:
+        name, (other,) = scenery.target(clause), scenery.others(clause)
+        offset = scenery.view.reach(other)[axis] + scenery.view.thing(name).half_extents[axis] + FLANK_GAP_M
+
+        def goal() -> Pose:
+            x, y, z = scenery.view.position(other)
+            dx, dy = (way * offset, 0.0) if axis == 0 else (0.0, way * offset)
+            return resting(scenery, name, x + dx, y + dy, z - scenery.view.reach(other)[2])
+
+        yield from put(scenery, name, goal)
+
+    return steps
+
+
+verb(
+    "put",
+    Sense(
+        ("put {target} in {place}", "place {target} inside {place}", "drop {target} into {place}"),
+        ("into {place}, set {target}", "transfer {target} to {place}", "move {target} so that it rests in {place}"),
+        relation="in",
+        stages=stages_in,
+        plan=plan_in,
+    ),
+    Sense(
+        ("put {target} on top of {place}", "stack {target} on {place}", "set {target} down onto {place}"),
+        ("on top of {place}, place {target}", "rest {target} upon {place}", "move {target} onto {place}"),
+        relation="on",
+        stages=stages_on,
+        plan=plan_on,
+    ),
+    Sense(
+        ("put {target} right beside {place}", "place {target} directly next to {place}", "set {target} by {place}"),
+        ("directly beside {place}, lay {target}", "move {target} right up to {place}", "bring {target} beside {place}"),
+        relation="beside",
+        stages=stages_beside,
+        plan=plan_beside,
+    ),
+    Sense(
+        (
+            "put {target} midway between {place}",
+            "place {target} in the middle of the gap between {place}",
+            "set {target} halfway between {place}",
+        ),
+        (
+            "midway between {place}, lay {target}",
+            "move {target} to the midpoint of {place}",
+            "centre {target} between {place}",
+        ),
+        relation="between",
+        stages=stages_between,
+        plan=plan_between,
+    ),
+    Sense(
+        ("put {target} to the left of {place}", "place {target} just left of {place}", "set {target} left of {place}"),
+        (
+            "left of {place}, lay {target}",
+            "move {target} until it is just left of {place}",
+            "bring {target} left of {place}",
+        ),
+        relation="left of",
+        stages=stages_at("left of"),
+        plan=plan_at("left of"),
+    ),
+    Sense(
+        (
+            "put {target} to the right of {place}",
+            "place {target} just right of {place}",
+            "set {target} right of {place}",
+        ),
+        (
+            "right of {place}, lay {target}",
+            "move {target} until it is just right of {place}",
+            "bring {target} right of {place}",
+        ),
+        relation="right of",
+        stages=stages_at("right of"),
+        plan=plan_at("right of"),
+    ),
+    Sense(
+        (
+            "put {target} in front of {place}",
+            "place {target} just in front of {place}",
+            "set {target} on your side of {place}",
+        ),
+        (
+            "in front of {place}, lay {target}",
+            "move {target} until it is just in front of {place}",
+            "bring {target} to the near side of {place}",
+        ),
+        relation="in front of",
+        stages=stages_at("in front of"),
+        plan=plan_at("in front of"),
+    ),
+    Sense(
+        ("put {target} behind {place}", "place {target} just behind {place}", "set {target} beyond {place}"),
+        (
+            "behind {place}, lay {target}",
+            "move {target} until it is just behind {place}",
+            "bring {target} to the far side of {place}",
+        ),
+        relation="behind",
+        stages=stages_at("behind"),
+        plan=plan_at("behind"),
+    ),
+    gerund="putting",
+)
