@@ -28,8 +28,8 @@ from robodx.running.threads import pin
 pin()
 
 # ruff: noqa: E402  (threads are pinned before numpy is imported)
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec
 from robodx.policies.replay import ReplayPolicy
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodx.policies.base import CameraRequest, policy
 from robodx.policies.replay import ReplayPolicy
+from robodx.policy_contract import CameraRequest, policy
 
 CAMERAS = ("front", "wrist")
 

@@ -23,8 +23,8 @@ from robodx.running.threads import pin
 pin()
 
 # ruff: noqa: E402  (threads are pinned before numpy is imported)
-from robodx.policies.base import CameraRequest, Policy, PolicySpec
 from robodx.policies.replay import ReplayPolicy
+from robodx.policy_contract import CameraRequest, Policy, PolicySpec
 from robodx.records.trial import Trial
 from robodx.records.versions import versions
 from robodx.registry import load_plugin

@@ -19,7 +19,7 @@ pin()
 import numpy as np
 
 from robodx.perturbations.base import PERTURBATIONS, Draws, PerturbationEntry, SensorStress
-from robodx.policies.base import CameraRequest, Observation, PolicySpec
+from robodx.policy_contract import CameraRequest, Observation, PolicySpec
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.streams import Streams

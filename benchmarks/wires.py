@@ -26,7 +26,7 @@ pin()
 # ruff: noqa: E402  (threads are pinned before numpy is imported)
 import numpy as np
 
-from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec
+from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec
 from robodx.wires.preset import native
 from robodx.wires.protocols.base import PROTOCOLS, served_protocols
 from robodx.wires.serving import Endpoint

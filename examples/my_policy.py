@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robodx import CameraRequest, Observation, PolicySpec, policy
-from robodx.policies.base import ActionChunk, EpisodeStart
+from robodx.policy_contract import ActionChunk, EpisodeStart
 
 
 @policy("nudge")

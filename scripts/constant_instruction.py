@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robodx.language.meaning import Meaning
-from robodx.policies.base import EpisodeStart, Observation, policy
 from robodx.policies.expert import ExpertPolicy
+from robodx.policy_contract import EpisodeStart, Observation, policy
 from robodx.tasks.base import TASKS
 
 

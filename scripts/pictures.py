@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pages import DOCS, rewrite
 
-from robodx.policies.base import PolicySpec, make_policy
+from robodx.policy_contract import PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout

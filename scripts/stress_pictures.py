@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pages import DOCS
 
 from robodx.perturbations.base import PERTURBATIONS, Draws, PerturbationEntry, SensorStress
-from robodx.policies.base import CameraRequest, Observation, PolicySpec, make_policy
+from robodx.policy_contract import CameraRequest, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.show import tile

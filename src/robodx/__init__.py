@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from robodx.evaluation import evaluate as evaluate
     from robodx.perturbations.base import Perturbation as Perturbation
     from robodx.perturbations.base import perturbation as perturbation
-    from robodx.policies.base import CameraRequest as CameraRequest
-    from robodx.policies.base import Observation as Observation
-    from robodx.policies.base import Policy as Policy
-    from robodx.policies.base import PolicySpec as PolicySpec
-    from robodx.policies.base import make_policy as make_policy
-    from robodx.policies.base import policy as policy
+    from robodx.policy_contract import CameraRequest as CameraRequest
+    from robodx.policy_contract import Observation as Observation
+    from robodx.policy_contract import Policy as Policy
+    from robodx.policy_contract import PolicySpec as PolicySpec
+    from robodx.policy_contract import make_policy as make_policy
+    from robodx.policy_contract import policy as policy
     from robodx.records.table import load as load
     from robodx.records.trial import Trial as Trial
     from robodx.running.environment import Environment as Environment
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
     from robodx.tasks.base import task as task
 
 _HOMES = {
-    "CameraRequest": "policies.base",
+    "CameraRequest": "policy_contract",
     "Environment": "running.environment",
     "Estimate": "analysis.estimates",
-    "Observation": "policies.base",
+    "Observation": "policy_contract",
     "Perturbation": "perturbations.base",
-    "Policy": "policies.base",
-    "PolicySpec": "policies.base",
+    "Policy": "policy_contract",
+    "PolicySpec": "policy_contract",
     "Results": "evaluation",
     "Situation": "tasks.base",
     "Trial": "records.trial",
     "evaluate": "evaluation",
     "load": "records.table",
-    "make_policy": "policies.base",
+    "make_policy": "policy_contract",
     "metric": "analysis.metrics.base",
     "perturbation": "perturbations.base",
-    "policy": "policies.base",
+    "policy": "policy_contract",
     "rollout": "running.rollout",
     "suite": "suites.base",
     "task": "tasks.base",

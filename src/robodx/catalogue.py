@@ -27,7 +27,7 @@ def rows(kind: str) -> list[dict[str, Any]]:
             for task in TASKS.entries()
         ]  # fmt: skip
     if kind == "policies":
-        from robodx.policies.base import POLICIES
+        from robodx.policy_contract import POLICIES
 
         return [
             {"policy": f"{p.name}:{p.takes}" if p.takes else p.name, "summary": p.summary} for p in POLICIES.entries()

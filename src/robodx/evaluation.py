@@ -13,7 +13,7 @@ from robodx.analysis.findings.diagnose import diagnose
 from robodx.analysis.stress import StressTable
 from robodx.analysis.summary import Row, Summary, success_rate
 from robodx.errors import UserError
-from robodx.policies.base import Policy, opened
+from robodx.policy_contract import Policy, opened
 from robodx.records.design import design_table, trials_of, with_design
 from robodx.records.table import to_table
 from robodx.running.reference import beside_expert

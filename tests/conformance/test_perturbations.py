@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robodx.perturbations.base import PERTURBATIONS, STRESS_LEVELS
-from robodx.policies.base import CameraRequest, PolicySpec, make_policy
+from robodx.policy_contract import CameraRequest, PolicySpec, make_policy
 from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment

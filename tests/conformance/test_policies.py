@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robodx.policies.base import POLICIES, Policy, opened
+from robodx.policy_contract import POLICIES, Policy, opened
 from robodx.records.trial import Trial
 from robodx.robots.control import action_width
 from robodx.running.environment import Environment

@@ -10,8 +10,8 @@ import pytest
 
 from robodx.analysis.estimates import wilson
 from robodx.language.meaning import resolve_all
-from robodx.policies.base import PolicySpec, make_policy
 from robodx.policies.guess import Guessing
+from robodx.policy_contract import PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.rollout import Finished, rollout

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from robodx.errors import UserError
-from robodx.policies.base import make_policy
+from robodx.policy_contract import make_policy
 from robodx.records.table import load
 from robodx.records.trial import Trial
 from robodx.registry import load_plugin
@@ -141,7 +141,7 @@ WORKERS = '''
 import os, pathlib
 from robodx import policy
 from robodx.errors import UserError
-from robodx.policies.base import make_policy
+from robodx.policy_contract import make_policy
 
 class Odd(UserError):
     """Cannot be unpickled."""

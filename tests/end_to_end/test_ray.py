@@ -291,7 +291,7 @@ def test_ctrl_c_leaves_nothing_of_a_cluster_that_the_driver_started(plugin: str,
     pids.mkdir()
     # A module in the folder where the driver stands.
     (tmp_path / "my_module.py").write_text(
-        f"from robodx.policies.base import make_policy\ndef make(): return make_policy('slow:{pids}')\n"
+        f"from robodx.policy_contract import make_policy\ndef make(): return make_policy('slow:{pids}')\n"
     )
     words = [sys.executable, "-c", DRIVER, plugin, "python:my_module:make"]
     driver = subprocess.Popen(

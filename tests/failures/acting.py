@@ -15,8 +15,8 @@ from robodx.experts.grasps import from_above
 from robodx.experts.skills import Hand, PoseNow, Steps, VelocityNow, Waypoint
 from robodx.language.meaning import Clause, Meaning, resolve_all
 from robodx.language.reference import looks_now
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec
 from robodx.policies.expert import privileged, to_action
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec
 from robodx.sim.geometry import Pose, Vector, about, multiply
 from robodx.sim.world import World
 

@@ -13,8 +13,8 @@ from robodx.experts import skills
 from robodx.experts.base import CARRY_M
 from robodx.experts.grasps import from_above
 from robodx.experts.skills import Steps, Waypoint
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec
 from robodx.policies.expert import privileged, to_action
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec
 from robodx.records.trial import Trial
 from robodx.robots.control import Controller, as_joint_action
 from robodx.running.rollout import Finished, rollout

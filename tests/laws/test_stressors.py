@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation, PerturbationEntry, SensorStress
-from robodx.policies.base import CameraRequest, Observation, PolicySpec
+from robodx.policy_contract import CameraRequest, Observation, PolicySpec
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.streams import Streams

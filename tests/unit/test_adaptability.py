@@ -10,8 +10,8 @@ import pytest
 from robodx.experts.skills import Hand, Steps, reach
 from robodx.language.meaning import Meaning, pick, release
 from robodx.language.phrasing import say
-from robodx.policies.base import Observation, PolicySpec, make_policy
 from robodx.policies.expert import ExpertPolicy, privileged, to_action
+from robodx.policy_contract import Observation, PolicySpec, make_policy
 from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment

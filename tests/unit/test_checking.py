@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
-from robodx.policies.remote import RemotePolicy
+from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.running.checking import check
 from robodx.running.environment import Unfit
 from robodx.wires.base import WireError
 from robodx.wires.local import Local
+from robodx.wires.remote import RemotePolicy
 
 HOLD = np.array([[0, 0, 0, 0, 0, 0, 1]], dtype=np.float32)
 TASK = "primitive/press_switch"

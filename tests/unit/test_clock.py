@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robodx.errors import UserError
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.clock import Clock
 from robodx.records.trajectory import Trajectory
 from robodx.records.trial import Trial

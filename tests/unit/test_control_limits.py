@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from robodx.policies.base import PolicySpec
+from robodx.policy_contract import PolicySpec
 from robodx.records.trial import Trial
 from robodx.robots.control import Controller, Resolved, action_width, as_joint_action, read_chunk
 from robodx.robots.panda import PANDA

@@ -16,7 +16,7 @@ from robodx.analysis.findings.base import Diagnosis
 from robodx.cli import app
 from robodx.cli.diagnosing import _once
 from robodx.errors import UserError
-from robodx.policies.base import make_policy
+from robodx.policy_contract import make_policy
 from robodx.report.page import report
 from robodx.running import filming
 from robodx.running import run as of_run

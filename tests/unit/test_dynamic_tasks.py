@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from robodx.experts.skills import Hand, Steps, Waypoint, pick, press
-from robodx.policies.base import PolicySpec, make_policy
 from robodx.policies.expert import to_action
+from robodx.policy_contract import PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout

@@ -8,8 +8,8 @@ import pytest
 
 import robodx
 from robodx.errors import UserError
-from robodx.policies.base import POLICIES, make_policy
 from robodx.policies.still import StillPolicy
+from robodx.policy_contract import POLICIES, make_policy
 from robodx.registry import UnknownName
 from robodx.running.run import Request, run
 
@@ -37,9 +37,9 @@ def test_what_cannot_be_run_is_refused_before_the_first_step() -> None:
         robodx.evaluate("still", TASK, clock="never")
 
 
-@pytest.mark.parametrize("place", ["robodx.policies.still:StillPolicy", "robodx.policies.base:make_still"])
+@pytest.mark.parametrize("place", ["robodx.policies.still:StillPolicy", "robodx.policy_contract:make_still"])
 def test_a_policy_is_found_where_it_is_in_python(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robodx.policies.base.make_still", StillPolicy(), raising=False)
+    monkeypatch.setattr("robodx.policy_contract.make_still", StillPolicy(), raising=False)
     assert isinstance(make_policy(f"python:{place}"), StillPolicy)
 
 

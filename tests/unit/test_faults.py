@@ -6,7 +6,7 @@ import pytest
 
 from robodx.errors import UserError
 from robodx.faults.base import FAULTS, planted
-from robodx.policies.base import make_policy
+from robodx.policy_contract import make_policy
 from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName

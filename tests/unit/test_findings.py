@@ -16,7 +16,7 @@ from robodx.analysis.findings.confirm import rates
 from robodx.analysis.findings.diagnose import diagnose
 from robodx.analysis.findings.search import Counts
 from robodx.analysis.findings.validation import Expected, judge, scores
-from robodx.policies.base import POLICIES
+from robodx.policy_contract import POLICIES
 from robodx.records.schema import SCHEMA
 from robodx.tasks.base import TASKS
 

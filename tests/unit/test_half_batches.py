@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, Policy, PolicySpec, make_policy
+from robodx.policy_contract import (
+    ActionChunk,
+    CameraRequest,
+    EpisodeStart,
+    Observation,
+    Policy,
+    PolicySpec,
+    make_policy,
+)
 from robodx.records.episode import Episode
 from robodx.records.schema import TIMINGS
 from robodx.records.trial import Trial

@@ -16,7 +16,7 @@ from robodx.language.lexicon import article
 from robodx.language.meaning import If, resolve_all
 from robodx.language.phrasing import Split, phrase, phrasing_count, say_fact
 from robodx.language.reference import Reference, candidates
-from robodx.policies.base import CameraRequest, PolicySpec
+from robodx.policy_contract import CameraRequest, PolicySpec
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.scoring.contact import Grasped

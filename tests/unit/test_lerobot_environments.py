@@ -12,7 +12,7 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 import robodx.environments
 from robodx.environments.lerobot import LeRobotTask, make_env
 from robodx.errors import UserError
-from robodx.policies.base import make_policy
+from robodx.policy_contract import make_policy
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.rollout import rollout

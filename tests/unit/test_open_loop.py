@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from robodx.policies.base import make_policy
+from robodx.policy_contract import make_policy
 from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment

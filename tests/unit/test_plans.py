@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from robodx.experts import base
-from robodx.policies.base import make_policy
+from robodx.policy_contract import make_policy
 from robodx.records.trial import Trial
 from robodx.running.rollout import rollout
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from robodx.policies.base import PolicySpec, make_policy
+from robodx.policy_contract import PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout

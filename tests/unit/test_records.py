@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from robodx.policies.base import make_policy
+from robodx.policy_contract import make_policy
 from robodx.records import files
 from robodx.records.about import UnreadableRun, read_about
 from robodx.records.episode import Episode

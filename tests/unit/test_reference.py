@@ -10,7 +10,7 @@ import pytest
 
 from robodx.analysis.account import Account
 from robodx.errors import UserError
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running import rollout as rollouts
 from robodx.running.accounts import account_of

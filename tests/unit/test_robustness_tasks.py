@@ -10,7 +10,7 @@ import pytest
 
 from robodx.errors import UserError
 from robodx.experts.grasps import WIDEST_M
-from robodx.policies.base import PolicySpec, make_policy
+from robodx.policy_contract import PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running.demonstrations import demonstrate
 from robodx.running.environment import Environment

@@ -13,7 +13,7 @@ import pytest
 from robodx.errors import Stop, UserError
 from robodx.language.meaning import Clause, insert, pick, press, put
 from robodx.language.phrasing import say
-from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
+from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.environment import Environment, Unfit

@@ -11,7 +11,7 @@ import pytest
 
 from robodx.errors import Stop, UserError
 from robodx.evaluation import evaluate
-from robodx.policies.base import POLICIES, ActionChunk, EpisodeStart, Observation, PolicySpec, policy
+from robodx.policy_contract import POLICIES, ActionChunk, EpisodeStart, Observation, PolicySpec, policy
 from robodx.records.about import read_about
 from robodx.records.merge import merge
 from robodx.records.table import load

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from robodx.experts.grasps import yaw_of
 from robodx.experts.skills import Hand
-from robodx.policies.base import Calibration
 from robodx.policies.vision import CAMERAS, PIXELS
+from robodx.policy_contract import Calibration
 from robodx.sight.cloud import Eye, Points, look
 from robodx.sight.hand import without_hand
 from robodx.sight.plain import plain

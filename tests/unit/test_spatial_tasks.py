@@ -12,8 +12,8 @@ from robodx.experts.base import Scenery, take
 from robodx.experts.skills import Hand, Steps
 from robodx.language.meaning import DIRECTIONS, Clause, If, Meaning, resolve_all
 from robodx.language.reference import Looks, is_related, resolve, the
-from robodx.policies.base import Observation
 from robodx.policies.expert import ExpertPolicy
+from robodx.policy_contract import Observation
 from robodx.records.trial import Trial
 from robodx.robots.panda import PANDA
 from robodx.running.rollout import rollout

@@ -15,7 +15,7 @@ from robodx.perturbations.motion_blur import line
 from robodx.perturbations.noise import alias_table, distribution
 from robodx.perturbations.resolution import pooling, stretching
 from robodx.perturbations.spells import GAP_S, Spells
-from robodx.policies.base import CameraRequest, Observation, PolicySpec
+from robodx.policy_contract import CameraRequest, Observation, PolicySpec
 from robodx.records.trial import Trial
 from robodx.robots.kinematics import Kinematics
 from robodx.running.environment import Environment

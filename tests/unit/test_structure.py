@@ -121,7 +121,7 @@ def test_listing_tasks_declares_without_simulating() -> None:
 
 def test_listing_policies_loads_no_library_of_a_protocol() -> None:
     heavy = "{'zmq', 'websockets', 'lerobot', 'torch'}"
-    listing = "import sys; from robodx.policies.base import POLICIES; list(POLICIES)"
+    listing = "import sys; from robodx.policy_contract import POLICIES; list(POLICIES)"
     check = f"{listing}; sys.exit(bool({heavy} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", check], check=True)
 

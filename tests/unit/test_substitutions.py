@@ -10,8 +10,8 @@ import pytest
 from robodx.experts.skills import Waypoint
 from robodx.language.meaning import Instruction, Meaning, pick
 from robodx.language.reference import Reference, candidates, resolve
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.policies.expert import ExpertPolicy, privileged, to_action
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.rollout import Finished, rollout

@@ -17,7 +17,7 @@ from robodx.language.meaning import Meaning, do, once_lit
 from robodx.language.phrasing import phrase, say
 from robodx.language.reading import NotUnderstood, read
 from robodx.language.verbs import PHRASINGS
-from robodx.policies.base import make_policy
+from robodx.policy_contract import make_policy
 from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.registry import Registry, UnknownName, load_plugin

@@ -18,10 +18,9 @@ from robodx.experts.course import Course
 from robodx.experts.skills import Hand, Waypoint
 from robodx.language.meaning import Exists, If, Meaning, pick
 from robodx.language.reference import the
-from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation
 from robodx.policies.expert import to_action
-from robodx.policies.remote import connect
 from robodx.policies.vision import CAMERAS, PIXELS, VisionPolicy
+from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.environment import Environment
@@ -38,6 +37,7 @@ from robodx.sim.robot import ROBOTS
 from robodx.tasks.base import TASKS
 from robodx.wires.calibrations import write_cameras
 from robodx.wires.local import Local
+from robodx.wires.remote import connect
 from robodx.wires.serving import Endpoint
 
 STACK = "control/stack_cube"
@@ -106,7 +106,7 @@ import json, sys
 from pathlib import Path
 sys.modules["mujoco"] = None
 import numpy as np
-from robodx.policies.base import EpisodeStart, Observation
+from robodx.policy_contract import EpisodeStart, Observation
 from robodx.policies.vision import VisionPolicy
 from robodx.wires.calibrations import read_cameras
 

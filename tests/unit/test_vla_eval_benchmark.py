@@ -19,7 +19,7 @@ from vla_eval.specs import DimSpec
 
 from robodx.environments.vla_eval import HOLD, RoboDxBenchmark
 from robodx.errors import UserError
-from robodx.policies.base import PolicySpec, make_policy
+from robodx.policy_contract import PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.robots.control import action_width

@@ -9,7 +9,7 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from robodx.policies.base import Observation, Policy
+from robodx.policy_contract import Observation, Policy
 from robodx.spaces import InvalidAction
 from robodx.wires.base import WireError
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robodx.policies.base import Calibration
+from robodx.policy_contract import Calibration
 from robodx.sim.geometry import Pose, about
 from robodx.wires.calibrations import read_cameras, write_cameras
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from robodx.errors import UserError
-from robodx.policies.base import make_policy, opened
-from robodx.policies.remote import RemotePolicy
+from robodx.policy_contract import make_policy, opened
 from robodx.wires.drafting import draft
 from robodx.wires.preset import BadPreset
 from robodx.wires.preset_files import SHIPPED, find_preset, shipped
 from robodx.wires.protocols.base import served_protocols
+from robodx.wires.remote import RemotePolicy
 from tests.serving import served
 
 

@@ -25,7 +25,7 @@ import zmq
 from numpy.typing import NDArray
 
 from robodx.errors import Stop, UserError
-from robodx.policies.base import (
+from robodx.policy_contract import (
     ActionChunk,
     CameraRequest,
     EpisodeStart,
@@ -34,7 +34,6 @@ from robodx.policies.base import (
     PolicySpec,
     make_policy,
 )
-from robodx.policies.remote import RemotePolicy
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.rollout import rollout
@@ -45,6 +44,7 @@ from robodx.wires.base import API_KEY, Address, Told, Unreachable, WireError
 from robodx.wires.preset import BadPreset
 from robodx.wires.preset_files import as_toml, find_preset, read_preset
 from robodx.wires.protocols import gr00t
+from robodx.wires.remote import RemotePolicy
 from robodx.wires.serving import Endpoint
 from tests.wires.fuzzing import fuzzed, judge, observation
 from tests.wires.ipv6 import needs_ipv6

@@ -23,8 +23,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect as connect_websocket
 
 from robodx.errors import UserError
-from robodx.policies.base import EpisodeStart, make_policy
-from robodx.policies.remote import RemotePolicy
+from robodx.policy_contract import EpisodeStart, make_policy
 from robodx.records.trial import Trial
 from robodx.running.rollout import rollout
 from robodx.wires import lerobot_server
@@ -36,6 +35,7 @@ from robodx.wires.messages import unpack as unpack_reply
 from robodx.wires.preset_files import as_toml, read_preset
 from robodx.wires.protocols import lerobot
 from robodx.wires.protocols.lerobot import SCRIPT, Launched, Place, open_checkpoint
+from robodx.wires.remote import RemotePolicy
 from tests.wires.fuzzing import fuzzed, observation
 
 TASK = "control/stack_cube"

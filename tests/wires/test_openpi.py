@@ -25,8 +25,7 @@ from websockets.sync.server import ServerConnection
 from websockets.sync.server import serve as serve_websocket
 
 from robodx.errors import Stop, UserError
-from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
-from robodx.policies.remote import RemotePolicy, connect
+from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.rollout import rollout
@@ -40,6 +39,7 @@ from robodx.wires.pipelining import IN_FLIGHT
 from robodx.wires.preset import BadPreset, Preset, native
 from robodx.wires.preset_files import as_toml, find_preset, read_preset
 from robodx.wires.protocols.openpi import OpenPi, serve
+from robodx.wires.remote import RemotePolicy, connect
 from robodx.wires.serving import Endpoint
 from robodx.wires.websocket import MAX_PIECES, WebSocket
 from tests.serving import in_a_thread

@@ -23,8 +23,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from robodx.errors import UserError
-from robodx.policies.base import ActionChunk, EpisodeStart, make_policy
-from robodx.policies.remote import RemotePolicy
+from robodx.policy_contract import ActionChunk, EpisodeStart, make_policy
 from robodx.records.trial import Trial
 from robodx.running.rollout import rollout
 from robodx.spaces import InvalidAction
@@ -33,6 +32,7 @@ from robodx.wires.messages import MAX_REPLY_BYTES
 from robodx.wires.preset import BadPreset, Preset
 from robodx.wires.preset_files import find_preset
 from robodx.wires.protocols.openvla import IN_FLIGHT, OpenVla, encode, read_reply
+from robodx.wires.remote import RemotePolicy
 from tests.wires.fuzzing import COUNT, fuzzed, judge, observation, tally
 from tests.wires.ipv6 import needs_ipv6
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation  # type: ignore[import-untyped]  # has no types
 
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation
 from robodx.registry import UnknownName
 from robodx.spaces import ACTION_SPACES, InvalidAction
 from robodx.wires.actions import Actions

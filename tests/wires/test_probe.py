@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
-from robodx.policies.remote import RemotePolicy
+from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.running import probe as probing
 from robodx.running.demonstrations import Frame, demonstrate
 from robodx.running.probe import Verdict, probe
@@ -22,6 +21,7 @@ from robodx.spaces import ActionSpace, DeltaFrame, DeltaFrom
 from robodx.wires.base import Address, Names
 from robodx.wires.preset import Preset, native
 from robodx.wires.protocols import openpi
+from robodx.wires.remote import RemotePolicy
 from robodx.wires.serving import Endpoint
 from tests.serving import in_a_thread
 

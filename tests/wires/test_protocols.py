@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from robodx.errors import Stop
-from robodx.policies.base import POLICIES
+from robodx.policy_contract import POLICIES
 from robodx.records.table import load
 from robodx.registry import UnknownName
 from robodx.running.run import Request, run

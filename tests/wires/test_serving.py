@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from robodx.errors import UserError
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec
 from robodx.wires.actions import Actions
 from robodx.wires.base import Names
 from robodx.wires.preset import Preset, native

@@ -46,8 +46,7 @@ from websockets.sync.server import ServerConnection
 from websockets.sync.server import serve as serve_websocket
 
 from robodx.errors import UserError
-from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
-from robodx.policies.remote import RemotePolicy, connect
+from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running.rollout import rollout
 from robodx.running.run import Request, run
@@ -59,6 +58,7 @@ from robodx.wires.pictures import Picture
 from robodx.wires.preset import BadPreset, Preset
 from robodx.wires.preset_files import as_toml, read_preset
 from robodx.wires.protocols.vla_eval import VlaEval, serve
+from robodx.wires.remote import RemotePolicy, connect
 from robodx.wires.serving import Endpoint
 from tests.serving import in_a_thread
 from tests.serving import served as served_by_command

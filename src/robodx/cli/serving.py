@@ -29,7 +29,7 @@ def serve(
     Without a preset it speaks RoboDx's own conventions, which RoboDx's clients learn by themselves.
     """
     load_plugins(plugin)
-    from robodx.policies.base import opened
+    from robodx.policy_contract import opened
     from robodx.wires.preset import Preset as Conventions
     from robodx.wires.protocols.base import serve as serve_policy
 
@@ -63,7 +63,7 @@ def check(
     and compares what it would do. Exits with 1 if something is wrong.
     """
     load_plugins(plugin)
-    from robodx.policies.base import opened
+    from robodx.policy_contract import opened
     from robodx.running.checking import check as check_policy
     from robodx.running.probe import probe as probe_policy
     from robodx.running.probe import refuse_to_probe

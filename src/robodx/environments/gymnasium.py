@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from robodx.policies.base import STATE, CameraRequest, Observation, PolicySpec
+from robodx.policy_contract import STATE, CameraRequest, Observation, PolicySpec
 from robodx.records.trial import Trial
 from robodx.records.values import Applied
 from robodx.running.environment import Environment

@@ -14,7 +14,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from robodx.environments.gymnasium import GymTask, Observed
 from robodx.environments.selection import Setting, settings
 from robodx.errors import UserError
-from robodx.policies.base import STATE
+from robodx.policy_contract import STATE
 from robodx.records.values import Applied
 from robodx.registry import UnknownName, unknown
 from robodx.spaces import ActionSpace

@@ -14,7 +14,7 @@ from vla_eval.specs import IMAGE_RGB, LANGUAGE, DimSpec
 
 from robodx.environments.selection import settings
 from robodx.errors import UserError
-from robodx.policies.base import CameraRequest, Observation, PolicySpec
+from robodx.policy_contract import CameraRequest, Observation, PolicySpec
 from robodx.records.trial import Trial
 from robodx.records.values import Applied
 from robodx.robots.control import MAX_DELTA_M, MAX_DELTA_RAD

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation
 from robodx.perturbations.packet_loss import PacketLoss
-from robodx.policies.base import Observation
+from robodx.policy_contract import Observation
 from robodx.streams import Streams
 
 # An action, or what makes one of an episode's first observation.

@@ -9,7 +9,7 @@ import numpy as np
 from robodx.experts.course import Course, Understanding
 from robodx.experts.skills import Hand, Waypoint
 from robodx.language.meaning import Meaning
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, Privileged, policy
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, Privileged, policy
 from robodx.sim.geometry import Pose
 
 

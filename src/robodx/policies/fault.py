@@ -9,9 +9,9 @@ from robodx.experts.course import Course
 from robodx.experts.skills import Hand
 from robodx.faults.base import planted
 from robodx.faults.course import FaultyCourse, Mind
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, policy
 from robodx.policies.expert import ExpertPolicy, privileged
 from robodx.policies.open_loop import plan_ahead
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, policy
 from robodx.streams import Streams
 
 

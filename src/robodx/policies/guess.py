@@ -11,8 +11,8 @@ from robodx.experts.base import View
 from robodx.experts.course import Understanding, group_of
 from robodx.language.meaning import Clause, Names
 from robodx.language.reference import Reference
-from robodx.policies.base import EpisodeStart, policy
 from robodx.policies.expert import ExpertPolicy
+from robodx.policy_contract import EpisodeStart, policy
 
 
 @policy("guess")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from robodx.experts.course import Course
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
 from robodx.policies.expert import ExpertPolicy, privileged, to_action
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
 from robodx.robots.control import Controller
 from robodx.sim.build import PHYSICS_STEP_S
 from robodx.sim.robot import ROBOTS

@@ -6,7 +6,7 @@ import importlib
 from typing import TypeGuard
 
 from robodx.errors import UserError
-from robodx.policies.base import Policy, policy
+from robodx.policy_contract import Policy, policy
 
 
 @policy("python", takes="PACKAGE.MODULE:NAME")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
 
 # The bounds of `ee_delta`: position, rotation, gripper opening.
 LOWER = np.array([-0.05] * 3 + [-0.25] * 3 + [0.0])

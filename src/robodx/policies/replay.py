@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
 from robodx.records.about import UnreadableRun, read_about
 from robodx.records.table import load
 from robodx.records.trajectory import Trajectory

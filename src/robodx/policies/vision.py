@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robodx.errors import UserError
-from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, policy
 from robodx.policies.expert import to_action
+from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, policy
 
 if TYPE_CHECKING:
     from robodx.sight.episode import SeenEpisode

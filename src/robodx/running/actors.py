@@ -15,12 +15,12 @@ from types import ModuleType
 from typing import Any
 
 from robodx.errors import Stop, UserError
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec, opened
-from robodx.policies.remote import Declared, declared
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec, opened
 from robodx.records.trial import Trial
 from robodx.running.crew import Died
 from robodx.running.rollout import FAILURES, Finished
 from robodx.running.workers import Job, begin, run_here
+from robodx.wires.remote import Declared, declared
 
 # Between two questions whether a policy actor is there again.
 RETRY_S = 1.0

@@ -11,8 +11,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from robodx.policies.base import ActionChunk, EpisodeStart, Observation, Policy
-from robodx.policies.remote import RemotePolicy
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy
 from robodx.records.trial import Trial
 from robodx.robots.control import action_width
 from robodx.running.environment import Environment, FirstReplyInvalid
@@ -21,6 +20,7 @@ from robodx.spaces import InvalidAction
 from robodx.tasks.base import TASKS
 from robodx.wires.base import Names, WireError
 from robodx.wires.preset import Preset, native
+from robodx.wires.remote import RemotePolicy
 
 STEPS = 20
 Nature = Literal["deterministic", "stateful", "stochastic"]

@@ -19,13 +19,13 @@ from types import ModuleType
 from typing import Any
 
 from robodx.errors import UserError
-from robodx.policies.remote import Declared
 from robodx.records.trial import Trial
 from robodx.running import threads
 from robodx.running.actors import EnvironmentActor, Gone, PolicyActor, answer_of, import_ray
 from robodx.running.crew import Died
 from robodx.running.rollout import Finished
 from robodx.running.workers import STOP_S, Job
+from robodx.wires.remote import Declared
 
 # A cluster started for one run holds observations and trajectories under way, no more.
 OBJECT_STORE_BYTES = 512 * 2**20

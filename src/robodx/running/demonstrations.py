@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robodx.errors import UserError
-from robodx.policies.base import EpisodeStart, Observation, PolicySpec, make_policy
+from robodx.policy_contract import EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.robots.kinematics import Kinematics
 from robodx.running.environment import Environment

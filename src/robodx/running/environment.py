@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from robodx.errors import UserError
 from robodx.language.meaning import Instruction, Meaning
 from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation
-from robodx.policies.base import ActionChunk, Calibration, EpisodeStart, Observation, PolicySpec, Privileged
+from robodx.policy_contract import ActionChunk, Calibration, EpisodeStart, Observation, PolicySpec, Privileged
 from robodx.records.clock import Clock
 from robodx.records.episode import Told
 from robodx.records.trajectory import Hand, Index, Query, Recorder, Trajectory

@@ -22,11 +22,11 @@ from types import FrameType
 from typing import NamedTuple
 
 from robodx.errors import Stop, UserError
-from robodx.policies.base import opened
-from robodx.policies.remote import Declared, declared
+from robodx.policy_contract import opened
 from robodx.running.crew import MAX_ATTEMPTS
 from robodx.running.workers import STOP_S, Failure, Job, begin, settle, start
 from robodx.wires.protocols import openpi
+from robodx.wires.remote import Declared, declared
 from robodx.wires.serving import Endpoint
 
 # Between two looks at whether the process lives.

@@ -17,8 +17,7 @@ from uuid import uuid4
 import numpy as np
 
 from robodx.errors import UserError
-from robodx.policies.base import Policy, PolicySpec
-from robodx.policies.remote import RemotePolicy
+from robodx.policy_contract import Policy, PolicySpec
 from robodx.robots.control import moved
 from robodx.running.demonstrations import Frame, demonstrate
 from robodx.running.hypotheses import COMPETENT, Change, readings, scales, views_of
@@ -29,6 +28,7 @@ from robodx.wires.actions import Actions
 from robodx.wires.base import Reply, WireError
 from robodx.wires.local import Local
 from robodx.wires.preset import Preset
+from robodx.wires.remote import RemotePolicy
 
 # Grasps, turns of the wrist, sideways motion: what tells conventions apart.
 TASKS = ("control/stack_cube", "control/insert_peg", "primitive/pick_cube")

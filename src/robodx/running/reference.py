@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from robodx.perturbations.base import PERTURBATIONS
-from robodx.policies.base import Policy, make_policy
+from robodx.policy_contract import Policy, make_policy
 from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.running.rollout import Finished, rollout

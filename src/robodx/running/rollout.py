@@ -18,7 +18,7 @@ import numpy as np
 from robodx.analysis import motion
 from robodx.analysis.account import Account
 from robodx.analysis.attribution.cause import attribute, first_mistake, quality_flags, slips
-from robodx.policies.base import ActionChunk, Observation, Policy
+from robodx.policy_contract import ActionChunk, Observation, Policy
 from robodx.records.episode import Episode, Evidence, Happening, Outcome
 from robodx.records.trajectory import Trajectory
 from robodx.records.trial import Trial

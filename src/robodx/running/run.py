@@ -16,8 +16,7 @@ from robodx.analysis.asking import label
 from robodx.analysis.verdicts import MARGIN
 from robodx.errors import Stop, UserError
 from robodx.perturbations.base import PERTURBATIONS
-from robodx.policies.base import POLICIES, PolicySpec, opened
-from robodx.policies.remote import Declared, RemotePolicy, declared
+from robodx.policy_contract import POLICIES, PolicySpec, opened
 from robodx.records.clock import Clock
 from robodx.records.design import Planned, design_table, trials_of
 from robodx.records.episode import Episode
@@ -39,6 +38,7 @@ from robodx.sim.render import QUALITIES, RENDERING_VERSION
 from robodx.sim.robot import ROBOTS
 from robodx.suites.base import Plan, ask, find_suite
 from robodx.tasks.base import NEEDS_LANGUAGE, TASKS
+from robodx.wires.remote import Declared, RemotePolicy, declared
 
 if TYPE_CHECKING:
     from robodx.running.cluster import Cluster

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.errors import UserError
-from robodx.policies.base import PolicySpec, make_policy
+from robodx.policy_contract import PolicySpec, make_policy
 from robodx.records import files
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment

@@ -19,7 +19,7 @@ from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
 from robodx.analysis.findings.validation import Expected, Group, Verdict, judge
 from robodx.errors import UserError
 from robodx.faults.base import FAULTS, planted
-from robodx.policies.base import opened
+from robodx.policy_contract import opened
 from robodx.records import files
 from robodx.records.design import trials_of
 from robodx.records.folder import locked

@@ -10,7 +10,7 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from robodx.policies.base import PolicySpec
+from robodx.policy_contract import PolicySpec
 from robodx.records import files
 from robodx.records.trajectory import Trajectory
 from robodx.records.trial import Trial

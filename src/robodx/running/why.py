@@ -20,7 +20,7 @@ from robodx.analysis.causes import (
     sample,
 )
 from robodx.errors import UserError
-from robodx.policies.base import POLICIES, PolicySpec
+from robodx.policy_contract import POLICIES, PolicySpec
 from robodx.records.about import read_about
 from robodx.records.design import Planned
 from robodx.records.table import load

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from robodx.errors import Stop, UserError
-from robodx.policies.base import Policy, opened
-from robodx.policies.remote import RemotePolicy
+from robodx.policy_contract import Policy, opened
 from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.registry import load_plugin
@@ -29,6 +28,7 @@ from robodx.running.reference import beside_expert
 from robodx.running.rollout import Finished, rollout
 from robodx.running.threads import pin
 from robodx.wires.base import WORKER
+from robodx.wires.remote import RemotePolicy
 
 if TYPE_CHECKING:
     from robodx.running.cluster import Cluster

@@ -24,14 +24,14 @@ from lerobot.policies.tdmpc.configuration_tdmpc import TDMPCConfig
 from numpy.typing import NDArray
 
 from robodx.errors import UserError
-from robodx.policies.base import make_policy
-from robodx.policies.remote import RemotePolicy
+from robodx.policy_contract import make_policy
 from robodx.records.trial import Trial
 from robodx.running.rollout import rollout
 from robodx.wires.base import Wire, WireError
 from robodx.wires.drafting import draft
 from robodx.wires.protocols import lerobot
 from robodx.wires.protocols.lerobot import InProcess, Launched, open_checkpoint
+from robodx.wires.remote import RemotePolicy
 
 TASK = "control/stack_cube"
 DIM = 8

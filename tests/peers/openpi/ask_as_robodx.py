@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from robodx.policies.base import EpisodeStart, Observation, make_policy
+from robodx.policy_contract import EpisodeStart, Observation, make_policy
 
 policy = make_policy(sys.argv[1], sys.argv[2])
 names = sys.argv[3:]

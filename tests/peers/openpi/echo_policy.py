@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robodx.policies.base import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, policy
+from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, policy
 
 
 @policy("echo")
