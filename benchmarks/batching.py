@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from robodx.running.run import Execution
 from robodx.running.threads import pin
 
 pin()
@@ -32,8 +33,9 @@ from robodx.policies.replay import ReplayPolicy
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
+from robodx.running.request import Request
 from robodx.running.rollout import rollout
-from robodx.running.run import Request, run
+from robodx.running.run import run
 from robodx.tasks.base import TASKS
 
 TASK = "control/stack_cube"
@@ -151,7 +153,7 @@ def calls_per_s(policy: TimedReplay, calls: int = 25) -> float:
 
 def record(folder: Path) -> Recorded:
     """What the expert does in each situation."""
-    run(Request((TASK,), "expert", BATCH), folder, workers=1)
+    run(Request((TASK,), "expert", BATCH), folder, Execution(workers=1))
     replay = ReplayPolicy(str(folder))
     starts = [Environment(trial, replay.spec).start() for trial in trials(BATCH)[:BATCH]]
     replay.reset(starts)

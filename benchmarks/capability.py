@@ -15,7 +15,8 @@ from pathlib import Path
 import polars as pl
 
 from robodx.registry import load_plugin
-from robodx.running.run import Request, run
+from robodx.running.request import Request
+from robodx.running.run import Execution, run
 from robodx.terminal.console import print_table, progress_bar
 
 CACHE = Path(__file__).parent.parent / ".cache"
@@ -37,13 +38,13 @@ def main() -> None:
             run(
                 Request((options.select,), "expert", options.seeds),
                 recorded,
-                workers=options.workers,
-                progress=progress,
+                Execution(workers=options.workers),
+                observers=[progress],
             )
         request = Request((options.select,), f"camera_replay:{recorded}", options.seeds, plugins=(str(PLUGIN),))
         start = time.perf_counter()
         with progress_bar() as progress:
-            episodes = run(request, replayed, workers=options.workers, progress=progress)
+            episodes = run(request, replayed, Execution(workers=options.workers), observers=[progress])
         total_s = time.perf_counter() - start
     tasks = (
         episodes.group_by("task")

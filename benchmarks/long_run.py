@@ -18,7 +18,8 @@ pin()
 
 # ruff: noqa: E402  (threads are pinned before numpy is imported)
 from robodx.records.episode import Episode
-from robodx.running.run import Request, run
+from robodx.running.request import Request
+from robodx.running.run import run
 
 EPISODES = 1000
 SELECTOR, POLICY = "primitive/press_switch", "expert"
@@ -36,7 +37,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
-        seconds = timed(lambda: run(Request((SELECTOR,), POLICY, EPISODES), out, progress=note))
+        seconds = timed(lambda: run(Request((SELECTOR,), POLICY, EPISODES), out, observers=[note]))
         words = ("run", SELECTOR, "--policy", POLICY, "--seeds", str(EPISODES), "--out", str(out))
         resume = timed(lambda: subprocess.run([*ROBODX, *words], check=True, capture_output=True))
         summary = timed(lambda: subprocess.run([*ROBODX, "summary", str(out)], check=True, capture_output=True))

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from robodx.running.run import Execution
 from robodx.running.threads import pin
 
 pin()
@@ -29,7 +30,8 @@ from robodx.records.trial import Trial
 from robodx.records.versions import versions
 from robodx.registry import load_plugin
 from robodx.running.environment import Environment
-from robodx.running.run import Request, run
+from robodx.running.request import Request
+from robodx.running.run import run
 from robodx.running.workers import Job, execute
 from robodx.sim import gl
 from robodx.sim.render import Renderer
@@ -182,7 +184,7 @@ def main() -> None:
     CACHE.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         recorded = Path(folder) / "recorded"
-        run(Request((TASK,), "expert", 25), recorded, workers=1)
+        run(Request((TASK,), "expert", 25), recorded, Execution(workers=1))
         policy = ReplayPolicy(str(recorded))
         policy.reset([Environment(trial(), spec_for(None)).start()])
         commands = policy.recorded(trial().id)

@@ -19,7 +19,8 @@ from robodx.analysis.stress import Degradation, StressTable, stress_table
 from robodx.analysis.summary import success_rate
 from robodx.perturbations.base import STRESS_LEVELS
 from robodx.records.about import read_about
-from robodx.running.run import Request, run
+from robodx.running.request import Request
+from robodx.running.run import Execution, run
 from robodx.suites.stress import STABILITY
 from robodx.terminal.comparison import points
 from robodx.terminal.console import progress_bar
@@ -41,7 +42,7 @@ def main() -> None:
         folder = of_this_source(options.out) / policy
         with progress_bar() as progress:
             episodes[policy] = run(
-                Request(("stress",), policy, seeds), folder, workers=options.workers, progress=progress
+                Request(("stress",), policy, seeds), folder, Execution(workers=options.workers), observers=[progress]
             )
         tables[policy] = stress_table(episodes[policy], read_about(folder), np.random.default_rng(0))
     parts = [f"**{name}**, {len(episodes[name])} episodes\n\n{by_stressor(table)}" for name, table in tables.items()]

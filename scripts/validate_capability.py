@@ -20,7 +20,8 @@ from pages import DOCS, of_this_source, rewrite
 
 from robodx.analysis.estimates import wilson
 from robodx.registry import load_plugin
-from robodx.running.run import Request, run
+from robodx.running.request import Request
+from robodx.running.run import Execution, run
 from robodx.suites.capability import capability_tasks
 from robodx.tasks.base import Task
 from robodx.terminal.console import print_table, progress_bar
@@ -76,7 +77,7 @@ def main() -> int:
             load_plugin(plugin)
         with progress_bar() as progress:
             request = Request(arm.selectors, arm.policy, SEEDS, arm.repeats, plugins=arm.plugins)
-            episodes = run(request, folder / arm.policy, workers=options.workers, progress=progress)
+            episodes = run(request, folder / arm.policy, Execution(workers=options.workers), observers=[progress])
         for (task,), group in episodes.sort("seed", "repeat").group_by("task", maintain_order=True):
             successes.setdefault(str(task), {})[arm.policy] = group["success"].to_list()
             hashes.setdefault(str(task), {})[arm.policy] = group["trajectory_hash"].to_list()

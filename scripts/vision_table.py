@@ -14,7 +14,8 @@ import polars as pl
 from pages import DOCS, of_this_source, rewrite
 
 from robodx.analysis.summary import success_rate
-from robodx.running.run import Request, run
+from robodx.running.request import Request
+from robodx.running.run import Execution, run
 from robodx.suites.capability import capability_tasks
 from robodx.tasks.base import Tier
 from robodx.terminal.console import progress_bar
@@ -34,7 +35,9 @@ def main() -> None:
     for name, clock in CLOCKS.items():
         with progress_bar() as progress:
             request = Request(("capability",), "vision", options.seeds, clock=clock)
-            arms[clock] = run(request, of_this_source(options.out) / name, workers=options.workers, progress=progress)
+            arms[clock] = run(
+                request, of_this_source(options.out) / name, Execution(workers=options.workers), observers=[progress]
+            )
     text = f"{by_tier(arms)}\n\n{by_task(arms)}"
     print(text)
     rewrite(DOCS / "suites" / "capability.md", "table of vision", text)

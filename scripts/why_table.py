@@ -15,7 +15,8 @@ from robodx.analysis.causes import AGAIN, SUBSTITUTES, Cause
 from robodx.analysis.summary import success_rate
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.records.table import load
-from robodx.running.run import Request, run
+from robodx.running.request import Request
+from robodx.running.run import run
 from robodx.running.why import why
 from robodx.terminal.console import progress_bar
 
@@ -74,9 +75,9 @@ def _ask(case: Case, folder: Path, seeds: int, episodes: int) -> tuple[str, list
         run(
             Request(case.tasks, case.policy, case.times * seeds, perturbations=stress, clock=case.clock),
             folder,
-            progress=progress,
+            observers=[progress],
         )
-        return str(success_rate(load(folder))), why(folder, episodes=episodes, progress=progress)
+        return str(success_rate(load(folder))), why(folder, episodes=episodes, observers=[progress])
 
 
 def _row(case: Case, success: str, causes: list[Cause]) -> str:

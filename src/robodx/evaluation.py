@@ -14,11 +14,12 @@ from robodx.analysis.stress import StressTable
 from robodx.analysis.summary import Row, Summary, success_rate
 from robodx.errors import UserError
 from robodx.policy_contract import Policy, opened
-from robodx.records.design import design_table, trials_of, with_design
-from robodx.records.table import to_table
-from robodx.running.reference import beside_expert
-from robodx.running.rollout import rollout
-from robodx.running.run import Request, check, first_round, perturbation_cards, plan_round
+from robodx.running.facts import perturbation_cards
+from robodx.running.loop import collect
+from robodx.running.reference import ExpertReference
+from robodx.running.request import Request
+from robodx.running.rounds import Rounds
+from robodx.running.run import check
 
 
 @dataclass(frozen=True)
@@ -87,16 +88,6 @@ def evaluate(
 
 
 def _evaluate(policy: Policy, request: Request) -> Results:
-    planned, left_out = first_round(request, policy.spec)
-    trials = trials_of(planned)
-    check(request, policy.spec, trials, workers=1)
-    episodes = []
-    known = set()
-    while trials:
-        known |= {trial.id for trial in trials}
-        finished = beside_expert(rollout(trials, policy, batch=request.batch), trials)
-        episodes += [one.episode for one in finished]
-        done = with_design(to_table(episodes), design_table(planned))
-        planned = plan_round(request, done, policy.spec)
-        trials = [trial for trial in trials_of(planned) if trial.id not in known]
-    return Results(with_design(to_table(episodes), design_table(planned)), tuple(left_out))
+    rounds = Rounds(request, policy.spec)
+    check(request, policy.spec, rounds.first, workers=1)
+    return Results(collect(policy, rounds, [ExpertReference()]), tuple(rounds.not_applicable))

@@ -13,8 +13,9 @@ from robodx.policy_contract import POLICIES, Policy, opened
 from robodx.records.trial import Trial
 from robodx.robots.control import action_width
 from robodx.running.environment import Environment
+from robodx.running.request import Request
 from robodx.running.rollout import rollout
-from robodx.running.run import Request, run
+from robodx.running.run import run
 from robodx.sim.robot import ROBOTS
 from robodx.wires.protocols.base import PROTOCOLS, served_protocols
 from tests.serving import served

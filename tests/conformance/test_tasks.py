@@ -14,7 +14,8 @@ from robodx.policies.guess import Guessing
 from robodx.policy_contract import PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
-from robodx.running.rollout import Finished, rollout
+from robodx.running.observers import Finished
+from robodx.running.rollout import rollout
 from robodx.scoring.from_meaning import looks
 from robodx.sim.scene import Scene, Thing
 from robodx.streams import VARIATIONS

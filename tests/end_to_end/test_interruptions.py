@@ -17,7 +17,8 @@ from robodx.policy_contract import make_policy
 from robodx.records.table import load
 from robodx.records.trial import Trial
 from robodx.registry import load_plugin
-from robodx.running.run import Request, run
+from robodx.running.request import Request
+from robodx.running.run import run
 from robodx.running.workers import Job, execute
 from robodx.suites.base import SUITES, Plan
 from tests.commands import call

@@ -27,6 +27,7 @@ from robodx.records.trajectory import Trajectory
 from robodx.records.trial import Trial
 from robodx.registry import load_plugin
 from robodx.running.cluster import connect
+from robodx.running.observers import TrajectoryWriter
 from robodx.running.workers import Job, execute
 from tests.commands import call
 from tests.serving import ROBODX
@@ -171,7 +172,7 @@ def test_actors_give_the_episodes_of_a_single_process(
     trajectories, pids = tmp_path / "trajectories", tmp_path / "pids"
     trajectories.mkdir()
     pids.mkdir()
-    job = Job(f"seeing:{pids}", batch=batch, plugins=(plugin,), trajectories=trajectories)
+    job = Job(f"seeing:{pids}", batch=batch, plugins=(plugin,), observers=(TrajectoryWriter(trajectories),))
     with connect(workers=2, policy_actors=policy_actors) as cluster:
         assert (cluster.declared(job) is not None) == bool(policy_actors)
         both = trials(job.policy, 5)

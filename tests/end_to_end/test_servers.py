@@ -16,7 +16,8 @@ import pytest
 from robodx.errors import Stop
 from robodx.records.table import load
 from robodx.running import policy_process
-from robodx.running.run import Request, run
+from robodx.running.request import Request
+from robodx.running.run import Execution, run
 from tests.commands import call
 from tests.serving import ROBODX, served
 
@@ -189,7 +190,7 @@ def test_a_trial_that_kills_the_policys_process_is_an_error_and_costs_no_other(
     workers: int, batch: int, mortal: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     request = Request((TASK,), f"mortal:{tmp_path}", 4, batch=batch, plugins=(mortal,))
-    table = run(request, tmp_path / "run", workers=workers, in_own_process=True).sort("seed")
+    table = run(request, tmp_path / "run", Execution(workers=workers, in_own_process=True)).sort("seed")
     assert table["outcome"].to_list() == ["timeout", "error", "timeout", "timeout"]
     assert "the policy's process died 3 times while running this trial" in table["error"][1]
     # The third time there may be nothing left to start it for.
@@ -197,7 +198,7 @@ def test_a_trial_that_kills_the_policys_process_is_an_error_and_costs_no_other(
 
 
 def test_a_policy_in_a_process_of_its_own_is_closed_at_the_end(mortal: str, tmp_path: Path) -> None:
-    run(Request((TASK,), f"mortal:{tmp_path}", 1, plugins=(mortal,)), tmp_path / "run", in_own_process=True)
+    run(Request((TASK,), f"mortal:{tmp_path}", 1, plugins=(mortal,)), tmp_path / "run", Execution(in_own_process=True))
     built, closed = ([path.stem for path in tmp_path.glob(f"*.{what}")] for what in ("built", "closed"))
     assert closed == built and len(built) == 1
 
@@ -208,7 +209,7 @@ def test_a_policys_process_that_cannot_be_started_again_is_the_reason_that_is_to
     monkeypatch.setattr(policy_process, "PATIENCE_S", 4.0)
     request = Request((TASK,), f"only_once:{tmp_path}", 4, plugins=(mortal,))
     with pytest.raises(Stop) as stop:
-        run(request, tmp_path / "run", in_own_process=True)
+        run(request, tmp_path / "run", Execution(in_own_process=True))
     assert str(stop.value).startswith("the policy's process died with exit code -9, and could not be started again: ")
     assert "no second life" in str(stop.value) and "127.0.0.1" not in str(stop.value)
     assert load(tmp_path / "run")["seed"].to_list() == [0], "what was finished is kept"

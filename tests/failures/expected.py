@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from robodx.records.episode import Episode
 from robodx.records.trial import Trial
-from robodx.running.rollout import Finished, rollout
+from robodx.running.observers import Finished
+from robodx.running.rollout import rollout
 from robodx.tasks.base import TASKS
 from tests.failures.acting import Script, Scripted
 

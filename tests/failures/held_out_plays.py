@@ -17,7 +17,8 @@ from robodx.policies.expert import privileged, to_action
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec
 from robodx.records.trial import Trial
 from robodx.robots.control import Controller, as_joint_action
-from robodx.running.rollout import Finished, rollout
+from robodx.running.observers import Finished
+from robodx.running.rollout import rollout
 from robodx.sim.geometry import Pose, Vector, about, conjugate, multiply, to_rotation_vector
 from robodx.sim.robot import ROBOTS
 from robodx.sim.simulation import Command

@@ -10,7 +10,7 @@ import pytest
 
 from robodx.records.episode import Episode
 from robodx.records.trial import Trial
-from robodx.running.reference import beside_expert
+from robodx.running.reference import ExpertReference
 from robodx.tasks.base import TASKS
 from tests.failures import held_out
 from tests.failures.expected import Failure, Success, missing, perform
@@ -61,6 +61,6 @@ def test_faults_of_a_scripted_success_are_flagged(success: Success) -> None:
     finished = perform(success)
     assert not missing(success, finished.episode), "the script does not do what it says"
     trial = Trial(success.task, TASKS[success.task].version, finished.episode.policy, success.seed)
-    (measured,) = beside_expert([finished._replace()], [trial])
+    measured = ExpertReference().after_episode(trial, finished)
     assert set(measured.episode.quality_flags) == success.flags
     assert measured.episode.failure_kind is None and measured.episode.failure_evidence is None

@@ -16,7 +16,7 @@ from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
-from robodx.running.run import is_applicable
+from robodx.running.rounds import is_applicable
 from robodx.scoring.conditions import After
 from robodx.scoring.events import Event, Move
 from robodx.scoring.from_meaning import stages_for

@@ -17,7 +17,8 @@ from robodx.records.schema import SCHEMA
 from robodx.records.table import load
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName
-from robodx.running.run import Request, run
+from robodx.running.request import Request
+from robodx.running.run import Execution, run
 from robodx.suites.base import Plan, find_suite
 from robodx.suites.cliff import WAVE, Search
 from robodx.terminal import cliff as cliff_text
@@ -120,9 +121,9 @@ def test_a_stopped_search_goes_on_to_the_same_answer_whoever_works_on_it(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(request, tmp_path / "parts", progress=stop)
+        run(request, tmp_path / "parts", observers=[stop])
     assert 0 < len(load(tmp_path / "parts")) < 12
-    parts = run(request, tmp_path / "parts", workers=2)
+    parts = run(request, tmp_path / "parts", Execution(workers=2))
     same = ["seed", "perturbations", "success", "trajectory_hash"]
     assert parts.select(same).equals(whole.select(same))
     assert print_summary(tmp_path / "parts", as_json=False)

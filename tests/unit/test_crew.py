@@ -13,7 +13,8 @@ from robodx.errors import UserError
 from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.running.crew import MAX_ATTEMPTS, Died, carry_out
-from robodx.running.rollout import Finished, lost
+from robodx.running.observers import Finished
+from robodx.running.rollout import lost
 
 
 def trials(number: int) -> list[Trial]:

@@ -15,7 +15,8 @@ from robodx.records.design import FILE, Planned, design_table, has_variant, read
 from robodx.records.merge import merge
 from robodx.records.table import load
 from robodx.records.trial import Trial
-from robodx.running.run import Request, run
+from robodx.running.request import Request
+from robodx.running.run import run
 
 KEYS = ["trial_id", "suite", "variant", "source_id", "level"]
 
@@ -78,7 +79,7 @@ def test_the_design_is_there_before_its_round_runs(tmp_path: Path) -> None:
 
     out = tmp_path / "run"
     with pytest.raises(Halted):
-        run(request("primitive", seeds=3), out, progress=halt)
+        run(request("primitive", seeds=3), out, observers=[halt])
     assert len(design(out)) == 6 > len(load(out))
     # And what goes on adds nothing to it.
     run(request("primitive", seeds=3), out)

@@ -14,13 +14,13 @@ from typer.testing import CliRunner
 from robodx.analysis.findings import diagnose as of_findings
 from robodx.analysis.findings.base import Diagnosis
 from robodx.cli import app
-from robodx.cli.diagnosing import _once
 from robodx.errors import UserError
 from robodx.policy_contract import make_policy
 from robodx.report.page import report
 from robodx.running import filming
 from robodx.running import run as of_run
-from robodx.running.run import Request, run
+from robodx.running.request import Request
+from robodx.running.run import run
 from robodx.sim import gl
 from robodx.terminal.console import progress_bar
 from tests.reporting import episode, run_folder
@@ -43,9 +43,8 @@ def test_a_fault_without_a_name_is_told_where_the_names_are(name: str) -> None:
 
 def test_rounds_that_are_there_already_are_told_of_once(capsys: pytest.CaptureFixture[str]) -> None:
     with progress_bar() as progress:
-        once = _once(progress)
         for _ in range(4):
-            once(None, done=116, total=116, solved=91)
+            progress(None, done=116, total=116, solved=91)
     assert capsys.readouterr().err.count("116/116 episodes") == 1
 
 

@@ -20,7 +20,8 @@ from robodx.records.design import trials_of
 from robodx.records.schema import SCHEMA
 from robodx.records.trial import Trial
 from robodx.running import demands, validation
-from robodx.running.run import Request, plan_round
+from robodx.running.request import Request
+from robodx.running.rounds import plan_round
 from robodx.running.validation import MOST_EPISODES, Case, design, validate
 from robodx.suites.base import Plan, ask
 from robodx.suites.diagnosis import CONFIRMATION, MOST_FRESH, PER_CANDIDATE

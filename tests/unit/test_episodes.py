@@ -20,7 +20,7 @@ from robodx.records.about import UnreadableRun, read_about
 from robodx.records.merge import merge
 from robodx.records.schema import ALWAYS_SAID, LATER_COLUMNS, OUTCOMES, SCHEMA
 from robodx.records.table import load, load_readable
-from robodx.running.run import Request
+from robodx.running.request import Request
 from robodx.running.why import why
 from robodx.terminal.cliff import searches
 from tests.commands import call

@@ -11,7 +11,8 @@ from robodx.errors import UserError
 from robodx.policies.still import StillPolicy
 from robodx.policy_contract import POLICIES, make_policy
 from robodx.registry import UnknownName
-from robodx.running.run import Request, run
+from robodx.running.request import Request
+from robodx.running.run import run
 
 TASK = "primitive/press_switch"
 

@@ -15,8 +15,9 @@ from robodx.records.trial import Trial
 from robodx.running import rollout as rollouts
 from robodx.running.accounts import account_of
 from robodx.running.reference import reference_trial
+from robodx.running.request import Request
 from robodx.running.rollout import rollout
-from robodx.running.run import Request, run
+from robodx.running.run import run
 
 TASK = "primitive/press_switch"
 

@@ -12,7 +12,8 @@ import robodx.perturbations
 from robodx.errors import UserError
 from robodx.records.table import to_table
 from robodx.registry import Registry, UnknownName, discover, unknown
-from robodx.running.run import Request, plan_round
+from robodx.running.request import Request
+from robodx.running.rounds import plan_round
 from robodx.sim.robot import ROBOTS
 from robodx.tasks.base import TASKS, task
 

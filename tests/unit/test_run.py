@@ -16,7 +16,9 @@ from robodx.records.about import read_about
 from robodx.records.merge import merge
 from robodx.records.table import load
 from robodx.records.trial import Trial
-from robodx.running.run import LONGEST_STREAK, Request, run
+from robodx.running.loop import LONGEST_STREAK
+from robodx.running.request import Request
+from robodx.running.run import Execution, run
 from robodx.suites.base import SUITES, Plan
 from robodx.terminal.summary import print_summary
 
@@ -71,7 +73,7 @@ def test_an_error_that_does_not_come_twice_leaves_no_trace_but_the_attempt(
     assert table["outcome"].to_list() == ["timeout"] * 3
     assert table.sort("seed")["attempt"].to_list() == [1, 3, 1]
     failing.begun.clear()
-    once = run(Request((TASK,), "failing", 3), tmp_path / "once", retries=0)
+    once = run(Request((TASK,), "failing", 3), tmp_path / "once", Execution(retries=0))
     assert once.sort("seed")["outcome"].to_list() == ["timeout", "error", "timeout"]
 
 
@@ -95,12 +97,12 @@ def test_all_that_was_under_way_may_be_lost_at_once(failing: type[Failing], tmp_
 
 def test_different_errors_do_not_stop_the_run(failing: type[Failing], tmp_path: Path) -> None:
     failing.fails = staticmethod(lambda seed, begun: RuntimeError(f"number {seed}"))
-    assert len(run(Request((TASK,), "failing", 15), tmp_path / "run", retries=0)) == 15
+    assert len(run(Request((TASK,), "failing", 15), tmp_path / "run", Execution(retries=0))) == 15
 
 
 def test_an_error_that_is_no_text_is_stored_all_the_same(failing: type[Failing], tmp_path: Path) -> None:
     failing.fails = staticmethod(lambda seed, begun: RuntimeError("the server said \udcff") if seed == 1 else None)
-    run(Request((TASK,), "failing", 3), tmp_path / "run", retries=0)
+    run(Request((TASK,), "failing", 3), tmp_path / "run", Execution(retries=0))
     errors = load(tmp_path / "run").filter(pl.col("outcome") == "error")["error"].to_list()
     assert len(errors) == 1 and r"the server said \udcff" in errors[0]
 

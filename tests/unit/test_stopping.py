@@ -21,7 +21,8 @@ from robodx.records.folder import RunConflict
 from robodx.records.schema import SCHEMA
 from robodx.records.table import load
 from robodx.records.trial import Trial
-from robodx.running.run import Request, run
+from robodx.running.request import Request
+from robodx.running.run import run
 from robodx.running.stopping import FIRST_WAVE, Rule, UntilDecided, UntilNarrow, seeds_of
 from robodx.tasks.base import TASKS
 from robodx.terminal.summary import print_summary

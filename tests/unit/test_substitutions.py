@@ -14,7 +14,8 @@ from robodx.policies.expert import ExpertPolicy, privileged, to_action
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
-from robodx.running.rollout import Finished, rollout
+from robodx.running.observers import Finished
+from robodx.running.rollout import rollout
 from robodx.scoring.contact import Grasped
 from robodx.scoring.events import NewInstruction
 from robodx.scoring.from_meaning import looks

@@ -23,7 +23,8 @@ from robodx.records.about import read_about
 from robodx.records.schema import SCHEMA
 from robodx.records.table import load
 from robodx.registry import UnknownName
-from robodx.running.run import Request, run
+from robodx.running.request import Request
+from robodx.running.run import run
 from robodx.terminal.summary import lines, print_summary
 
 NOISE = {"noise": {"kind": "sensor", "levels": {"v1": 10, "v2": 25, "v3": 75}, "is_ordered": True}}

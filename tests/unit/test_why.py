@@ -17,7 +17,9 @@ from robodx.records.table import to_table
 from robodx.records.trial import Trial
 from robodx.records.values import Applied
 from robodx.registry import UnknownName
-from robodx.running.run import Request, perturbation_cards, run
+from robodx.running.facts import perturbation_cards
+from robodx.running.request import Request
+from robodx.running.run import run
 from robodx.running.why import _request as asked_for
 from robodx.running.why import why
 from robodx.terminal.why import conclusion, lines, verdict
@@ -228,20 +230,20 @@ def test_a_run_is_asked_why_and_asked_again_without_running(tmp_path: Path) -> N
     def progress(episode: Episode | None, **_: int) -> None:
         calls.append(episode)
 
-    first = why(tmp_path, only=["plain_words"], progress=progress)
+    first = why(tmp_path, only=["plain_words"], observers=[progress])
     found = by_name(first)
     assert found["plain_words"].recovered.value == 1.0 and found["plain_words"].n == 6
     assert found["lone_target"].n == 0
     assert sum(each is not None for each in calls) == 12
     calls.clear()
-    assert why(tmp_path, only=["plain_words"], progress=progress) == first == read_causes(tmp_path)
+    assert why(tmp_path, only=["plain_words"], observers=[progress]) == first == read_causes(tmp_path)
     assert calls == [None]
     with pytest.raises(UnknownName, match='No substitution "plain_wods"'):
         why(tmp_path, only=["plain_wods"])
-    fewer = by_name(why(tmp_path, episodes=2, only=["plain_words"], progress=progress))
+    fewer = by_name(why(tmp_path, episodes=2, only=["plain_words"], observers=[progress]))
     assert fewer["plain_words"].n == 2 and calls == [None, None], "answered from what is there"
     calls.clear()
-    wider = by_name(why(tmp_path, episodes=2, only=["lone_target"], progress=progress))
+    wider = by_name(why(tmp_path, episodes=2, only=["lone_target"], observers=[progress]))
     assert wider["lone_target"].n == wider["plain_words"].n == 2
     assert [each.perturbations for each in calls if each] == [(LONE,)] * 2, "what is there is not run again"
     about = json.loads((tmp_path / "run.json").read_text())
@@ -260,7 +262,7 @@ def test_more_trials_are_added_to_those_that_are_there(tmp_path: Path) -> None:
 
     first = why(tmp_path, episodes=1, only=["plain_words"])
     assert by_name(first)[AGAIN].n == 1 and len(read_about(tmp_path / "why")["tasks"]) == 1
-    both = why(tmp_path, episodes=2, only=["plain_words"], progress=progress)
+    both = why(tmp_path, episodes=2, only=["plain_words"], observers=[progress])
     assert by_name(both)[AGAIN].n == 2 and sum(each is not None for each in calls) == 2
     about = read_about(tmp_path / "why")
     assert set(about["tasks"]) == set(about["request"]["tasks"]) == {"language/negation", "language/exclusion"}

@@ -36,8 +36,9 @@ from robodx.policy_contract import (
 )
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName
+from robodx.running.request import Request
 from robodx.running.rollout import rollout
-from robodx.running.run import Request, run
+from robodx.running.run import run
 from robodx.spaces import InvalidAction
 from robodx.wires.agreement import mismatches
 from robodx.wires.base import API_KEY, Address, Told, Unreachable, WireError

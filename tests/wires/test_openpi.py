@@ -28,8 +28,9 @@ from robodx.errors import Stop, UserError
 from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName
+from robodx.running.request import Request
 from robodx.running.rollout import rollout
-from robodx.running.run import Request, run
+from robodx.running.run import run
 from robodx.spaces import InvalidAction
 from robodx.wires import websocket
 from robodx.wires.agreement import mismatches

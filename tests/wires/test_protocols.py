@@ -13,7 +13,8 @@ from robodx.errors import Stop
 from robodx.policy_contract import POLICIES
 from robodx.records.table import load
 from robodx.registry import UnknownName
-from robodx.running.run import Request, run
+from robodx.running.request import Request
+from robodx.running.run import run
 from robodx.wires.base import Reply, WireError
 from robodx.wires.pipelining import Ended, ask_ahead
 from robodx.wires.protocols.base import PROTOCOLS, protocol, serve, served_protocols

@@ -48,8 +48,9 @@ from websockets.sync.server import serve as serve_websocket
 from robodx.errors import UserError
 from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
+from robodx.running.request import Request
 from robodx.running.rollout import rollout
-from robodx.running.run import Request, run
+from robodx.running.run import run
 from robodx.spaces import InvalidAction
 from robodx.wires.actions import Actions
 from robodx.wires.base import API_KEY, Address, Unreachable, WireError

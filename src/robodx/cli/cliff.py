@@ -51,7 +51,8 @@ def cliff(
     """
     load_plugins(plugin)
     from robodx.records.table import load
-    from robodx.running.run import Request
+    from robodx.running.request import Request
+    from robodx.running.run import Execution
     from robodx.running.run import run as execute_run
     from robodx.suites.base import Plan, find_suite
     from robodx.suites.cliff import Search
@@ -76,7 +77,7 @@ def cliff(
         progress_bar(lambda: note(search.read(load(folder))), most=episodes) as progress,
         redirect_stdout(sys.stderr),
     ):
-        execute_run(request, folder, workers=workers, progress=progress)
+        execute_run(request, folder, Execution(workers=workers), observers=[progress])
     print_cliff(folder, search, as_json=as_json)
 
 

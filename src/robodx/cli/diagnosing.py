@@ -6,7 +6,7 @@ import shlex
 import sys
 from contextlib import closing, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -30,10 +30,6 @@ from robodx.cli.options import (
 )
 from robodx.running.bounds import MOST_SEEDS
 from robodx.terminal.console import print_json, progress_bar
-
-if TYPE_CHECKING:
-    from robodx.records.episode import Episode
-    from robodx.running.run import Progress
 
 
 @app.command(rich_help_panel="Diagnose")
@@ -64,7 +60,8 @@ def diagnose(
     load_plugins(plugin)
     from robodx.report.material import gather
     from robodx.report.page import FILE_NAME, write_report
-    from robodx.running.run import Request
+    from robodx.running.request import Request
+    from robodx.running.run import Execution
     from robodx.running.run import run as execute_run
     from robodx.terminal.diagnosis import print_diagnoses
 
@@ -83,25 +80,12 @@ def diagnose(
     folder = out or Path("runs") / default_name(["diagnosis"], request.label)
     with keeping(folder):
         with progress_bar() as progress, redirect_stdout(sys.stderr):
-            execute_run(request, folder, workers=workers, progress=_once(progress))
+            execute_run(request, folder, Execution(workers=workers), observers=[progress])
         material = film_examples(gather([folder]), films)
     print_diagnoses(material.diagnoses, as_json=as_json)
     page = write_report(material, folder / FILE_NAME)
     run = shlex.quote(str(folder))
     print(f"The page is {page}. Next: robodx why {run}, robodx view {run}", file=sys.stderr)
-
-
-def _once(progress: Progress) -> Progress:
-    """Of a finished run all rounds are there already, and each would say so."""
-    last: tuple[int, ...] = ()
-
-    def tell(episode: Episode | None, *, done: int, total: int, solved: int) -> None:
-        nonlocal last
-        if episode is not None or last != (done, total, solved):
-            last = (done, total, solved)
-            progress(episode, done=done, total=total, solved=solved)
-
-    return tell
 
 
 @app.command(rich_help_panel="Diagnose")
@@ -158,7 +142,7 @@ def why(
             preset=preset,
             plugins=located(plugin),
             workers=workers,
-            progress=progress,
+            observers=[progress],
         )
     if not is_finished(run):
         print(f"{run} is not finished: what fails in the rest of it is not asked about.", file=sys.stderr)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from robodx.running.bounds import LAST_FIRST_SEED
+
+T = TypeVar("T")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program instead of text for a person.")]
 Plugins = Annotated[
@@ -48,3 +54,30 @@ def located(plugins: list[str]) -> tuple[str, ...]:
 def default_name(selectors: list[str], policy: str) -> str:
     words = "+".join([*selectors, policy])
     return "".join(letter if letter.isalnum() or letter in "+-_." else "." for letter in words)[:120]
+
+
+def takes(options: type[T]) -> Callable[[Callable[[T], None]], Callable[..., None]]:
+    """The decorated command takes one object, of a dataclass whose fields are its options, as for Typer."""
+    hints = get_type_hints(options, include_extras=True)
+    parameters = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=_default(one), annotation=hints[one.name])
+        for one in dataclasses.fields(options)  # type: ignore[arg-type]
+    ]
+
+    def decorate(command: Callable[[T], None]) -> Callable[..., None]:
+        @wraps(command)
+        def called(**values: Any) -> None:
+            command(options(**values))
+
+        # Typer reads both.
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return called
+
+    return decorate
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default

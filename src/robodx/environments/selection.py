@@ -7,7 +7,8 @@ from typing import NamedTuple
 from robodx.records.design import trials_of
 from robodx.records.table import to_table
 from robodx.records.values import Applied
-from robodx.running.run import Request, plan_round
+from robodx.running.request import Request
+from robodx.running.rounds import plan_round
 from robodx.tasks.base import TASKS, Task
 
 

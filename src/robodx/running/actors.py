@@ -18,7 +18,8 @@ from robodx.errors import Stop, UserError
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec, opened
 from robodx.records.trial import Trial
 from robodx.running.crew import Died
-from robodx.running.rollout import FAILURES, Finished
+from robodx.running.observers import Finished
+from robodx.running.rollout import FAILURES
 from robodx.running.workers import Job, begin, run_here
 from robodx.wires.remote import Declared, declared
 

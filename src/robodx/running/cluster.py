@@ -14,7 +14,6 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -23,7 +22,7 @@ from robodx.records.trial import Trial
 from robodx.running import threads
 from robodx.running.actors import EnvironmentActor, Gone, PolicyActor, answer_of, import_ray
 from robodx.running.crew import Died
-from robodx.running.rollout import Finished
+from robodx.running.observers import Finished
 from robodx.running.workers import STOP_S, Job
 from robodx.wires.remote import Declared
 
@@ -97,7 +96,7 @@ class Cluster:
 
     def _turn_to(self, job: Job) -> None:
         """Where trajectories go is the driver's own business."""
-        job = replace(job, trajectories=None)
+        job = job.elsewhere
         if job != self._job:
             self.close()
             self._job = job
@@ -206,7 +205,7 @@ class Actors:
         self.idle: set[int] = set()
         self._ray, self._policies = ray, policies
         # The driver writes.
-        self._job = replace(job, trajectories=None)
+        self._job = job.elsewhere
         self._make = _remote(ray, EnvironmentActor, num_cpus=1)
         self._patience_s: float | None = PATIENCE_S
         self._actors: dict[int, Any] = {}

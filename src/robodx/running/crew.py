@@ -9,7 +9,8 @@ from typing import NamedTuple, Protocol
 
 from robodx.errors import UserError
 from robodx.records.trial import Trial
-from robodx.running.rollout import Finished, lost
+from robodx.running.observers import Finished
+from robodx.running.rollout import lost
 
 # A worker that dies takes its trial along; after this many deaths the trial counts as the cause.
 MAX_ATTEMPTS = 3

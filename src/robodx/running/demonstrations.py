@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass, field, replace
 
 from robodx.errors import UserError
-from robodx.policy_contract import EpisodeStart, Observation, PolicySpec, make_policy
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.robots.kinematics import Kinematics
 from robodx.running.environment import Environment
+from robodx.running.observers import EpisodeObserver
+from robodx.running.rollout import rollout
 from robodx.sim.geometry import Array, Pose
 from robodx.tasks.base import EVALUATION_ONLY, TASKS
 
@@ -40,46 +40,71 @@ def demonstrate(
 ) -> Iterator[Frame]:
     """The expert solves each task in the situation of the seed, and every so many of its steps is a frame."""
     refuse_evaluation_only(tasks)
-    expert = make_policy("expert")
-    shown = replace(expert.spec, cameras=spec.cameras, state=spec.state, uses_language=spec.uses_language)
+    expert = _SeenBy(spec)
     kinematics = Kinematics(robot, 0)
     for task in tasks:
-        environment = Environment(Trial(task, TASKS[task].version, "expert", seed, robot), shown)
-        start = environment.start()
-        expert.reset([start])
-        seen: list[Observation] = []
-        measured: list[Array] = []
-        openings: list[float] = []
-        commands = [environment.simulation.command.joints.astype(float)]
-        try:
-            while not environment.is_done:
-                seen.append(environment.observe())
-                measured.append(environment.simulation.joint_positions().copy())
-                (chunk,) = expert.act(seen[-1:])
-                environment.accept(chunk, 0.0)
-                environment.step()
-                commands.append(environment.simulation.command.joints.astype(float))
-                openings.append(float(np.asarray(chunk)[0, -1]))
-        finally:
-            expert.finish([start.episode_id])
-            environment.close()
+        seen = _Demonstration()
+        trial = Trial(task, TASKS[task].version, "expert", seed, robot)
+        (finished,) = rollout([trial], expert, observers=[seen])
+        if finished.trajectory is None:
+            raise RuntimeError(f"no demonstration of {task}: {finished.episode.error}")
+        # What the expert told the hand to do in each step.
+        openings = finished.trajectory.actions[:, -1].astype(float)
         # A policy's period in steps of the expert's, who may be faster or slower.
-        ahead = shown.hz / spec.hz
-        chosen = range(0, len(seen), every)
+        ahead = expert.spec.hz / spec.hz
+        chosen = range(0, len(seen.observations), every)
         for step in chosen:
-            target = _between(commands, step + ahead)
+            target = _between(seen.commands, step + ahead)
             yield Frame(
-                start=replace(start, privileged=None),
-                observation=replace(seen[step], privileged=None),
+                start=replace(expert.start, privileged=None),
+                observation=replace(seen.observations[step], privileged=None),
                 is_last=step == chosen[-1],
                 period_s=1.0 / spec.hz,
-                commanded=kinematics.tool_in_base(commands[step]),
-                achieved=kinematics.tool_in_base(measured[step]),
-                commanded_joints=commands[step],
+                commanded=kinematics.tool_in_base(seen.commands[step]),
+                achieved=kinematics.tool_in_base(seen.measured[step]),
+                commanded_joints=seen.commands[step],
                 target=kinematics.tool_in_base(target),
                 target_joints=target,
-                opening=openings[min(step + math.ceil(ahead), len(openings)) - 1],
+                opening=float(openings[min(step + math.ceil(ahead), len(openings)) - 1]),
             )
+
+
+class _SeenBy:
+    """The expert, who is shown all that another policy would be shown too."""
+
+    def __init__(self, other: PolicySpec) -> None:
+        self._expert = make_policy("expert")
+        self.spec = replace(
+            self._expert.spec, cameras=other.cameras, state=other.state, uses_language=other.uses_language
+        )
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> None:
+        (self.start,) = starts
+        self._expert.reset(starts)
+
+    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
+        return self._expert.act(observations)
+
+    def finish(self, episode_ids: Sequence[str]) -> None:
+        self._expert.finish(episode_ids)
+
+
+@dataclass
+class _Demonstration(EpisodeObserver):
+    """What was seen and measured before each step, and the joints' targets at first and after each."""
+
+    observations: list[Observation] = field(default_factory=list)
+    measured: list[Array] = field(default_factory=list)
+    commands: list[Array] = field(default_factory=list)
+
+    def before_query(self, environment: Environment, observation: Observation) -> None:
+        self.observations.append(observation)
+        self.measured.append(environment.simulation.joint_positions().copy())
+        if not self.commands:
+            self.after_step(environment)
+
+    def after_step(self, environment: Environment) -> None:
+        self.commands.append(environment.simulation.command.joints.astype(float))
 
 
 def refuse_evaluation_only(tasks: Sequence[str]) -> None:

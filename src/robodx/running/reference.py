@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.policy_contract import Policy, make_policy
 from robodx.records.episode import Episode
 from robodx.records.trial import Trial
-from robodx.running.rollout import Finished, rollout
+from robodx.running.observers import EpisodeObserver, Finished
+from robodx.running.rollout import rollout
 
 # A path this many times the expert's is a detour.
 DETOUR = 2.0
@@ -18,16 +18,17 @@ DETOUR = 2.0
 _PATHS: dict[str, float | None] = {}
 
 
-def beside_expert(finished: Iterable[Finished], trials: Iterable[Trial]) -> Iterator[Finished]:
-    """With the length of each path measured by the expert's in the same task, seed and scene."""
-    by_id = {trial.id: trial for trial in trials}
-    return (_measured(one, by_id[one.episode.trial_id]) for one in finished)
+@dataclass(frozen=True)
+class ExpertReference(EpisodeObserver):
+    """Measures the length of each path by the expert's in the same task, seed and scene."""
+
+    def after_episode(self, trial: Trial, finished: Finished) -> Finished:
+        return finished if finished.episode.path_length_m is None else _measured(finished, trial)
 
 
 def _measured(finished: Finished, trial: Trial) -> Finished:
     episode = finished.episode
-    if episode.path_length_m is None:
-        return finished
+    assert episode.path_length_m is not None
     reference = reference_trial(trial)
     if reference.id == trial.id and reference.id not in _PATHS:
         _PATHS[reference.id] = _path_m(episode)

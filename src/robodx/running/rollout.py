@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,29 +20,27 @@ from robodx.analysis.account import Account
 from robodx.analysis.attribution.cause import attribute, first_mistake, quality_flags, slips
 from robodx.policy_contract import ActionChunk, Observation, Policy
 from robodx.records.episode import Episode, Evidence, Happening, Outcome
-from robodx.records.trajectory import Trajectory
 from robodx.records.trial import Trial
 from robodx.running import demands
 from robodx.running.accounts import account_of, hand_axes
 from robodx.running.environment import Environment
 from robodx.running.line import Answer, Line, ThreadedLine
+from robodx.running.observers import EpisodeObserver, Finished
 from robodx.sim.geometry import Array
 from robodx.tasks.base import TASKS
-
-
-class Finished(NamedTuple):
-    """An executed trial; the trajectory is None where the episode did not get that far."""
-
-    episode: Episode
-    trajectory: Trajectory | None
-
 
 # What a policy or a simulation may throw without ending the run; Ctrl-C is not among it.
 FAILURES = (Exception, SystemExit)
 
 
 def rollout(
-    trials: Iterable[Trial], policy: Policy, *, batch: int = 1, quality: str = "fast", attempt: int = 1
+    trials: Iterable[Trial],
+    policy: Policy,
+    *,
+    batch: int = 1,
+    quality: str = "fast",
+    attempt: int = 1,
+    observers: Sequence[EpisodeObserver] = (),
 ) -> Iterator[Finished]:
     """Execute the trials, at most `batch` at a time, and yield each as it ends.
 
@@ -51,7 +49,7 @@ def rollout(
     """
     waiting = deque(trials)
     line = ThreadedLine() if batch > 1 else Line()
-    live = _Batch(policy, line, quality, attempt)
+    live = _Batch(policy, line, quality, attempt, observers)
     try:
         while waiting or live.is_busy or live.suspects:
             if live.suspects and not (waiting or live.is_busy):
@@ -89,8 +87,14 @@ class _Live:
 class _Batch:
     """The live episodes. Each is either ready to be stepped, or asking, or in a call of the policy: never two of it."""
 
-    def __init__(self, policy: Policy, line: Line, quality: str, attempt: int) -> None:
+    def __init__(
+        self, policy: Policy, line: Line, quality: str, attempt: int, observers: Sequence[EpisodeObserver]
+    ) -> None:
         self._policy, self._line, self._quality, self._attempt = policy, line, quality, attempt
+        self._observers = observers
+        # Most watch no steps, of which there are many.
+        unwatched = EpisodeObserver.after_step
+        self._after_step = [one.after_step for one in observers if type(one).after_step is not unwatched]
         self.episodes: list[_Live] = []
         # Those with actions to execute.
         self.ready: deque[_Live] = deque()
@@ -124,6 +128,8 @@ class _Batch:
         try:
             while not (environment.needs_chunk or environment.is_done):
                 environment.step()
+                for after_step in self._after_step:
+                    after_step(environment)
         except FAILURES:
             one.error = traceback.format_exc()
         self._go_on(one)
@@ -205,6 +211,8 @@ class _Batch:
         if one.error is None and environment.needs_chunk:
             try:
                 one.observation = environment.observe()
+                for observer in self._observers:
+                    observer.before_query(environment, one.observation)
             except FAILURES:
                 one.error = traceback.format_exc()
         if one.error is not None or environment.is_done:
@@ -230,12 +238,18 @@ class _Batch:
         return self._record(one)
 
     def _record(self, one: _Live) -> Finished:
+        trial = one.environment.trial
+        finished = None
         if one.error is None:
             try:
-                return _finished(one.environment, self._attempt, one.wall_s)
+                finished = _finished(one.environment, self._attempt, one.wall_s)
             except FAILURES:
                 one.error = traceback.format_exc()
-        return Finished(lost(one.environment.trial, one.error, self._attempt, one.wall_s), None)
+        if finished is None:
+            return Finished(lost(trial, one.error or "", self._attempt, one.wall_s), None)
+        for observer in self._observers:
+            finished = observer.after_episode(trial, finished)
+        return finished
 
 
 def _text(error: BaseException) -> str:

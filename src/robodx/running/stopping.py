@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -22,10 +21,7 @@ from robodx.records.schema import KEY
 from robodx.records.table import is_finished, load
 from robodx.records.trial import Trial
 from robodx.records.values import read_applied
-from robodx.suites.base import GROWING, find_suite
-
-if TYPE_CHECKING:
-    from robodx.running.run import Request
+from robodx.running.request import Request
 
 # The trials of a plan that may be run by now, given the episodes of the waves so far.
 Rule = Callable[[list[Trial], pl.DataFrame], list[Trial]]
@@ -34,25 +30,6 @@ Group = tuple[object, ...]
 FIRST_WAVE = 20
 # A wave has a start of its own, in which workers wait: each is this much larger than all before it at least.
 GROWTH = 0.25
-
-
-def check(request: Request) -> None:
-    """Whether what is asked for can be meant."""
-    if request.until_width is not None and not 0 < request.until_width < 1:
-        raise UserError(f"an interval of width {request.until_width:g} is none to wait for: give one between 0 and 1")
-    if not 0 < request.margin < 1:
-        raise UserError(f"a margin of {request.margin:g} is not between 0 and 1: 0.1 is ten points of success")
-    if request.until_decided and request.against is None:
-        raise UserError("--until-decided needs a run to be compared with: give --against RUN too")
-    if request.until_decided and request.until_width is not None:
-        raise UserError("--until-decided and --until-width are two ways to stop: choose one")
-    if request.is_adaptive and request.shard is not None:
-        raise UserError("a shard cannot know when the whole has seen enough: --shard does not go with --until-…")
-    growing = [name for name in (find_suite(selector)[0] for selector in request.selectors) if name in GROWING]
-    if request.is_adaptive and growing:
-        raise UserError(f"the suite {growing[0]} itself decides by what it has seen: it does not go with --until-…")
-    if request.is_adaptive and request.repeats > 1:
-        raise UserError("repeats of a situation are not independent: --repeats does not go with --until-…")
 
 
 def rule(request: Request) -> Rule | None:

@@ -21,11 +21,13 @@ from robodx.errors import UserError
 from robodx.faults.base import FAULTS, planted
 from robodx.policy_contract import opened
 from robodx.records import files
-from robodx.records.design import trials_of
 from robodx.records.folder import locked
-from robodx.records.table import load_readable, to_table
-from robodx.running.rollout import rollout
-from robodx.running.run import Request, perturbation_cards, plan_round
+from robodx.records.schema import SCHEMA
+from robodx.records.table import load_readable
+from robodx.running.facts import perturbation_cards
+from robodx.running.loop import collect
+from robodx.running.request import Request
+from robodx.running.rounds import Rounds
 from robodx.running.threads import pin
 from robodx.running.workers import settle
 
@@ -156,19 +158,13 @@ def _run(case: Case, out: Path) -> None:
     """The rounds of a diagnosis in memory; only the table of episodes is kept."""
     name = f"fault:{case.planted}"
     request = Request((SUITE,), name, SCREENING_SEEDS, first_seed=SET * case.seed_set)
-    table = to_table([])
     with opened(name) as policy:
-        while True:
-            known = set(table["trial_id"])
-            trials = [trial for trial in trials_of(plan_round(request, table, policy.spec)) if trial.id not in known]
-            if not trials:
-                break
-            table = pl.concat([table, to_table([one.episode for one in rollout(trials, policy)])])
+        table = collect(policy, Rounds(request, policy.spec))
     if len(table) > MOST_EPISODES:
         raise UserError(f"the diagnosis of {name} took {len(table)} episodes, more than {MOST_EPISODES}")
     with files.beside(out / f"{case.name}.parquet") as path:
         # Events are most of a table, and no finding reads them.
-        table.with_columns(events=pl.lit([], dtype=table.schema["events"])).write_parquet(path)
+        table.select(*SCHEMA).with_columns(events=pl.lit([], dtype=table.schema["events"])).write_parquet(path)
 
 
 def judged(case: Case, out: Path, thresholds: Thresholds = THRESHOLDS) -> Verdict:

@@ -27,7 +27,10 @@ from robodx.records.table import load
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName, unknown
 from robodx.running.environment import Environment
-from robodx.running.run import Progress, Request, perturbation_cards
+from robodx.running.facts import perturbation_cards
+from robodx.running.loop import RunObserver
+from robodx.running.request import Request
+from robodx.running.run import Execution
 from robodx.running.run import run as execute_run
 from robodx.scoring.events import NewInstruction
 from robodx.scoring.parts import grasped_in
@@ -46,7 +49,7 @@ def why(
     preset: str | None = None,
     plugins: tuple[str, ...] = (),
     workers: int = 1,
-    progress: Progress | None = None,
+    observers: Sequence[RunObserver] = (),
 ) -> list[Cause]:
     """What each substitution recovers of up to so many failed trials; the trials are kept in RUN/why, and resumed.
 
@@ -70,7 +73,7 @@ def why(
         for row in failed.iter_rows(named=True)
         for one in _arms(row, changed(row, kinds), repeat, only or names, hz)
     ]
-    done = execute_run(request, out or run / FOLDER, workers=workers, progress=progress, planned=planned)
+    done = execute_run(request, out or run / FOLDER, Execution(workers=workers), observers=observers, planned=planned)
     return causal_shares(failed, done, kinds)
 
 

@@ -10,12 +10,11 @@ import time
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import SpawnProcess
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from robodx.errors import Stop, UserError
@@ -24,8 +23,8 @@ from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.registry import load_plugin
 from robodx.running.crew import Died, carry_out
-from robodx.running.reference import beside_expert
-from robodx.running.rollout import Finished, rollout
+from robodx.running.observers import EpisodeObserver, Finished
+from robodx.running.rollout import rollout
 from robodx.running.threads import pin
 from robodx.wires.base import WORKER
 from robodx.wires.remote import RemotePolicy
@@ -42,13 +41,18 @@ class Job:
     """How trials are executed; the same in every process."""
 
     policy: str
-    trajectories: Path | None = None
+    observers: tuple[EpisodeObserver, ...] = ()
     quality: str = "fast"
     batch: int = 1
     plugins: tuple[str, ...] = ()
     preset: str | None = None
     # The policy has a process of its own, which is started again if it dies: workers only ask it.
     is_lodged: bool = False
+
+    @property
+    def elsewhere(self) -> Job:
+        """For machines that may not have this one's folders."""
+        return replace(self, observers=tuple(one for one in self.observers if not one.writes_here))
 
 
 def execute(
@@ -70,12 +74,16 @@ def execute(
         return
     if cluster is not None:
         with cluster.crew(job, workers) as actors:
+            by_id = {trial.id: trial for trial in trials}
             for finished in carry_out(trials, actors, job.batch):
-                yield keep(finished, job)
+                for observer in job.observers:
+                    if observer.writes_here:
+                        finished = observer.after_episode(by_id[finished.episode.trial_id], finished)
+                yield finished.episode
     elif workers == 1 and not job.is_lodged:
         with opened(job.policy, job.preset) if policy is None else nullcontext(policy) as mine:
             for finished in run_here(trials, mine, job, attempt=1):
-                yield keep(finished, job)
+                yield finished.episode
     else:
         with closing(Processes(job, min(workers, len(trials)))) as processes:
             for finished in carry_out(trials, processes, job.batch):
@@ -83,14 +91,7 @@ def execute(
 
 
 def run_here(trials: Sequence[Trial], policy: Policy, job: Job, attempt: int) -> Iterator[Finished]:
-    return beside_expert(rollout(trials, policy, batch=job.batch, quality=job.quality, attempt=attempt), trials)
-
-
-def keep(finished: Finished, job: Job) -> Episode:
-    """Store the trajectory, if the job says where."""
-    if job.trajectories is not None and finished.trajectory is not None:
-        finished.trajectory.save(job.trajectories / f"{finished.episode.trial_id}.npz")
-    return finished.episode
+    return rollout(trials, policy, batch=job.batch, quality=job.quality, attempt=attempt, observers=job.observers)
 
 
 def begin(job: Job, index: int) -> None:
@@ -263,7 +264,7 @@ def _events(trials: Sequence[Trial], policy: Policy, job: Job, attempt: int) -> 
         if wire is not None and wire.losses > losses and finished.episode.outcome == "error":
             yield Died("policy's process", (finished.episode.error or "").strip().rpartition("\n")[2], is_shared=True)
             return
-        yield Finished(keep(finished, job), None)
+        yield Finished(finished.episode, None)
 
 
 def _send(connection: Connection, message: Finished | Died | Failure | None) -> None:

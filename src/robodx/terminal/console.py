@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import rich.progress
     from rich.console import Console
 
-    from robodx.running.run import Progress
+    from robodx.running.loop import RunObserver
 
 # The rest are in the record, with their tracebacks.
 SHOWN_ERRORS = 3
@@ -39,7 +39,7 @@ def eta_bar(console: Console) -> rich.progress.Progress:
 
 
 @contextmanager
-def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = None) -> Iterator[Progress]:
+def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = None) -> Iterator[RunObserver]:
     """A bar with an ETA on a terminal; a line now and then elsewhere.
 
     `note` says before each round, and at the end, what is known by then; `most` is how many episodes there can be, if
@@ -56,6 +56,9 @@ def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = No
 
         def progress(episode: Episode | None, *, done: int, total: int, solved: int) -> None:
             nonlocal errors, is_started, noted, last_call
+            if episode is None and note is None and is_started and last_call == (done, total, solved):
+                # Of a finished run all rounds are there already, and each would say so.
+                return
             last_call = (done, total, solved)
             total = most or total
             if not is_started and done:

@@ -1,0 +1,96 @@
+"""What decides the episodes of a run, as it was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from robodx.analysis.asking import label
+from robodx.analysis.verdicts import MARGIN
+from robodx.errors import UserError
+from robodx.policy_contract import POLICIES
+from robodx.records.trial import Trial
+from robodx.records.values import Applied
+from robodx.running.bounds import LAST_FIRST_SEED, MOST_REPEATS, MOST_SEEDS
+from robodx.suites.base import GROWING, find_suite
+
+
+@dataclass(frozen=True)
+class Request:
+    """What decides the episodes of a run."""
+
+    selectors: tuple[str, ...]
+    # How the policy is made; what it is called in the record is `label`.
+    policy: str
+    seeds: int
+    # The first of them: other seeds than those of another run are fresh situations.
+    first_seed: int = 0
+    repeats: int = 1
+    robot: str = "panda"
+    perturbations: tuple[Applied, ...] = ()
+    clock: str = "lockstep"
+    quality: str = "fast"
+    batch: int = 1
+    plugins: tuple[str, ...] = ()
+    # A server's conventions, by name or TOML file.
+    preset: str | None = None
+    # A name of the user's for the policy: then a resumed run may reach it at another address.
+    name: str | None = None
+    # "K/N": only the K-th of N parts, each about as large, for N machines to share a run.
+    shard: str | None = None
+    # Go on with further seeds until every task's success rate is known to this width; `seeds` is then the most.
+    until_width: float | None = None
+    # A run to be compared with; and whether to stop when that is decided, `held` meaning within this margin.
+    against: str | None = None
+    until_decided: bool = False
+    margin: float = MARGIN
+
+    def __post_init__(self) -> None:
+        for name, value, least, most in (
+            ("seeds", self.seeds, 1, MOST_SEEDS),
+            ("first_seed", self.first_seed, 0, LAST_FIRST_SEED),
+            ("repeats", self.repeats, 1, MOST_REPEATS),
+        ):
+            if not least <= value <= most:
+                raise UserError(f"{name} is {value}: it must be {least} to {most}")
+        self._check_stopping()
+        if self.shard is not None:
+            part, _, parts = self.shard.partition("/")
+            if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+                raise UserError(f'No shard "{self.shard}": write K/N, the K-th of N, as in 2/4')
+        if self.name in POLICIES and self.name != self.policy:
+            raise UserError(f'"{self.name}" is the name of a policy of RoboDx: call yours something else')
+
+    def _check_stopping(self) -> None:
+        if self.until_width is not None and not 0 < self.until_width < 1:
+            raise UserError(f"an interval of width {self.until_width:g} is none to wait for: give one between 0 and 1")
+        if not 0 < self.margin < 1:
+            raise UserError(f"a margin of {self.margin:g} is not between 0 and 1: 0.1 is ten points of success")
+        if self.until_decided and self.against is None:
+            raise UserError("--until-decided needs a run to be compared with: give --against RUN too")
+        if self.until_decided and self.until_width is not None:
+            raise UserError("--until-decided and --until-width are two ways to stop: choose one")
+        if self.is_adaptive and self.shard is not None:
+            raise UserError("a shard cannot know when the whole has seen enough: --shard does not go with --until-…")
+        growing = [name for name in (find_suite(selector)[0] for selector in self.selectors) if name in GROWING]
+        if self.is_adaptive and growing:
+            raise UserError(f"the suite {growing[0]} itself decides by what it has seen: it does not go with --until-…")
+        if self.is_adaptive and self.repeats > 1:
+            raise UserError("repeats of a situation are not independent: --repeats does not go with --until-…")
+
+    @property
+    def label(self) -> str:
+        """The policy's name in trials and records."""
+        return label(self.policy, self.preset, self.name)
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether what is seen decides how many trials there are."""
+        return self.until_width is not None or self.until_decided
+
+    def part_of(self, trials: list[Trial]) -> list[Trial]:
+        """This shard's trials: every N-th in the order of their ids, so that the parts never overlap."""
+        if self.shard is None:
+            return trials
+        part, _, parts = self.shard.partition("/")
+        mine = set(sorted(trial.id for trial in trials)[int(part) - 1 :: int(parts)])
+        return [trial for trial in trials if trial.id in mine]
