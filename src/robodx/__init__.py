@@ -9,8 +9,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from robodx.analysis.account import EpisodeFacts as EpisodeFacts
     from robodx.analysis.estimates import Estimate as Estimate
     from robodx.analysis.metrics.base import metric as metric
+    from robodx.analysis.metrics.quantities import quantity as quantity
     from robodx.environments.wrapping import wrap as wrap
     from robodx.evaluation import Results as Results
     from robodx.evaluation import evaluate as evaluate
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from robodx.policy_contract import PolicySpec as PolicySpec
     from robodx.policy_contract import make_policy as make_policy
     from robodx.policy_contract import policy as policy
+    from robodx.records.design import Planned as Planned
     from robodx.records.table import load as load
     from robodx.records.trial import Trial as Trial
     from robodx.running.environment import Environment as Environment
@@ -33,9 +36,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "CameraRequest": "policy_contract",
     "Environment": "running.environment",
+    "EpisodeFacts": "analysis.account",
     "Estimate": "analysis.estimates",
     "Observation": "policy_contract",
     "Perturbation": "perturbations.base",
+    "Planned": "records.design",
     "Policy": "policy_contract",
     "PolicySpec": "policy_contract",
     "Results": "evaluation",
@@ -47,6 +52,7 @@ _HOMES = {
     "metric": "analysis.metrics.base",
     "perturbation": "perturbations.base",
     "policy": "policy_contract",
+    "quantity": "analysis.metrics.quantities",
     "rollout": "running.rollout",
     "suite": "suites.base",
     "task": "tasks.base",

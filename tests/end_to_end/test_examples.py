@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -42,6 +43,10 @@ def test_the_command_in_an_examples_first_line_works(example: Path, tmp_path: Pa
         assert table["success"].all(), "the expert solves a task it has never seen"
     if example.stem == "my_metric":
         run("robodx summary run --metric quick_success --plugin examples/my_metric.py", tmp_path)
+    if example.stem == "my_quantity":
+        told = run("robodx summary run --metric hesitation_s --json --plugin examples/my_quantity.py", tmp_path)
+        values = [one["values"]["hesitation_s"]["value"] for one in json.loads(told)["metrics"]]
+        assert values and all(0 <= value < 20 for value in values)
     if example.stem == "my_section":
         run("robodx report run --plugin examples/my_section.py", tmp_path)
         assert "expert dropped something 0 times in 4 episodes." in (tmp_path / "run" / "report.html").read_text()

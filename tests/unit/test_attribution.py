@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robodx.analysis.account import Account, Demand, Entry
+from robodx.analysis.account import Demand, Entry, EpisodeFacts
 from robodx.analysis.attribution.base import Fault
 from robodx.analysis.attribution.cause import attribute, first_mistake, quality_flags
 
@@ -25,14 +25,14 @@ def account(
     stage_steps: tuple[int, ...] = (),
     tool: Sequence[tuple[float, float, float]] | None = None,
     informed_step: int = 0,
-) -> Account:
+) -> EpisodeFacts:
     """A hand that wanders evenly across the table until the time is up."""
     tools = np.zeros((STEPS + 1, 1, 3))
     tools[:, 0, 0] = np.linspace(-0.5, -0.4, STEPS + 1)
     if tool is not None:
         tools[:, 0] = tool[-1]
         tools[: len(tool), 0] = tool
-    return Account(
+    return EpisodeFacts(
         invalid_action=None,
         period_s=0.05,
         stages=stages,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robodx.analysis.account import Account
+from robodx.analysis.account import EpisodeFacts
 from robodx.errors import UserError
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
@@ -64,9 +64,9 @@ class Sixteen:
 
 
 def test_new_words_are_known_from_the_query_on_that_carried_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[Account] = []
+    told: list[EpisodeFacts] = []
 
-    def listen(*arguments: object) -> Account:
+    def listen(*arguments: object) -> EpisodeFacts:
         told.append(account_of(*arguments))  # type: ignore[arg-type]
         return told[-1]
 

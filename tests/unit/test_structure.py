@@ -98,9 +98,9 @@ def test_wires_know_no_simulator() -> None:
 
 def test_the_public_names_are_these() -> None:
     assert sorted(robodx.__all__) == [
-        "CameraRequest", "Environment", "Estimate", "Observation", "Perturbation", "Policy", "PolicySpec", "Results",
-        "Situation", "Trial", "__version__", "evaluate", "load", "make_policy", "metric", "perturbation", "policy",
-        "rollout", "suite", "task", "wrap",
+        "CameraRequest", "Environment", "EpisodeFacts", "Estimate", "Observation", "Perturbation", "Planned", "Policy",
+        "PolicySpec", "Results", "Situation", "Trial", "__version__", "evaluate", "load", "make_policy", "metric",
+        "perturbation", "policy", "quantity", "rollout", "suite", "task", "wrap",
     ]  # fmt: skip
     for name in robodx.__all__:
         assert getattr(robodx, name) is not None

@@ -53,7 +53,7 @@ class Hold:
 
 
 @dataclass(frozen=True)
-class Account:
+class EpisodeFacts:
     """One episode of n control steps."""
 
     invalid_action: str | None

@@ -66,6 +66,14 @@ class Mistake:
     chosen: str
 
 
+@dataclass(frozen=True)
+class Quantity:
+    """What a plugin measured of an episode."""
+
+    name: str
+    value: float
+
+
 def _later() -> Any:
     return field(default=(), metadata={LATER: True})
 
@@ -137,3 +145,5 @@ class Episode:
     inference_ms_p50: float | None = None
     inference_ms_p95: float | None = None
     inference_ms_p99: float | None = None
+    # Those that plugins record, see analysis/metrics/quantities.py.
+    quantities: tuple[Quantity, ...] = _later()

@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robodx.analysis.account import Account, Demand, Entry
+from robodx.analysis.account import Demand, Entry, EpisodeFacts
 from robodx.language.meaning import If, Meaning
 from robodx.language.reference import Reference, Seen, Unresolved, candidates
 from robodx.records.trajectory import Trajectory
@@ -24,7 +24,7 @@ from robodx.sim.geometry import Array
 HANDLED = ("thing", "part")
 
 
-def account_of(environment: Environment, trajectory: Trajectory) -> Account:
+def account_of(environment: Environment, trajectory: Trajectory) -> EpisodeFacts:
     score, simulation = environment.score, environment.simulation
     names = frozenset(thing.name for thing in simulation.scene)
     told = environment.told[-1].step
@@ -32,7 +32,7 @@ def account_of(environment: Environment, trajectory: Trajectory) -> Account:
     columns = joint_columns(environment.robot)
     grippers = [column for column in range(trajectory.commands.shape[1]) if column not in columns]
     broken_step = next((e.step for e in environment.world.log.entries if e.kind == "broken"), None)
-    return Account(
+    return EpisodeFacts(
         invalid_action=environment.invalid_action,
         period_s=1.0 / environment.spec.hz,
         stages=tuple(_demand(stage, names) for stage in score.stages),

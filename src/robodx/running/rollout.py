@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from robodx.analysis import motion
-from robodx.analysis.account import Account
+from robodx.analysis.account import EpisodeFacts
 from robodx.analysis.attribution.cause import attribute, first_mistake, quality_flags, slips
+from robodx.analysis.metrics.quantities import measured
 from robodx.policy_contract import ActionChunk, Observation, Policy
 from robodx.records.episode import Episode, Evidence, Happening, Outcome
 from robodx.records.trial import Trial
@@ -316,11 +317,12 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         inference_ms_p50=percentiles[0],
         inference_ms_p95=percentiles[1],
         inference_ms_p99=percentiles[2],
+        quantities=measured(account),
     )
     return Finished(episode, trajectory)
 
 
-def _asked_for(account: Account) -> frozenset[str]:
+def _asked_for(account: EpisodeFacts) -> frozenset[str]:
     """All that the stages that were not reached speak of."""
     return frozenset().union(*(stage.mentioned for stage in account.stages[len(account.stage_steps) :]))
 

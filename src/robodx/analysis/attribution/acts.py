@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from robodx.analysis.account import Account, Demand
+from robodx.analysis.account import Demand, EpisodeFacts
 from robodx.analysis.attribution.base import AWAY_M, REST_M, REST_S, SETTLED_S, Fault
 from robodx.analysis.motion import is_shaking
 
@@ -15,7 +15,7 @@ KNOCKED_M = 0.05
 KNOCKED_RAD = 0.7
 
 
-def failed_acts(account: Account) -> Iterator[Fault]:
+def failed_acts(account: EpisodeFacts) -> Iterator[Fault]:
     demand = account.stages[len(account.stage_steps)]
     is_unsteady = is_shaking(account.joints, account.period_s)
     knocked = list(knocks(account))
@@ -29,7 +29,7 @@ def failed_acts(account: Account) -> Iterator[Fault]:
         yield fault._replace(type="control instability") if is_unsteady else fault
 
 
-def knocks(account: Account) -> Iterator[Fault]:
+def knocks(account: EpisodeFacts) -> Iterator[Fault]:
     """Things that were elsewhere, or on their side, after the robot met them without holding them."""
     moved_by_events = {name for e in account.entries if e.kind == "event" for name in e.other.split(";")}
     wait = round(SETTLED_S / account.period_s)
@@ -51,7 +51,7 @@ def knocks(account: Account) -> Iterator[Fault]:
                 break
 
 
-def _knock(account: Account, name: str, start: int, end: int) -> Fault | None:
+def _knock(account: EpisodeFacts, name: str, start: int, end: int) -> Fault | None:
     places = account.positions[name]
     # What is still on the move was not knocked off its place.
     resting = (
@@ -73,7 +73,7 @@ def _knock(account: Account, name: str, start: int, end: int) -> Fault | None:
     return Fault("motor", "collision", step, name, "", f"the robot knocked {name} {how}")
 
 
-def _lost(account: Account, demand: Demand) -> Iterator[Fault]:
+def _lost(account: EpisodeFacts, demand: Demand) -> Iterator[Fault]:
     """Things that were held and left the hand, for good, without the stage being reached."""
     for hold in account.holds:
         if hold.end is None or hold.object not in demand.handled or hold.end <= account.last_stage_step():
@@ -88,7 +88,7 @@ def _lost(account: Account, demand: Demand) -> Iterator[Fault]:
             yield Fault("motor", "placement and release", hold.end, hold.object, demand.says, says)
 
 
-def _missed(account: Account, demand: Demand) -> Iterator[Fault]:
+def _missed(account: EpisodeFacts, demand: Demand) -> Iterator[Fault]:
     """What was to be taken, and was only touched, or fingers closed on nothing."""
     since = account.last_stage_step()
     if not demand.wants_grasp or any(hold.object in demand.handled and hold.start >= since for hold in account.holds):
@@ -106,7 +106,7 @@ def _missed(account: Account, demand: Demand) -> Iterator[Fault]:
             yield Fault("motor", "grasp synthesis", entry.step, entry.object, demand.says, says)
 
 
-def _misled(account: Account, demand: Demand) -> Iterator[Fault]:
+def _misled(account: EpisodeFacts, demand: Demand) -> Iterator[Fault]:
     """What is moved without being held, pushed or pressed, and came to rest where it should not be."""
     if demand.wants_grasp or any(hold.object in demand.handled for hold in account.holds):
         return

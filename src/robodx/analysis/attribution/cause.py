@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from robodx.analysis.account import Account, Array
+from robodx.analysis.account import Array, EpisodeFacts
 from robodx.analysis.attribution.acts import failed_acts, knocks
 from robodx.analysis.attribution.base import REST_M, REST_S, Fault, Type
 from robodx.analysis.attribution.choices import violation, wrong_choices
@@ -27,7 +27,7 @@ COLLISION_N = 5.0
 SLIP_M = 0.005
 
 
-def attribute(account: Account) -> Fault:
+def attribute(account: EpisodeFacts) -> Fault:
     """Of an episode that did not succeed."""
     if account.invalid_action is not None:
         return Fault("invalid_action", None, account.steps, "", "", account.invalid_action)
@@ -39,18 +39,18 @@ def attribute(account: Account) -> Fault:
     return min(faults, key=lambda fault: fault.step, default=None) or _unfinished(account)
 
 
-def first_mistake(account: Account) -> Fault | None:
+def first_mistake(account: EpisodeFacts) -> Fault | None:
     """What was chosen wrongly or was forbidden, cause or not: who scrapes the table may confuse colours too."""
     return min(_misjudged(account), key=lambda fault: fault.step, default=None)
 
 
-def _misjudged(account: Account) -> Iterator[Fault]:
+def _misjudged(account: EpisodeFacts) -> Iterator[Fault]:
     yield from wrong_choices(account)
     if account.broken is not None and account.broken_step is not None:
         yield violation(account, account.broken, account.broken_step)
 
 
-def _unfinished(account: Account) -> Fault:
+def _unfinished(account: EpisodeFacts) -> Fault:
     demand = account.stages[min(len(account.stage_steps), len(account.stages) - 1)]
     last = min(round(REST_S / account.period_s), account.steps)
     kind: Type
@@ -69,7 +69,7 @@ def _unfinished(account: Account) -> Fault:
     return Fault("timeout", kind, account.steps, names[0] if names else "", demand.says, f"{says}, {reached}")
 
 
-def quality_flags(account: Account) -> tuple[Flag, ...]:
+def quality_flags(account: EpisodeFacts) -> tuple[Flag, ...]:
     """Faults of how it was done, whether or not it was done in the end."""
     flags: list[Flag] = []
     if any(e.kind == "collision" and e.value > COLLISION_N for e in account.entries) or any(knocks(account)):
@@ -81,7 +81,7 @@ def quality_flags(account: Account) -> tuple[Flag, ...]:
     return tuple(flags)
 
 
-def slips(account: Account, hands: Array) -> int:
+def slips(account: EpisodeFacts, hands: Array) -> int:
     """How often a held thing moved in the hand by more than this; `hands` (n + 1, 3, 3) are the hand's axes."""
     count = 0
     for hold in account.holds:

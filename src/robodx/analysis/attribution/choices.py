@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from robodx.analysis.account import Account, Demand, Hold
+from robodx.analysis.account import Demand, EpisodeFacts, Hold
 from robodx.analysis.attribution.base import AWAY_M, SETTLED_S, Fault, Kind
 
 # What is still held this long after the words have changed was not let go of because of them.
@@ -15,7 +15,7 @@ AT_M = 0.05
 THERE_M = 0.04
 
 
-def wrong_choices(account: Account) -> Iterator[Fault]:
+def wrong_choices(account: EpisodeFacts) -> Iterator[Fault]:
     for hold in account.holds:
         # Who could not know of the new words yet did nothing wrong.
         step = hold.start
@@ -31,7 +31,7 @@ def wrong_choices(account: Account) -> Iterator[Fault]:
         yield from _wrong_reach(account)
 
 
-def _wrong_choice(account: Account, name: str, step: int, did: str) -> Fault | None:
+def _wrong_choice(account: EpisodeFacts, name: str, step: int, did: str) -> Fault | None:
     stage = min(account.stage_at(step), len(account.stages) - 1)
     demand, before, later = account.stages[stage], account.stages[:stage], account.stages[stage + 1 :]
     # Where a condition does not say what is to be handled, nothing is the wrong thing.
@@ -50,7 +50,7 @@ def _wrong_choice(account: Account, name: str, step: int, did: str) -> Fault | N
     return fault._replace(kind="reference", says=f"the robot {did} {name}, not {_listed(demand)}{told}")
 
 
-def _wrong_place(account: Account, hold: Hold) -> Fault | None:
+def _wrong_place(account: EpisodeFacts, hold: Hold) -> Fault | None:
     """What was let go of, and came to rest at another thing than it was to be brought to."""
     if hold.end is None or hold.is_dropped:
         return None
@@ -76,7 +76,7 @@ def _wrong_place(account: Account, hold: Hold) -> Fault | None:
     return Fault(kind, "incorrect action sequence", hold.end, wrong[0], demand.says, says)
 
 
-def _wrong_reach(account: Account) -> Iterator[Fault]:
+def _wrong_reach(account: EpisodeFacts) -> Iterator[Fault]:
     """Of one that never held anything: what it touched or closed on tells what it was after."""
     bumped = {(e.step, e.object) for e in account.entries if e.kind == "collision"}
     for entry in account.entries:
@@ -101,7 +101,7 @@ def _wrong_reach(account: Account) -> Iterator[Fault]:
         return
 
 
-def violation(account: Account, broken: Demand, step: int) -> Fault:
+def violation(account: EpisodeFacts, broken: Demand, step: int) -> Fault:
     stage = min(account.stage_at(step), len(account.stages) - 1)
     handled = account.stages[stage].handled
     wrong = sorted(broken.handled - handled - account.excluded)

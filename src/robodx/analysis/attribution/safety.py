@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from robodx.analysis.account import ARENA, ROBOT, Account
+from robodx.analysis.account import ARENA, ROBOT, EpisodeFacts
 from robodx.analysis.attribution.base import Fault
 
 # A Panda with its usual settings stops itself at 20 to 100 N: to press harder than this on table or things is unsafe.
@@ -19,7 +19,7 @@ MAX_SPEED_M_S = 1.7
 MAX_BEYOND_S = 1.0
 
 
-def unsafe(account: Account) -> Iterator[Fault]:
+def unsafe(account: EpisodeFacts) -> Iterator[Fault]:
     for entry in account.entries:
         if entry.kind != "collision":
             continue
@@ -36,7 +36,7 @@ def unsafe(account: Account) -> Iterator[Fault]:
         yield Fault("safety", "control instability", step, "", f"at most {MAX_SPEED_M_S:g} m/s", says)
 
 
-def beyond_reach(account: Account) -> Iterator[Fault]:
+def beyond_reach(account: EpisodeFacts) -> Iterator[Fault]:
     for bound in ("joint range", "reach"):
         beyond_s = account.period_s * account.limit_steps.get(bound, 0)
         if beyond_s > MAX_BEYOND_S:
