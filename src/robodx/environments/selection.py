@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from robodx.records.design import trials_of
 from robodx.records.table import to_table
-from robodx.records.values import Applied
+from robodx.records.values import Applied, as_option
 from robodx.running.request import Request
 from robodx.running.rounds import plan_round
 from robodx.tasks.base import TASKS, Task
@@ -31,4 +31,4 @@ def settings(selector: str, *, robot: str = "panda", perturbations: tuple[Applie
 
 
 def _name(task: str, perturbations: tuple[Applied, ...]) -> str:
-    return " ".join([task, *(f"{name}={severity:g}" for name, severity in perturbations)])
+    return " ".join([task, *(as_option(name, value) for name, value in perturbations)])

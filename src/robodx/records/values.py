@@ -37,10 +37,16 @@ def settled(value: object) -> Value:
 
 
 def spelled(value: Value) -> str:
-    """As it is written on the command line: 25.0, red, x_m:0.02,y_m:0."""
+    """As it is shown: 25.0, red, x_m:0.02,y_m:0."""
     if isinstance(value, tuple):
         return ",".join(f"{name}:{number:g}" for name, number in value)
     return str(value)
+
+
+def as_option(name: str, value: object) -> str:
+    """As it is written on the command line, or comes out of run.json: noise=25, paint=red, shift=x_m:0.02,y_m:0."""
+    value = settled(value)
+    return f"{name}={value:g}" if isinstance(value, float) else f"{name}={spelled(value)}"
 
 
 def parse_numbers(text: str) -> Numbers | None:

@@ -14,6 +14,7 @@ from robodx.analysis.estimates import TESTABLE
 from robodx.analysis.psychometric import Cliff
 from robodx.errors import UserError
 from robodx.records.table import load
+from robodx.records.values import settled
 from robodx.suites.base import Plan
 from robodx.suites.cliff import Search
 from robodx.terminal.console import counted, print_json, table_lines, wrapped
@@ -85,7 +86,7 @@ def searches(about: Mapping[str, Any]) -> list[Search]:
         if suite == "cliff":
             if missing := {"policy", "seeds", "robot", "perturbations", "clock"} - request.keys():
                 raise UserError(f"run.json asks for {selector}, but does not say request.{min(missing)}")
-            applied = tuple((name, float(severity)) for name, severity in request["perturbations"])
+            applied = tuple((name, settled(value)) for name, value in request["perturbations"])
             # Repeats it has none.
             plan = Plan(
                 request["policy"], request["seeds"], request["robot"], 1, applied, request["clock"], tuple(within)

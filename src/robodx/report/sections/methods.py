@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from robodx.analysis.asking import options
+from robodx.records.values import as_option
 from robodx.report.blocks import Block, Cell, Column, Table, Text
 from robodx.report.material import Material, Run
 from robodx.report.sections.base import Content, section
@@ -70,8 +71,8 @@ def command(run: Run) -> str:
         return shlex.join([*words, *(["--max", most] if most else []), "--episodes", str(request.get("seeds"))])
     words = ["robodx", "run", *selectors, *shlex.split(options(policy, [run.about]))]
     words += ["--seeds", str(request.get("seeds")), *_given(request, USUAL)]
-    for name, severity in request.get("perturbations", []):
-        words += ["--perturb", f"{name}={severity:g}"]
+    for name, value in request.get("perturbations", []):
+        words += ["--perturb", as_option(name, value)]
     if request.get("until_decided"):
         words += ["--against", str(request.get("against")), "--until-decided"]
     for plugin in dict(request.get("plugins", ())):
