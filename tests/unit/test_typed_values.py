@@ -60,7 +60,7 @@ def test_a_run_under_a_word_and_named_numbers_is_stored_shown_and_resumed(tmp_pa
 def test_a_level_says_what_it_may_be_set_to() -> None:
     painted = entry({"red": "red", "blue": "blue"})
     assert painted.parse("red") == "red" and not painted.is_ordered and painted.severities == {}
-    with pytest.raises(UnknownName, match='No level of paint "redd"[.] Did you mean "red"'):
+    with pytest.raises(UnknownName, match=r'No level of paint "redd"[.] Did you mean "red"'):
         painted.parse("redd")
     with pytest.raises(UserError, match="has no severity"):
         painted.severity("red")
