@@ -14,7 +14,7 @@ from robodx.analysis.stress import StressTable
 from robodx.analysis.summary import Row, Summary, success_rate
 from robodx.errors import UserError
 from robodx.policy_contract import Policy, opened
-from robodx.running.facts import perturbation_cards
+from robodx.running.description import perturbation_cards
 from robodx.running.loop import collect
 from robodx.running.reference import ExpertReference
 from robodx.running.request import Request

@@ -17,7 +17,7 @@ from robodx.records.table import to_table
 from robodx.records.trial import Trial
 from robodx.records.values import Applied
 from robodx.registry import UnknownName
-from robodx.running.facts import perturbation_cards
+from robodx.running.description import perturbation_cards
 from robodx.running.request import Request
 from robodx.running.run import run
 from robodx.running.why import _request as asked_for

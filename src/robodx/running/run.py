@@ -20,8 +20,8 @@ from robodx.records.folder import RunFolder, digest
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName, fingerprint, unknown
 from robodx.running import stopping
+from robodx.running.description import description_of
 from robodx.running.environment import check_fit
-from robodx.running.facts import facts_of
 from robodx.running.loop import LONGEST_STREAK, RETRIES, Loop, RunObserver
 from robodx.running.observers import TrajectoryWriter
 from robodx.running.policy_process import policy_process
@@ -79,7 +79,7 @@ def run(
         rounds = Rounds(request, told.spec, rule, planned)
         check(request, told.spec, rounds.first, execution.workers)
         facts = {
-            **facts_of(told, rounds.first),
+            **description_of(told, rounds.first),
             "not_applicable": rounds.not_applicable,
             "is_named": request.name is not None,
         }

@@ -24,7 +24,7 @@ from robodx.records import files
 from robodx.records.folder import locked
 from robodx.records.schema import SCHEMA
 from robodx.records.table import load_readable
-from robodx.running.facts import perturbation_cards
+from robodx.running.description import perturbation_cards
 from robodx.running.loop import collect
 from robodx.running.request import Request
 from robodx.running.rounds import Rounds

@@ -26,8 +26,8 @@ from robodx.records.design import Planned
 from robodx.records.table import load
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName, unknown
+from robodx.running.description import perturbation_cards
 from robodx.running.environment import Environment
-from robodx.running.facts import perturbation_cards
 from robodx.running.loop import RunObserver
 from robodx.running.request import Request
 from robodx.running.run import Execution

@@ -17,7 +17,7 @@ from robodx.tasks.base import TASKS
 from robodx.wires.remote import Declared
 
 
-def facts_of(policy: Declared, trials: list[Trial]) -> dict[str, Any]:
+def description_of(policy: Declared, trials: list[Trial]) -> dict[str, Any]:
     spec = policy.spec
     return {
         "policy_spec": asdict(spec),
