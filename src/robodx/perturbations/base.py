@@ -148,6 +148,7 @@ class PerturbationEntry:
 
     def start(self, value: Value, draws: Draws, period_s: float, robot: str = "panda") -> Perturbation:
         """For one episode of this robot, whose control steps are so long."""
+        value = settled(value)
         self._check(value)
         return self.cls(value, draws, period_s, robot)
 

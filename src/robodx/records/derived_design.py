@@ -30,13 +30,17 @@ def designed(episodes: pl.DataFrame, about: Mapping[str, Any]) -> pl.DataFrame:
 def derived(episodes: pl.DataFrame, about: Mapping[str, Any]) -> pl.DataFrame:
     asked = len(about.get("request", {}).get("perturbations", ()))
     cards = about.get("perturbations", {})
-    trials = []
+    trials: list[Trial] = []
+    stored: dict[str, str] = {}
     for row in episodes.select(*NEEDED).iter_rows(named=True):
         # What no trial can be was damaged, and was for nothing that could be told.
-        with suppress(UserError, ValueError):
+        with suppress(UserError, ValueError, TypeError):
             trials.append(Trial.of_row(row))
+            stored[trials[-1].id] = row["trial_id"]
     has_waited = {trial.policy for trial in trials if trial.clock == LOCKSTEP}
-    return design_table(_planned(trial, asked, cards, trial.policy in has_waited) for trial in trials)
+    rows = design_table(_planned(trial, asked, cards, trial.policy in has_waited) for trial in trials)
+    # By the ids that they are stored under.
+    return rows.with_columns(pl.col("trial_id", "source_id").replace(stored))
 
 
 def _planned(trial: Trial, asked: int, cards: Mapping[str, Mapping[str, Any]], has_waited: bool) -> Planned:
