@@ -4,6 +4,8 @@ STAMP := .venv/.stamp
 SOURCES := src tests benchmarks examples scripts
 
 export PYTHON
+# Else every process of the tests and the demo would compile all of src anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-peers check format bench validate-capability vision-table stress-table validation-table why-table coverage pictures lock clean
 
