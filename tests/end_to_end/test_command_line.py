@@ -1,7 +1,6 @@
 """The command line as a user types it, judged by its output, exit code and files.
 
-What a process of its own has no part in is called in this one, which is quicker; the examples and the README's commands
-are run in processes all of them.
+What a process of its own has no part in is called in this one, which is quicker; the examples are run in processes.
 """
 
 from __future__ import annotations

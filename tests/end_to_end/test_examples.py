@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from robodx.analysis.episodes import load
+from tests.commands import call
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -46,4 +47,4 @@ def test_the_readmes_commands_work_as_they_stand(tmp_path: Path) -> None:
     commands = re.findall(r"^robodx [^#\n]+", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
     assert len(commands) >= 8
     for command in commands:
-        run(command.strip(), tmp_path)
+        call(*shlex.split(command)[1:], cwd=tmp_path)
