@@ -21,7 +21,7 @@ def env_id(task: str) -> str:
 
 
 # Gymnasium resets an environment many times; what tasks of a family differ in, a step of each shows.
-FIRST_OF_FAMILY = {task.id.partition("/")[0]: task.id for task in reversed(TASKS.entries())}
+FIRST_OF_FAMILY = {task.family: task.id for task in reversed(TASKS.entries())}
 
 
 @pytest.mark.parametrize(

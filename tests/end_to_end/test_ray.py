@@ -372,7 +372,7 @@ def test_the_command_line_runs_on_a_cluster(tmp_path: Path) -> None:
     words = ("run", TASK, "--policy", "expert", "--seeds", "2")
     call(*words, "--out", "one", cwd=tmp_path)
     ran = subprocess.run(
-        [*ROBODX, *words, "--out", "ray", "--ray", "local", "--workers", "2", "--json"],
+        [*ROBODX, *words, "--out", "ray", "--ray", ray.get_runtime_context().gcs_address, "--workers", "2", "--json"],
         cwd=tmp_path, check=True, capture_output=True, text=True,
     )  # fmt: skip
     assert json.loads(ran.stdout)["all"]["n"] == 2, "nothing of Ray's is in the answer"
