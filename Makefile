@@ -4,8 +4,10 @@ STAMP := .venv/.stamp
 SOURCES := src tests benchmarks examples scripts
 
 export PYTHON
+# Else every process of the tests and the demo would compile all of src anew.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-peers check format bench validate-capability vision-table stress-table validation-table why-table coverage pictures lock clean
+.PHONY: help setup demo test test-thorough test-peers check format bench validate-capability vision-table stress-table validation-table why-table coverage pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -26,6 +28,10 @@ demo: setup  ## diagnose `vision` and two faulty policies on easy tasks, into ru
 test: setup  ## run the tests
 	@$(BIN)/robodx doctor --require gl
 	@$(BIN)/python -m pytest
+
+test-thorough: setup  ## run the tests with more seeds and five times as many fuzzed replies
+	@$(BIN)/robodx doctor --require gl
+	@$(BIN)/python -m pytest --thorough
 
 test-peers: setup  ## test against LeRobot and openpi's client, in environments of their own (9 GB)
 	@sh scripts/test-peers.sh

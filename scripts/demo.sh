@@ -6,7 +6,7 @@ set -eu
 robodx=.venv/bin/robodx
 out=runs/demo
 easy="control/easy perception/easy language/easy spatial/easy dynamic/easy robustness/easy"
-films=2
+films=1
 policies="vision fault:colour_blind fault:releases_early"
 if ! $robodx doctor --require gl; then
     echo "demo: without OpenGL there are no pictures, so that vision and the films are left out"

@@ -47,8 +47,10 @@ echo "$PWD" >.venv/.place
 
 say "installing packages from requirements.lock"
 pip() { .venv/bin/python -m pip --disable-pip-version-check "$@"; }
-pip install --quiet --require-hashes -r requirements.lock
+pip install --quiet --no-compile --require-hashes -r requirements.lock
 pip install --quiet --no-deps --no-build-isolation -e .
+# On all cores and beside what follows; the packages' own tests are left out.
+.venv/bin/python -m compileall -q -j 0 -x '/tests?/' src .venv/lib/python3*/site-packages >/dev/null 2>&1 &
 
 can_render() {
     env -u MUJOCO_GL .venv/bin/python -c 'import sys; from robodx.sim import gl; sys.exit(not gl.status().is_available)'
@@ -65,5 +67,6 @@ if ! has_chromium >/dev/null; then
         say "no Chromium here, and it could not be installed; only the tests need it. Debian: apt-get install $debian_chromium"
 fi
 
+wait
 echo "$PWD" >"$stamp"
 say "done"

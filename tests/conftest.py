@@ -37,11 +37,20 @@ LONG = (
 )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--thorough", action="store_true", help="more seeds and more cases, as make test-thorough asks for"
+    )
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Two of the processes begin with a lot each, for at the end the others could only watch.
 
     A process gets its share of the list, the first the first; then those that are done take from the ends of others'.
     """
+    if not config.getoption("--thorough"):
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("thorough")])
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
     if not hasattr(config, "workerinput"):
         return
     first, second = ([item for name in lot for item in items if item.path.name == name] for lot in LONG)
@@ -53,6 +62,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 PERIOD_S = 0.05
 SUBSTEPS = round(PERIOD_S / PHYSICS_STEP_S)
+
+
+@pytest.fixture(scope="session")
+def is_thorough(pytestconfig: pytest.Config) -> bool:
+    """Whether time does not matter: `make test-thorough` says so."""
+    return bool(pytestconfig.getoption("--thorough"))
 
 
 @pytest.fixture(scope="session")

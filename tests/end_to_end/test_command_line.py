@@ -1,7 +1,6 @@
 """The command line as a user types it, judged by its output, exit code and files.
 
-What a process of its own has no part in is called in this one, which is quicker; the examples and the README's commands
-are run in processes all of them.
+What a process of its own has no part in is called in this one, which is quicker; the examples are run in processes.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ def test_one_two_and_shuffled_workers_give_the_same_run(tmp_path: Path) -> None:
     common = ("run", TASK, "control/stack_cube", "--policy", "expert", "--seeds", "4")
     robodx(*common, "--out", "one", cwd=tmp_path)
     robodx(*common, "--workers", "2", "--out", "two", cwd=tmp_path)
-    robodx(*common, "--workers", "2", "--shuffle", "7", "--batch", "2", "--out", "mixed", cwd=tmp_path)
+    call(*common, "--workers", "2", "--shuffle", "7", "--batch", "2", "--out", "mixed", cwd=tmp_path)
     assert "8 trajectories are the same, 0 differ." in call("diff", "one", "two", cwd=tmp_path)
     assert json.loads(call("diff", "one", "mixed", "--json", cwd=tmp_path))["is_same"]
     tables = [load(tmp_path / name).drop(TIMINGS) for name in ("one", "two")]
@@ -281,8 +280,8 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(plugin: Path
     resumed = robodx(*words, cwd=tmp_path)
     assert f"Resuming: {len(kept)} of 12" in resumed
     whole = ("run", TASK, "--policy", "slow", "--seeds", "12", "--plugin", plugin, "--out", "whole")
-    robodx(*whole, "--workers", "2", cwd=tmp_path)
-    assert json.loads(robodx("diff", "run", "whole", "--json", cwd=tmp_path))["is_same"]
+    robodx(*whole, cwd=tmp_path)
+    assert json.loads(call("diff", "run", "whole", "--json", cwd=tmp_path))["is_same"]
 
 
 def test_a_killed_worker_is_replaced_and_its_trial_run_again(plugin: Path, tmp_path: Path) -> None:

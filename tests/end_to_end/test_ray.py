@@ -186,7 +186,8 @@ def test_actors_give_the_episodes_of_a_single_process(
         assert Trajectory.load(trajectories / f"{episode.trial_id}.npz").digest() == episode.trajectory_hash
 
 
-@pytest.mark.parametrize("policy_actors", [0, 1])
+# Who dies once is run again, who dies three times is not: each kind of actor dies in one of the two tests.
+@pytest.mark.parametrize("policy_actors", [0, pytest.param(1, marks=pytest.mark.thorough)])
 def test_what_a_killed_actor_was_running_is_run_again(
     policy_actors: int, plugin: str, in_process: Table, tmp_path: Path
 ) -> None:
@@ -215,11 +216,11 @@ def test_a_broken_off_run_and_another_job_leave_nothing_to_the_next(
     plugin: str, in_process: Table, tmp_path: Path
 ) -> None:
     seeing, still = Job(f"seeing:{tmp_path}", plugins=(plugin,)), Job("still")
-    with connect(workers=2, policy_actors=1) as cluster:
-        broken_off = execute(trials(seeing.policy, 4), seeing, workers=2, cluster=cluster)
+    with connect(policy_actors=1) as cluster:
+        broken_off = execute(trials(seeing.policy, 4), seeing, cluster=cluster)
         next(broken_off)
         del broken_off
-        again = table(execute(trials(seeing.policy, 2), seeing, workers=2, cluster=cluster))
+        again = table(execute(trials(seeing.policy, 2), seeing, cluster=cluster))
         other = table(execute(trials(still.policy, 2), still, cluster=cluster))
     assert again == {seed: in_process[seed] for seed in range(2)}
     assert other == table(execute(trials(still.policy, 2), still)) != again
@@ -234,7 +235,7 @@ def test_a_policy_actor_that_cannot_go_on_ends_the_run(policy: str, message: str
         list(execute(trials(job.policy, 3), job, cluster=cluster))
 
 
-@pytest.mark.parametrize("policy_actors", [0, 1])
+@pytest.mark.parametrize("policy_actors", [pytest.param(0, marks=pytest.mark.thorough), 1])
 def test_a_trial_that_kills_every_actor_is_an_error_and_costs_no_other(
     policy_actors: int, plugin: str, in_process: Table, tmp_path: Path
 ) -> None:
@@ -312,7 +313,9 @@ def test_ctrl_c_leaves_nothing_of_a_cluster_that_the_driver_started(plugin: str,
         clean_up(driver.pid, ray_folder)
 
 
-def test_a_run_whose_driver_was_killed_goes_on_without_a_cluster(plugin: str, tmp_path: Path) -> None:
+def test_a_run_whose_driver_was_killed_goes_on_without_a_cluster(
+    plugin: str, in_process: Table, tmp_path: Path
+) -> None:
     ray_folder = tempfile.mkdtemp(prefix="ray-")
     policy, out = f"slow:{tmp_path}", tmp_path / "run"
     words = [*ROBODX, "run", TASK, "--policy", policy, "--seeds", "16", "--plugin", plugin, "--workers", "2"]
@@ -335,11 +338,10 @@ def test_a_run_whose_driver_was_killed_goes_on_without_a_cluster(plugin: str, tm
         clean_up(driver.pid, ray_folder)
     resumed = subprocess.run(words, check=True, capture_output=True, text=True)
     assert "Resuming: " in resumed.stderr and "Resuming: 16" not in resumed.stderr
-    seeing = Job(f"seeing:{tmp_path}")  # does the same, faster
     rows = load(out).select("seed", "outcome", "steps", "progress", "trajectory_hash").iter_rows()
-    assert {seed: row for seed, *row in rows} == {
-        seed: list(row) for seed, row in table(execute(trials(seeing.policy, 16), seeing)).items()
-    }
+    whole: Table = {seed: tuple(row) for seed, *row in rows}
+    # Those that were done on the cluster are among the first; "slow" does what "seeing" does.
+    assert len(whole) == 16 and in_process.items() <= whole.items()
 
 
 def wait_until_gone(session: int, name: bytes = b"") -> None:
@@ -372,7 +374,7 @@ def test_the_command_line_runs_on_a_cluster(tmp_path: Path) -> None:
     words = ("run", TASK, "--policy", "expert", "--seeds", "2")
     call(*words, "--out", "one", cwd=tmp_path)
     ran = subprocess.run(
-        [*ROBODX, *words, "--out", "ray", "--ray", "local", "--workers", "2", "--json"],
+        [*ROBODX, *words, "--out", "ray", "--ray", ray.get_runtime_context().gcs_address, "--workers", "2", "--json"],
         cwd=tmp_path, check=True, capture_output=True, text=True,
     )  # fmt: skip
     assert json.loads(ran.stdout)["all"]["n"] == 2, "nothing of Ray's is in the answer"

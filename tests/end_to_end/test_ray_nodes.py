@@ -22,7 +22,7 @@ from robodx.running.workers import Job, execute
 
 TASK = "primitive/press_switch"
 # So many that the node is gone long before they are all done.
-SEEDS = 30
+SEEDS = 12
 # Ray's own program, from the environment that runs the tests.
 RAY = (sys.executable, "-c", "from ray.scripts.scripts import main; main()")
 DRIVER = """
@@ -49,7 +49,15 @@ class Nodes(NamedTuple):
 
 def start_node(environment: dict[str, str], *words: str) -> subprocess.Popen[bytes]:
     """All processes of the node are in one session, so that it can be switched off."""
-    common = ("start", "--num-cpus=1", "--object-store-memory=100000000", "--disable-usage-stats", "--block")
+    common: tuple[str, ...] = (
+        "start",
+        "--num-cpus=1",
+        "--object-store-memory=100000000",
+        "--disable-usage-stats",
+        "--block",
+    )
+    # Nobody reads logs or asks for more nodes.
+    common += ("--include-log-monitor=false", "--no-monitor")
     return subprocess.Popen(
         [*RAY, *common, "--node-ip-address=127.0.0.1", *words], start_new_session=True, env=environment,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

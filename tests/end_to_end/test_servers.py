@@ -67,7 +67,12 @@ def hashes(folder: Path) -> dict[int, str]:
     return dict(table.select("seed", "trajectory_hash").iter_rows())
 
 
-@pytest.mark.parametrize("more", [(), ("--workers", "2"), ("--batch", "4")], ids=["alone", "workers", "batch"])
+# Alone is what the next test's run is too.
+@pytest.mark.parametrize(
+    "more",
+    [pytest.param((), marks=pytest.mark.thorough), ("--workers", "2"), ("--batch", "4")],
+    ids=["alone", "workers", "batch"],
+)
 def test_a_server_that_is_killed_and_started_again_changes_nothing(
     more: tuple[str, ...], serve: Serve, port: int, recorded: Path, tmp_path: Path
 ) -> None:

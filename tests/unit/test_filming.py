@@ -5,13 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from robodx.cli.films import film_examples
+from robodx.policy_contract import make_policy
 from robodx.records.about import UnreadableRun
+from robodx.records.trial import Trial
 from robodx.report.material import gather
 from robodx.running import filming
+from robodx.running.rollout import rollout
+from robodx.running.video import frames
 from robodx.sim import gl
+from robodx.sim.render import Renderer
 from tests.reporting import ABOUT, episode, run_folder
 
 TASK = "primitive/pick_cube"
@@ -65,3 +71,24 @@ def test_a_record_cannot_lead_a_film_out_of_its_folder(hostile: str, tmp_path: P
     name = filming.name_of({"task": hostile, "seed": 1, "outcome": hostile, "trial_id": hostile})
     assert (tmp_path / name).resolve().parent == tmp_path.resolve()
     assert not set(name) & set("/\\\x00 \n")
+
+
+def test_what_stands_still_is_drawn_once_and_what_moves_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+    draw = Renderer.rgb
+
+    def counted(renderer: Renderer, camera: str, height: int, width: int) -> object:
+        drawn.append(camera)
+        return draw(renderer, camera, height, width)
+
+    monkeypatch.setattr(Renderer, "rgb", counted)
+    trial = Trial("primitive/press_switch", 1, "still", 0)
+    ((episode, trajectory),) = rollout([trial], make_policy("still"))
+    assert trajectory is not None and episode.steps == 400
+    film = list(frames(trial, trajectory, (), hz=20.0, cameras=("front",), size=48))
+    assert len(film) == 401 + 10 and len(drawn) < 10
+    joints = trajectory.qpos
+    joints[-30:, 0] += np.linspace(0.05, 1.0, 30)
+    drawn.clear()
+    film = list(frames(trial, trajectory, (), hz=20.0, cameras=("front",), size=48))
+    assert 30 <= len(drawn) < 40 and len({one.tobytes() for one in film[-40:-10]}) == 30

@@ -13,11 +13,10 @@ from robodx.policy_contract import Observation, Policy
 from robodx.spaces import InvalidAction
 from robodx.wires.base import WireError
 
-COUNT = 10_000
 Rng = np.random.Generator
 
 
-def fuzzed(valid: Sequence[bytes], *, count: int = COUNT, seed: int = 0) -> Iterator[bytes]:
+def fuzzed(valid: Sequence[bytes], *, count: int, seed: int = 0) -> Iterator[bytes]:
     """Alternately a mutation of a valid reply and something made up."""
     rng = np.random.default_rng(seed)
     for index in range(count):
@@ -47,7 +46,7 @@ def judge(policy: Policy, seen: Observation) -> str:
     return "valid"
 
 
-def tally(policy: Policy, seen: Observation, count: int = COUNT) -> Counter[str]:
+def tally(policy: Policy, seen: Observation, count: int) -> Counter[str]:
     """How many of so many answers were of which kind."""
     return Counter(judge(policy, seen) for _ in range(count))
 

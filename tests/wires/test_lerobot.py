@@ -485,7 +485,7 @@ def test_the_script_answers_openpi_s_protocol_whatever_it_is_sent(wire: Launched
     assert pid_of(wire) == pid
 
 
-def test_the_script_reads_no_bytes_as_anything_but_plain_values() -> None:
+def test_the_script_reads_no_bytes_as_anything_but_plain_values(fuzz_count: int) -> None:
     _, request = asked(0.5)
     told_too = {**nest(request), "robodx": {"episode_id": "a", "step": 3}}
     valid = pack(told_too, encode_with_bytes)
@@ -493,7 +493,7 @@ def test_the_script_reads_no_bytes_as_anything_but_plain_values() -> None:
     np.testing.assert_array_equal(read[STATE], request[STATE])
     assert (read["task"], read["robodx"]) == ("stack", {"episode_id": "a", "step": 3})
     outcomes = set()
-    for data in fuzzed([valid]):
+    for data in fuzzed([valid], count=fuzz_count):
         try:
             lerobot_server.unpack(data)
             outcomes.add("read")

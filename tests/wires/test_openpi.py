@@ -45,7 +45,7 @@ from robodx.wires.serving import Endpoint
 from robodx.wires.websocket import MAX_PIECES, WebSocket
 from tests.serving import in_a_thread
 from tests.serving import served as served_by_command
-from tests.wires.fuzzing import COUNT, fuzzed, judge, observation, tally
+from tests.wires.fuzzing import fuzzed, judge, observation, tally
 from tests.wires.ipv6 import needs_ipv6
 
 TASK = "control/stack_cube"
@@ -768,16 +768,17 @@ def test_another_preset_than_our_server_says_is_refused_with_both_sides(tmp_path
 # Whatever a server may send.
 
 
-def test_ten_thousand_replies_that_no_sane_server_sends() -> None:
+def test_thousands_of_replies_that_no_sane_server_sends(fuzz_count: int) -> None:
     valid = [reply(), reply(CHUNK.tolist()), reply(CHUNK.astype(np.float64)), reply(CHUNK[:1])]
-    said = iter(fuzzed(valid))
+    said = iter(fuzzed(valid, count=fuzz_count))
     with scripted(lambda *_: next(said)) as port:
         # The smallest pictures, since it is the replies that are looked at.
         preset = replace(DROID, images={})
         policy = remote(port, preset, timeout_s=5)
-        outcomes = tally(policy, observation(policy))
-    assert sum(outcomes.values()) == COUNT and next(said, None) is None
-    assert outcomes["valid"] > 100 and outcomes["InvalidAction"] > 100 and outcomes["WireError"] > 1000
+        outcomes = tally(policy, observation(policy), fuzz_count)
+    assert sum(outcomes.values()) == fuzz_count and next(said, None) is None
+    assert min(outcomes["valid"], outcomes["InvalidAction"]) > fuzz_count / 100
+    assert outcomes["WireError"] > fuzz_count / 10
 
 
 def test_bytes_that_are_no_websocket_are_errors() -> None:

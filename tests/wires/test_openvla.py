@@ -33,7 +33,7 @@ from robodx.wires.preset import BadPreset, Preset
 from robodx.wires.preset_files import find_preset
 from robodx.wires.protocols.openvla import IN_FLIGHT, OpenVla, encode, read_reply
 from robodx.wires.remote import RemotePolicy
-from tests.wires.fuzzing import COUNT, fuzzed, judge, observation, tally
+from tests.wires.fuzzing import fuzzed, judge, observation, tally
 from tests.wires.ipv6 import needs_ipv6
 
 PRESET = find_preset("openvla")
@@ -515,7 +515,7 @@ def made_up(rng: np.random.Generator) -> bytes:
     return json.dumps(said[int(rng.integers(len(said)))]).encode()
 
 
-def test_ten_thousand_answers_that_no_sane_server_sends() -> None:
+def test_thousands_of_answers_that_no_sane_server_sends(fuzz_count: int) -> None:
     """Half of them are broken answers, sound HTTP around a broken body or broken HTTP, and half are made up."""
     bodies = [
         json.dumps(said, default=encode).encode()
@@ -525,16 +525,19 @@ def test_ten_thousand_answers_that_no_sane_server_sends() -> None:
     whole = [*map(http, bodies), b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks]
     rng = np.random.default_rng(0)
     answers: list[bytes] = []
-    pairs = zip(fuzzed(bodies, count=COUNT // 2, seed=1), fuzzed(whole, count=COUNT // 2, seed=2), strict=True)
+    pairs = zip(
+        fuzzed(bodies, count=fuzz_count // 2, seed=1), fuzzed(whole, count=fuzz_count // 2, seed=2), strict=True
+    )
     for index, (body, answer) in enumerate(pairs):
         # What `fuzzed` makes up is no JSON.
         answers += [http(body if index % 2 == 0 else made_up(rng)), answer]
     said = iter(answers)
     with raw(lambda: next(said)) as port:
         policy = remote(port, timeout_s=5)
-        outcomes = tally(policy, observation(policy))
-    assert sum(outcomes.values()) == COUNT and next(said, None) is None
-    assert outcomes["valid"] > 100 and outcomes["InvalidAction"] > 100 and outcomes["WireError"] > 1000
+        outcomes = tally(policy, observation(policy), fuzz_count)
+    assert sum(outcomes.values()) == fuzz_count and next(said, None) is None
+    assert min(outcomes["valid"], outcomes["InvalidAction"]) > fuzz_count / 100
+    assert outcomes["WireError"] > fuzz_count / 10
 
 
 def test_broken_answers_on_a_connection_that_stays_open_hang_no_longer_than_the_deadline() -> None:

@@ -63,7 +63,7 @@ from robodx.wires.remote import RemotePolicy, connect
 from robodx.wires.serving import Endpoint
 from tests.serving import in_a_thread
 from tests.serving import served as served_by_command
-from tests.wires.fuzzing import COUNT, fuzzed, judge, observation
+from tests.wires.fuzzing import fuzzed, judge, observation
 
 TASK = "control/stack_cube"
 PRESET = Preset(
@@ -718,19 +718,19 @@ def test_a_server_that_comes_back_serves_the_next_episode() -> None:
         policy.close()
 
 
-def test_ten_thousand_replies_that_no_server_should_send() -> None:
+def test_thousands_of_replies_that_no_server_should_send(fuzz_count: int) -> None:
     # On a new connection: 1 is the hello, 2 the start, 3 the observation.
     valid = [action(3), action(3, CHUNK.tolist()), pack_message(Message(MessageType.ERROR, {"error": "why"}, 3))]
-    replies = fuzzed(valid)
+    replies = fuzzed(valid, count=fuzz_count)
     with one_by_one(replies) as port:
         policy = remote(port, timeout_s=0.2)
         seen = observation(policy)
         outcomes: dict[str, int] = {}
-        for _ in range(COUNT):
+        for _ in range(fuzz_count):
             outcome = judge(policy, seen)
             outcomes[outcome] = outcomes.get(outcome, 0) + 1
             policy.close()
-    assert sum(outcomes.values()) == COUNT
+    assert sum(outcomes.values()) == fuzz_count
     assert outcomes.keys() == {"valid", "WireError", "InvalidAction"}, "each must have occurred"
 
 

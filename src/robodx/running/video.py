@@ -21,6 +21,8 @@ SIZE = 384
 CAMERAS = ("front", "wrist")
 # Hold the last picture, so that a viewer sees how it ended.
 LAST_FRAME_S = 0.5
+# In metres and radians, far less than a pixel shows: who stands still until time runs out is drawn once.
+STILL = 1e-5
 
 
 def write_mp4(path: Path, frames: Iterable[NDArray[np.uint8]], hz: float) -> None:
@@ -58,14 +60,17 @@ def frames(
     renderer = Renderer(simulation, largest=(size, size), quality=quality)
     effects = {str(event.effect): event.effect for event in environment.events}
     happened = [(at, effects[name]) for at, name in events]
+    drawn = np.full_like(trajectory.qpos[0], np.inf)
     try:
         for step, qpos in enumerate(trajectory.qpos):
-            for _, effect in (pair for pair in happened if pair[0] == step):
+            now = [effect for at, effect in happened if at == step]
+            for effect in now:
                 # For what it changes in the look; where things are is overwritten by the record.
                 effect.apply(simulation, lambda instruction: None)
-            simulation.data.qpos[:] = qpos
-            simulation.refresh()
-            frame = np.concatenate([renderer.rgb(camera, size, size) for camera in cameras], axis=1)
+            if now or not np.abs(qpos - drawn).max() <= STILL:
+                simulation.data.qpos[:] = drawn = qpos
+                simulation.refresh()
+                frame = np.concatenate([renderer.rgb(camera, size, size) for camera in cameras], axis=1)
             yield frame
         yield from (frame for _ in range(round(LAST_FRAME_S * hz)))
     finally:
