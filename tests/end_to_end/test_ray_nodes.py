@@ -49,15 +49,10 @@ class Nodes(NamedTuple):
 
 def start_node(environment: dict[str, str], *words: str) -> subprocess.Popen[bytes]:
     """All processes of the node are in one session, so that it can be switched off."""
-    common: tuple[str, ...] = (
-        "start",
-        "--num-cpus=1",
-        "--object-store-memory=100000000",
-        "--disable-usage-stats",
-        "--block",
-    )
-    # Nobody reads logs or asks for more nodes.
-    common += ("--include-log-monitor=false", "--no-monitor")
+    common = (
+        "start", "--num-cpus=1", "--object-store-memory=100000000", "--disable-usage-stats", "--block",
+        "--include-log-monitor=false", "--no-monitor",  # nobody reads logs or asks for more nodes
+    )  # fmt: skip
     return subprocess.Popen(
         [*RAY, *common, "--node-ip-address=127.0.0.1", *words], start_new_session=True, env=environment,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

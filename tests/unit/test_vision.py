@@ -202,11 +202,11 @@ def flickering(observation: Observation) -> Observation:
     "task",
     [
         STACK,
-        "control/push_cube",
+        pytest.param("control/push_cube", marks=pytest.mark.thorough),
         "control/insert_peg",
         "dynamic/press_switch_in_time",
-        "language/conditional",
-        "perception/touch_red_sphere",
+        pytest.param("language/conditional", marks=pytest.mark.thorough),
+        pytest.param("perception/touch_red_sphere", marks=pytest.mark.thorough),
     ],
 )
 def test_pictures_that_flicker_all_along_never_stop_it(task: str) -> None:
