@@ -47,7 +47,7 @@ def made_up(folder: Path, episodes: int) -> tuple[Path, dict[str, object]]:
         is_solved = bool(rng.random() < rate)
         rows.append(
             episode(f"{family}/{tier}_{k}", number // len(tasks), success=is_solved, tier=tier)
-            | {"length_ratio": float(rng.lognormal()), "demands": [f"{family}/{k}"], "chance": 0.25}
+            | {"length_ratio": float(rng.lognormal()), "requirements": [f"{family}/{k}"], "chance": 0.25}
         )
     return run_folder(folder, rows), dict(ABOUT)
 

@@ -6,17 +6,19 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from robodx.analysis.findings.failure_modes import FailureMode
 from robodx.analysis.findings.kinds.base import FindingKind, register
-from robodx.analysis.findings.manners import Manner
 
 # The hand's way, as a multiple of the expert's in the same situation.
 LONG = 1.5
 
 
-def detours(episodes: pl.DataFrame) -> Iterator[Manner]:
+def detours(episodes: pl.DataFrame) -> Iterator[FailureMode]:
     """What to look for, besides what is always looked for: a flag tells how it is done, also where it succeeds."""
     is_long = (episodes["length_ratio"] > LONG).fill_null(False).to_numpy()
-    yield Manner("flag", "detour", is_long, f"its hand goes more than {LONG} times the expert's way", is_telling=True)
+    yield FailureMode(
+        "flag", "detour", is_long, f"its hand goes more than {LONG} times the expert's way", is_telling=True
+    )
 
 
 # Then: robodx findings RUN --plugin examples/my_finding.py

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from robodx.wires.base import Address, Names, Reply, Request, Told, Wire, WireError, wait_for
+from robodx.wires.base import Address, Names, Reply, Request, ServerInfo, Wire, WireError, wait_for
 from robodx.wires.pipelining import ask_ahead
 from robodx.wires.preset import EPISODE
 from robodx.wires.protocols.base import protocol
@@ -43,9 +43,9 @@ class JsonLines:
         self.address, self.losses = address, 0
         self._socket: socket.socket | None = None
 
-    def describe(self) -> Told:
+    def describe(self) -> ServerInfo:
         greeting = self._connected()
-        return Told(about=greeting, preset=greeting[EPISODE]["preset"])
+        return ServerInfo(about=greeting, preset=greeting[EPISODE]["preset"])
 
     def start(self, episode_id: str, instruction: str) -> None:
         self._connected()

@@ -13,8 +13,8 @@ def grip(material: Material) -> Content | None:
     """How often each policy lost what it held, between the sections on motion and on latency."""
     known = {one.policy: one.episodes["drops"].drop_nulls() for one in material.subjects}
     drops = {policy: {"drops": int(each.sum()), "episodes": len(each)} for policy, each in known.items() if len(each)}
-    told = [
+    sentences = [
         Text(f"{policy} dropped something {count['drops']} times in {count['episodes']} episodes.")
         for policy, count in drops.items()
     ]
-    return Content(told, drops) if drops else None
+    return Content(sentences, drops) if drops else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from robodx import Situation, task
 from robodx.experts import skills
-from robodx.experts.base import OVER_M, Scenery
+from robodx.experts.base import OVER_M, PlanContext
 from robodx.experts.grasps import from_above
 from robodx.experts.skills import Steps
 from robodx.language.meaning import Clause, do
@@ -29,11 +29,11 @@ def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
     return (~Tilted(target, FALLEN_RAD) & settled(target),)
 
 
-def plan(scenery: Scenery, clause: Clause) -> Steps:
+def plan(context: PlanContext, clause: Clause) -> Steps:
     """From its right to its left with closed fingers, near its top."""
-    hand, name = scenery.hand, scenery.target(clause)
-    x, y, z = scenery.view.position(name)
-    height = z + scenery.view.reach(name)[2] - BELOW_TOP_M
+    hand, name = context.hand, context.target(clause)
+    x, y, z = context.view.position(name)
+    height = z + context.view.reach(name)[2] - BELOW_TOP_M
     start, end = from_above(x, y - BESIDE_M, height, 0.0), from_above(x, y + PAST_M, height, 0.0)
     hand.grip = 0.0
     yield from skills.reach(hand, lambda: start.shifted(dz=OVER_M))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodx.analysis.psychometric import MINIMUM, SURE, Floats, Psychometric, severities
+from robodx.analysis.statistics.psychometric import MINIMUM, SURE, Floats, Psychometric, severities
 from robodx.suites.cliff import WAVE
 
 # So many searches at a time, for the posterior of each has some 7,000 hypotheses.

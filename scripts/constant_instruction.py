@@ -16,11 +16,11 @@ class ConstantInstruction(ExpertPolicy):
 
     def __init__(self) -> None:
         super().__init__()
-        self._told: dict[str, Meaning] = {}
+        self._meanings: dict[str, Meaning] = {}
 
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
         super().reset(starts)
-        self._told |= {start.episode_id: TASKS[start.task].situation(0).instruction.meaning for start in starts}
+        self._meanings |= {start.episode_id: TASKS[start.task].situation(0).instruction.meaning for start in starts}
 
     def meaning(self, observation: Observation) -> Meaning:
-        return self._told[observation.episode_id]
+        return self._meanings[observation.episode_id]

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom, multinomial  # type: ignore[import-untyped]
 
-from robodx.analysis.estimates import Estimate, newcombe, wilson
-from robodx.analysis.macro import macro_bounds
-from robodx.analysis.multiple import holm
-from robodx.analysis.paired import Retained, mcnemar_p, paired_bootstrap, retained, tango
-from robodx.analysis.permutation import swap_test, tag_effects
-from robodx.analysis.resampling import bootstrap_macro_mean
-from robodx.analysis.trend import trend
+from robodx.analysis.statistics.estimates import Estimate, newcombe, wilson
+from robodx.analysis.statistics.macro import macro_bounds
+from robodx.analysis.statistics.multiple import holm
+from robodx.analysis.statistics.paired import Retained, mcnemar_p, paired_bootstrap, retained, tango
+from robodx.analysis.statistics.permutation import swap_test, tag_effects
+from robodx.analysis.statistics.resampling import bootstrap_macro_mean
+from robodx.analysis.statistics.trend import trend
 
 Floats = npt.NDArray[np.float64]
 ALPHA = 0.05

@@ -15,11 +15,11 @@ from robodx.policy_contract import PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
-from robodx.running.show import tile, write_png
-from robodx.running.video import frames
 from robodx.sim.render import Renderer
 from robodx.suites.capability import capability_tasks
 from robodx.tasks.base import TASKS, Task, Tier
+from robodx.video.rendering import frames
+from robodx.video.show import tile, write_png
 
 IMAGES = DOCS / "images"
 

@@ -17,10 +17,10 @@ from robodx.perturbations.base import PERTURBATIONS, Draws, PerturbationEntry, S
 from robodx.policy_contract import CameraRequest, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
-from robodx.running.show import tile
 from robodx.sim import gl
 from robodx.streams import Streams
 from robodx.tasks.base import TASKS
+from robodx.video.show import tile
 
 Picture = NDArray[np.uint8]
 

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from pages import DOCS, of_this_source, rewrite
 
-from robodx.analysis.estimates import Estimate
 from robodx.analysis.metrics.base import METRICS, estimate
+from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import Degradation, StressTable, stress_table
 from robodx.analysis.summary import success_rate
 from robodx.perturbations.base import STRESS_LEVELS
@@ -98,8 +98,8 @@ def cognitive(episodes: dict[str, pl.DataFrame]) -> str:
             cells = []
             for table in episodes.values():
                 mine = table.filter(pl.col("task") == task)
-                arms = mine.sort("clock").group_by("clock", maintain_order=True)
-                cells.append("; ".join(f"{clock} {success_rate(arm)}" for (clock,), arm in arms))
+                variants = mine.sort("clock").group_by("clock", maintain_order=True)
+                cells.append("; ".join(f"{clock} {success_rate(variant)}" for (clock,), variant in variants))
             lines.append(row(test, index, task, cells))
     for index, task in enumerate(STABILITY):
         cells = [_number(estimate(METRICS["stability"], _clean(table, task), rng)) for table in episodes.values()]

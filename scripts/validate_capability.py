@@ -18,7 +18,7 @@ from pathlib import Path
 import polars as pl
 from pages import DOCS, of_this_source, rewrite
 
-from robodx.analysis.estimates import wilson
+from robodx.analysis.statistics.estimates import wilson
 from robodx.registry import load_plugin
 from robodx.running.request import Request
 from robodx.running.run import Execution, run
@@ -36,7 +36,7 @@ CONFIDENCE = 1 - 0.05 / 54
 
 
 @dataclass(frozen=True)
-class Arm:
+class Variant:
     """A policy on a part of the suite."""
 
     policy: str
@@ -45,13 +45,13 @@ class Arm:
     repeats: int = 1
 
 
-ARMS = (
-    Arm("expert"),
-    Arm("still"),
+VARIANTS = (
+    Variant("expert"),
+    Variant("still"),
     # It draws for itself: four guesses in each situation say four times as much.
-    Arm("guess", repeats=4),
-    Arm("open_loop", ("capability/dynamic",)),
-    Arm(
+    Variant("guess", repeats=4),
+    Variant("open_loop", ("capability/dynamic",)),
+    Variant(
         "constant_instruction",
         ("capability/language", "capability/control"),
         (str(ROOT / "scripts" / "constant_instruction.py"),),
@@ -71,16 +71,16 @@ def main() -> int:
     folder = of_this_source(options.out)
     successes: Successes = {}
     hashes: Hashes = {}
-    for arm in ARMS:
-        print(f"{arm.policy} on {' '.join(arm.selectors)}", file=sys.stderr)
-        for plugin in arm.plugins:
+    for variant in VARIANTS:
+        print(f"{variant.policy} on {' '.join(variant.selectors)}", file=sys.stderr)
+        for plugin in variant.plugins:
             load_plugin(plugin)
         with progress_bar() as progress:
-            request = Request(arm.selectors, arm.policy, SEEDS, arm.repeats, plugins=arm.plugins)
-            episodes = run(request, folder / arm.policy, Execution(workers=options.workers), observers=[progress])
+            request = Request(variant.selectors, variant.policy, SEEDS, variant.repeats, plugins=variant.plugins)
+            episodes = run(request, folder / variant.policy, Execution(workers=options.workers), observers=[progress])
         for (task,), group in episodes.sort("seed", "repeat").group_by("task", maintain_order=True):
-            successes.setdefault(str(task), {})[arm.policy] = group["success"].to_list()
-            hashes.setdefault(str(task), {})[arm.policy] = group["trajectory_hash"].to_list()
+            successes.setdefault(str(task), {})[variant.policy] = group["success"].to_list()
+            hashes.setdefault(str(task), {})[variant.policy] = group["trajectory_hash"].to_list()
         _tell_errors(episodes)
     rows: list[dict[str, str | None]] = []
     complaints: list[str] = []
@@ -88,7 +88,7 @@ def main() -> int:
     for task in tasks:
         found = list(complaints_of(task, successes[task.id], hashes[task.id]))
         complaints += found
-        counts = {arm.policy: _count(successes[task.id].get(arm.policy)) for arm in ARMS}
+        counts = {variant.policy: _count(successes[task.id].get(variant.policy)) for variant in VARIANTS}
         about = {"task": task.id, "tier": task.tier, "chance": f"{task.chance:.2f}"}
         rows.append({**about, **counts, "complaint": "; ".join(found) or None})
     print_table(rows)

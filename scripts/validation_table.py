@@ -19,9 +19,9 @@ import numpy as np
 import polars as pl
 from pages import DOCS, of_this_source, rewrite
 
-from robodx.analysis.estimates import wilson
 from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
 from robodx.analysis.findings.validation import GROUPS, Group, Verdict, confusion, scores
+from robodx.analysis.statistics.estimates import wilson
 from robodx.faults.base import FAULTS
 from robodx.running.validation import FIRST_SET, Case, design, faults, judged, validate
 from robodx.terminal.validation import GOALS, SAYS, validation_bar
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def goals(verdicts: Sequence[Verdict]) -> str:
-    lines = ["| planted | told right | runs | goal |", "|---|---|---|---|"]
+    lines = ["| planted | correct | runs | goal |", "|---|---|---|---|"]
     lines += [
         f"| {SAYS[score.group]} | {score.right} | {score.right.n} | {GOALS[score.group]:.0%} |"
         for score in scores(verdicts)
@@ -77,7 +77,7 @@ def apart(verdicts: Sequence[Verdict], out: Path, sets: int) -> str:
     right = wilson(sum(one.is_right for one in shown), len(shown))
     return (
         f"In {len(pairs) - len(shown)} of the {len(pairs)} pairs one fault alone fails most of the trials that the\n"
-        f"other alone fails, and there is little to see of it; of the others {right} are told right (n = {right.n})."
+        f"other alone fails, and there is little to see of it; of the others {right} are correct (n = {right.n})."
     )
 
 
@@ -102,7 +102,7 @@ def _outcomes(path: Path) -> dict[tuple[str, int, bool], bool]:
 def crossed(cases: Sequence[Case], out: Path, workers: int) -> str:
     """Thresholds that one half of the faults and of the healthy runs would choose, held against the other half."""
     halves = [[case for case in cases if _half(case) == part] for part in (0, 1)]
-    lines = ["| thresholds chosen on | chosen | the other faults told right | no alarm in the other healthy runs |"]
+    lines = ["| thresholds chosen on | chosen | correct on the other faults | no alarm in the other healthy runs |"]
     lines += ["|---|---|---|---|"]
     judge = partial(_settings, out=out)
     # Not forked: polars has threads, which a fork would leave waiting for each other.
@@ -111,11 +111,11 @@ def crossed(cases: Sequence[Case], out: Path, workers: int) -> str:
     for mine, others, name in ((0, 1, "first"), (1, 0, "second")):
         # The first of the best, which is what is in use if nothing beats it.
         best = int(np.argmax([sum(right) for right in zip(*by_case[mine], strict=True)]))
-        told = [
+        counted = [
             [right[best] for case, right in zip(halves[others], by_case[others], strict=True) if case.group == group]
             for group in ("one fault", "no fault")
         ]
-        rates = [wilson(sum(each), len(each)) for each in told]
+        rates = [wilson(sum(each), len(each)) for each in counted]
         shown = " | ".join(f"{rate} (n = {rate.n})" for rate in rates)
         lines.append(f"| the {name} half | {_said(SETTINGS[best])} | {shown} |")
     return "\n".join(lines)
@@ -142,10 +142,12 @@ def fault_table(verdicts: Sequence[Verdict]) -> str:
     for name in faults():
         entry = FAULTS[name]
         assert entry.expected is not None
-        told = [_told([one for one in verdicts if one.group == group and _is_of(one, name)]) for group in GROUPS[:2]]
+        counted = [
+            _counted([one for one in verdicts if one.group == group and _is_of(one, name)]) for group in GROUPS[:2]
+        ]
         finding = ": ".join(filter(None, entry.expected))
         lines.append(
-            f"| `{name}` | {entry.summary} | {entry.severity:g} {entry.unit} | {finding} | {' | '.join(told)} |"
+            f"| `{name}` | {entry.summary} | {entry.severity:g} {entry.unit} | {finding} | {' | '.join(counted)} |"
         )
     return "\n".join(lines)
 
@@ -154,7 +156,7 @@ def _is_of(verdict: Verdict, name: str) -> bool:
     return verdict.planted.split("+")[0] == name
 
 
-def _told(verdicts: Sequence[Verdict]) -> str:
+def _counted(verdicts: Sequence[Verdict]) -> str:
     return f"{sum(one.is_right for one in verdicts)} of {len(verdicts)}"
 
 
@@ -162,8 +164,8 @@ def matrix(verdicts: Sequence[Verdict], group: Group) -> str:
     """Planted × top finding."""
     lines = [f"| {group} | top finding, and in how many runs |", "|---|---|"]
     for planted, found in sorted(confusion(verdicts, group).items()):
-        told = "; ".join(f"{name} {count}" for name, count in found.most_common())
-        lines.append(f"| `{planted}` | {told} |")
+        counted = "; ".join(f"{name} {count}" for name, count in found.most_common())
+        lines.append(f"| `{planted}` | {counted} |")
     return "\n".join(lines)
 
 

@@ -31,39 +31,39 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "vision-table")
     options = parser.parse_args()
-    arms = {}
+    variants = {}
     for name, clock in CLOCKS.items():
         with progress_bar() as progress:
             request = Request(("capability",), "vision", options.seeds, clock=clock)
-            arms[clock] = run(
+            variants[clock] = run(
                 request, of_this_source(options.out) / name, Execution(workers=options.workers), observers=[progress]
             )
-    text = f"{by_tier(arms)}\n\n{by_task(arms)}"
+    text = f"{by_tier(variants)}\n\n{by_task(variants)}"
     print(text)
     rewrite(DOCS / "suites" / "capability.md", "table of vision", text)
 
 
-def by_tier(arms: dict[str, pl.DataFrame]) -> str:
+def by_tier(variants: dict[str, pl.DataFrame]) -> str:
     """Success over a family's three tasks of a tier."""
-    lines = [f"| family | {' | '.join(f'{tier}, {clock}' for clock in arms for tier in TIERS)} |"]
-    lines.append("|---|" + "---|" * (len(TIERS) * len(arms)))
+    lines = [f"| family | {' | '.join(f'{tier}, {clock}' for clock in variants for tier in TIERS)} |"]
+    lines.append("|---|" + "---|" * (len(TIERS) * len(variants)))
     for family in dict.fromkeys(task.family for task in capability_tasks() if task.tier):
         cells = [
-            str(success_rate(arm.filter((pl.col("family") == family) & (pl.col("tier") == tier))))
-            for arm in arms.values()
+            str(success_rate(variant.filter((pl.col("family") == family) & (pl.col("tier") == tier))))
+            for variant in variants.values()
             for tier in TIERS
         ]
         lines.append(f"| {family} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def by_task(arms: dict[str, pl.DataFrame]) -> str:
-    lines = [f"| task | tier | chance | {' | '.join(f'{clock} | progress' for clock in arms)} |"]
-    lines.append("|---|---|---|" + "---|---|" * len(arms))
+def by_task(variants: dict[str, pl.DataFrame]) -> str:
+    lines = [f"| task | tier | chance | {' | '.join(f'{clock} | progress' for clock in variants)} |"]
+    lines.append("|---|---|---|" + "---|---|" * len(variants))
     for task in capability_tasks():
         cells = []
-        for arm in arms.values():
-            episodes = arm.filter(pl.col("task") == task.id)
+        for variant in variants.values():
+            episodes = variant.filter(pl.col("task") == task.id)
             progress = episodes["progress"].mean()
             cells += [str(success_rate(episodes)), f"{progress:.2f}" if isinstance(progress, float) else ""]
         lines.append(f"| `{task.id}` | {task.tier or ''} | {task.chance:.2f} | {' | '.join(cells)} |")

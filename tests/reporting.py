@@ -68,7 +68,7 @@ def capability(policy: str = "vision", *, seeds: int = 4, fails: str = "language
 
 
 def stressed(policy: str = "vision", *, seeds: int = 8) -> list[dict[str, Any]]:
-    """A clean, an identity and three stressed arms of one carrier; it breaks from v2 on."""
+    """A clean, an identity and three stressed variants of one carrier; it breaks from v2 on."""
     task, suite = "primitive/pick_cube", "stress"
     rows = [
         episode(task, seed, policy=policy, suite=suite, repeat=repeat, tier=None)

@@ -9,10 +9,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from robodx.analysis.account import EpisodeFacts as EpisodeFacts
-    from robodx.analysis.estimates import Estimate as Estimate
+    from robodx.analysis.episode_facts import EpisodeFacts as EpisodeFacts
     from robodx.analysis.metrics.base import metric as metric
     from robodx.analysis.metrics.quantities import quantity as quantity
+    from robodx.analysis.statistics.estimates import Estimate as Estimate
     from robodx.environments.wrapping import wrap as wrap
     from robodx.evaluation import Results as Results
     from robodx.evaluation import evaluate as evaluate
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "CameraRequest": "policy_contract",
     "Environment": "running.environment",
-    "EpisodeFacts": "analysis.account",
-    "Estimate": "analysis.estimates",
+    "EpisodeFacts": "analysis.episode_facts",
+    "Estimate": "analysis.statistics.estimates",
     "Observation": "policy_contract",
     "Perturbation": "perturbations.base",
     "Planned": "records.design",

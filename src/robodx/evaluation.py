@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from robodx.analysis.estimates import Estimate
 from robodx.analysis.findings.base import Diagnosis
 from robodx.analysis.findings.diagnose import diagnose
+from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import StressTable
 from robodx.analysis.summary import Row, Summary, success_rate
 from robodx.errors import UserError

@@ -121,4 +121,4 @@ def _noticed(one: Trial) -> tuple[object, ...]:
         environment.accept((home + np.eye(8)[0] * 0.02 * step)[None], 0.0)
         environment.step()
     environment.close()
-    return (environment.told[0].text, *pictures)
+    return (environment.instruction_updates[0].text, *pictures)

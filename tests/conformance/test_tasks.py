@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from robodx.analysis.estimates import wilson
+from robodx.analysis.statistics.estimates import wilson
 from robodx.language.meaning import resolve_all
 from robodx.policies.guess import Guessing
 from robodx.policy_contract import PolicySpec, make_policy
@@ -197,7 +197,7 @@ FINGERPRINTS: dict[str, Callable[[Environment], Hashable]] = {
     "robot": _joints,
     "layout": _layout,
     "attributes": _attributes,
-    "instruction": lambda environment: environment.told[0].text,
+    "instruction": lambda environment: environment.instruction_updates[0].text,
     "timing": lambda environment: environment.events,
     "arena": _arena,
 }

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from robodx.records.table import load
-from robodx.running import filming
-from robodx.running.video import frames
+from robodx.video import filming
+from robodx.video.rendering import frames
 from tests.commands import call
 
 ROOT = Path(__file__).parent.parent.parent
@@ -48,8 +48,8 @@ def test_the_command_in_an_examples_first_line_works(example: Path, tmp_path: Pa
     if example.stem == "my_metric":
         run("robodx summary run --metric quick_success --plugin examples/my_metric.py", tmp_path)
     if example.stem == "my_quantity":
-        told = run("robodx summary run --metric hesitation_s --json --plugin examples/my_quantity.py", tmp_path)
-        values = [one["values"]["hesitation_s"]["value"] for one in json.loads(told)["metrics"]]
+        reported = run("robodx summary run --metric hesitation_s --json --plugin examples/my_quantity.py", tmp_path)
+        values = [one["values"]["hesitation_s"]["value"] for one in json.loads(reported)["metrics"]]
         assert values and all(0 <= value < 20 for value in values)
     if example.stem == "my_section":
         run("robodx report run --plugin examples/my_section.py", tmp_path)

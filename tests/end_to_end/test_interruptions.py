@@ -20,7 +20,7 @@ from robodx.registry import load_plugin
 from robodx.running.request import Request
 from robodx.running.run import run
 from robodx.running.workers import Job, execute
-from robodx.suites.base import SUITES, Plan
+from robodx.suites.base import SUITES, SuiteRequest
 from tests.commands import call
 
 ROBODX = (sys.executable, "-c", "from robodx.cli import main; main()")
@@ -265,10 +265,10 @@ def test_a_replay_keeps_the_recorded_rate(tmp_path: Path) -> None:
 def test_a_suite_in_rounds_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
-    def rounds(done: pl.DataFrame, plan: Plan) -> list[Trial]:
+    def rounds(done: pl.DataFrame, suite_request: SuiteRequest) -> list[Trial]:
         asked.append(len(done))
         seeds = range(2) if len(done) < 2 else range(5)
-        return [Trial(TASK, 1, plan.policy, seed, suite="rounds") for seed in seeds]
+        return [Trial(TASK, 1, suite_request.policy, seed, suite="rounds") for seed in seeds]
 
     monkeypatch.setitem(SUITES._entries, "rounds", rounds)
     request = Request(("rounds",), "expert", 1)

@@ -10,7 +10,7 @@ from itertools import chain, islice
 import numpy as np
 
 from robodx.experts import skills
-from robodx.experts.base import CARRY_M, Scenery, solve
+from robodx.experts.base import CARRY_M, PlanContext, solve
 from robodx.experts.grasps import from_above
 from robodx.experts.skills import Hand, PoseNow, Steps, VelocityNow, Waypoint
 from robodx.language.meaning import Clause, Meaning, resolve_all
@@ -39,7 +39,7 @@ class LaggardHand(Hand):
 
 
 @dataclass
-class Actor(Scenery):
+class Actor(PlanContext):
     """Knows what is meant, sees everything and acts on its own: verbs are steps, and nothing is tried twice."""
 
     hand: LaggardHand

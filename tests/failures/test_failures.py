@@ -69,9 +69,9 @@ def _check(failure: Failure, episode: Episode) -> None:
     assert not missing(failure, episode), "the script does not do what it says"
     evidence = episode.failure_evidence
     assert evidence is not None and evidence.says and 0 <= evidence.step <= episode.steps
-    told = (episode.failure_kind, episode.failure_type)
-    if told[0] not in failure.kinds or (failure.types and told[1] not in failure.types):
-        raise Mistold(f"told as {told}, for {evidence.says}")
+    attributed = (episode.failure_kind, episode.failure_type)
+    if attributed[0] not in failure.kinds or (failure.types and attributed[1] not in failure.types):
+        raise Mistold(f"told as {attributed}, for {evidence.says}")
 
 
 @pytest.mark.parametrize("success", SUCCESSES, ids=lambda success: success.name)

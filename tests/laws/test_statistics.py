@@ -1,4 +1,4 @@
-"""Laws of the statistics: intervals hold their estimate, names of arms do not matter, more data tell more."""
+"""Laws of the statistics: intervals hold their estimate, names of variants do not matter, more data tell more."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from robodx.analysis.estimates import Estimate, above_chance, newcombe, wilson
-from robodx.analysis.macro import macro_rate
-from robodx.analysis.multiple import holm
-from robodx.analysis.paired import mcnemar, paired_bootstrap, paired_difference, retained, tango
-from robodx.analysis.permutation import swap_test, tag_effects
-from robodx.analysis.power import pairs_needed, smallest_visible_drop
-from robodx.analysis.resampling import bootstrap_macro_mean
-from robodx.analysis.trend import trend
+from robodx.analysis.statistics.estimates import Estimate, above_chance, newcombe, wilson
+from robodx.analysis.statistics.macro import macro_rate
+from robodx.analysis.statistics.multiple import holm
+from robodx.analysis.statistics.paired import mcnemar, paired_bootstrap, paired_difference, retained, tango
+from robodx.analysis.statistics.permutation import swap_test, tag_effects
+from robodx.analysis.statistics.power import pairs_needed, smallest_visible_drop
+from robodx.analysis.statistics.resampling import bootstrap_macro_mean
+from robodx.analysis.statistics.trend import trend
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -66,7 +66,7 @@ def test_what_is_called_success_does_not_matter(a: tuple[int, int], b: tuple[int
 
 
 @given(counts, counts)
-def test_swapped_arms_flip_an_unpaired_difference(a: tuple[int, int], b: tuple[int, int]) -> None:
+def test_swapped_variants_flip_an_unpaired_difference(a: tuple[int, int], b: tuple[int, int]) -> None:
     assert_mirrored(newcombe(*a, *b), newcombe(*b, *a), 0.0)
 
 
@@ -103,8 +103,8 @@ def test_correction_for_chance_keeps_the_order_and_one(a: tuple[int, int], chanc
 
 
 @given(pairs)
-def test_swapped_arms_flip_a_paired_difference(arms: Bools) -> None:
-    a, b, _ = arms
+def test_swapped_variants_flip_a_paired_difference(variants: Bools) -> None:
+    a, b, _ = variants
     assert_holds(paired_difference(a, b), -1, 1)
     assert_mirrored(paired_difference(a, b), paired_difference(b, a), 0.0)
     assert_mirrored(paired_difference(a, b), paired_difference(~a, ~b), 0.0)
@@ -112,8 +112,8 @@ def test_swapped_arms_flip_a_paired_difference(arms: Bools) -> None:
 
 
 @given(pairs)
-def test_swapping_identity_and_stress_turns_loss_into_gain(arms: Bools) -> None:
-    clean, identity, stressed = arms
+def test_swapping_identity_and_stress_turns_loss_into_gain(variants: Bools) -> None:
+    clean, identity, stressed = variants
     one, other = retained(clean, identity, stressed), retained(clean, stressed, identity)
     assert one.p == other.p and one.identity == other.stressed
     if one.excess_loss.n:

@@ -40,9 +40,9 @@ class Late(ExpertPolicy):
         self._first: dict[str, Meaning] = {}
 
     def meaning(self, observation: Observation) -> Meaning:
-        told = privileged(observation).meaning
-        first = self._first.setdefault(observation.episode_id, told)
-        return first if observation.step < self._steps else told
+        update = privileged(observation).meaning
+        first = self._first.setdefault(observation.episode_id, update)
+        return first if observation.step < self._steps else update
 
 
 class Listening(ExpertPolicy):
@@ -144,7 +144,7 @@ def test_the_update_is_logged_and_reaches_the_policy_at_its_next_query() -> None
     policy = Listening()
     (episode,) = episodes(OTHER, policy, 1)
     texts = ["Pick up the blue cube.", "Pick up the green cube."]
-    assert [(told.step, told.text) for told in episode.instructions] == [(0, texts[0]), (10, texts[1])]
+    assert [(update.step, update.text) for update in episode.instructions] == [(0, texts[0]), (10, texts[1])]
     assert [(entry.step, entry.object) for entry in episode.events if entry.kind == "instruction"] == [(10, texts[1])]
     assert all(text == texts[step >= 10] for step, text in policy.heard) and policy.heard[10][0] == 10
 
@@ -157,7 +157,7 @@ def test_release_is_said_when_the_cube_is_lifted_and_not_before() -> None:
         assert episode.success and episode.drops == 0, "letting go when told is no drop"
     waiting = environment(RELEASED)
     step(waiting, wait, 40)
-    assert len(waiting.told) == 1
+    assert len(waiting.instruction_updates) == 1
 
 
 @pytest.mark.parametrize("task", [OTHER, RELEASED])

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from robodx.analysis.diff import Incomparable, diff
-from robodx.analysis.estimates import NOTHING, wilson
+from robodx.analysis.statistics.estimates import NOTHING, wilson
 from robodx.analysis.summary import error_bounds, success_rate, summarise
 from robodx.records.about import SCHEMA_VERSION
 from robodx.records.schema import SCHEMA
@@ -69,12 +69,14 @@ def test_trials_that_moved_alike_are_one_observation() -> None:
 
 
 def test_trials_that_were_told_otherwise_are_observations_of_their_own() -> None:
-    told = [{"instructions": [{"step": 0, "text": f"Pick up cube {seed}."}]} for seed in range(12)]
-    episodes = table(*({**row(seed, "success" if seed < 5 else "timeout", "same"), **told[seed]} for seed in range(12)))
+    reported = [{"instructions": [{"step": 0, "text": f"Pick up cube {seed}."}]} for seed in range(12)]
+    episodes = table(
+        *({**row(seed, "success" if seed < 5 else "timeout", "same"), **reported[seed]} for seed in range(12))
+    )
     assert (success_rate(episodes).value, success_rate(episodes).n) == (5 / 12, 12)
 
 
-def test_a_summary_has_a_row_for_each_arm() -> None:
+def test_a_summary_has_a_row_for_each_variant() -> None:
     stressed = {**row(0, "timeout"), "perturbations": [{"name": "noise", "severity": 10.0}]}
     rows = summarise(table(row(0, "success"), row(1, "failure"), stressed))
     assert [(r.perturbations, r.success.n, r.failures, r.timeouts) for r in rows] == [

@@ -8,20 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robodx.analysis.account import Demand, Entry, EpisodeFacts
-from robodx.analysis.attribution.base import Fault
+from robodx.analysis.attribution.base import FailureCause
 from robodx.analysis.attribution.cause import attribute, first_mistake, quality_flags
+from robodx.analysis.episode_facts import Entry, EpisodeFacts, Requirement
 
 STEPS = 200
 THINGS = {"red cube": (0.2, 0.0, 0.02), "blue cube": (0.0, 0.3, 0.02), "bin": (-0.2, 0.0, 0.02)}
-GRASPED = Demand("red cube grasped", frozenset({"red cube"}), frozenset({"red cube"}), wants_grasp=True)
-PLACED = Demand("red cube in bin", frozenset({"red cube"}), frozenset({"red cube", "bin"}))
+GRASPED = Requirement("red cube grasped", frozenset({"red cube"}), frozenset({"red cube"}), wants_grasp=True)
+PLACED = Requirement("red cube in bin", frozenset({"red cube"}), frozenset({"red cube", "bin"}))
 
 
-def account(
+def facts(
     entries: Sequence[Entry] = (),
     *,
-    stages: tuple[Demand, ...] = (GRASPED, PLACED),
+    stages: tuple[Requirement, ...] = (GRASPED, PLACED),
     stage_steps: tuple[int, ...] = (),
     tool: Sequence[tuple[float, float, float]] | None = None,
     informed_step: int = 0,
@@ -58,76 +58,76 @@ def grasp(name: str, start: int, end: int | None = None, *, how: str = "release"
     return touch if end is None else [*touch, Entry(end, how, name)]
 
 
-def labels(found: Fault) -> tuple[str, str | None]:
+def labels(found: FailureCause) -> tuple[str, str | None]:
     return (found.kind, found.type)
 
 
 def test_evidence_names_step_thing_and_condition() -> None:
-    found = attribute(account(grasp("blue cube", 30)))
+    found = attribute(facts(grasp("blue cube", 30)))
     assert labels(found) == ("reference", "incorrect action sequence")
     assert (found.step, found.object, found.condition) == (30, "blue cube", "red cube grasped")
     assert found.says == "the robot took hold of blue cube, not red cube"
 
 
 def test_a_thing_that_the_words_rule_out_breaks_a_constraint() -> None:
-    found = attribute(replace(account(grasp("blue cube", 30)), excluded=frozenset({"blue cube"})))
+    found = attribute(replace(facts(grasp("blue cube", 30)), excluded=frozenset({"blue cube"})))
     assert labels(found) == ("constraint", "incorrect action sequence")
 
 
 def test_a_wrong_choice_is_told_though_a_collision_came_before_it() -> None:
-    found = account([Entry(10, "collision", "arena", "robot", 120.0), *grasp("blue cube", 30)])
+    found = facts([Entry(10, "collision", "arena", "robot", 120.0), *grasp("blue cube", 30)])
     mistake = first_mistake(found)
     assert attribute(found).kind == "safety"
     assert mistake is not None and (mistake.kind, mistake.object) == ("reference", "blue cube")
-    assert first_mistake(account(grasp("red cube", 30))) is None
+    assert first_mistake(facts(grasp("red cube", 30))) is None
 
 
 def test_a_thing_of_a_later_stage_is_out_of_order() -> None:
-    later = Demand("blue cube grasped", frozenset({"blue cube"}), frozenset({"blue cube"}), wants_grasp=True)
-    found = attribute(account(grasp("blue cube", 30), stages=(GRASPED, PLACED, later)))
+    later = Requirement("blue cube grasped", frozenset({"blue cube"}), frozenset({"blue cube"}), wants_grasp=True)
+    found = attribute(facts(grasp("blue cube", 30), stages=(GRASPED, PLACED, later)))
     assert labels(found) == ("constraint", "incorrect action sequence")
 
 
 def test_a_choice_before_the_new_words_could_be_known_is_none() -> None:
     entries = grasp("blue cube", 30, 40)
-    assert attribute(account(entries, informed_step=50)).kind == "timeout"
-    assert attribute(account(entries, informed_step=20)).kind == "reference"
+    assert attribute(facts(entries, informed_step=50)).kind == "timeout"
+    assert attribute(facts(entries, informed_step=20)).kind == "reference"
     # But who keeps it long after has not listened.
-    found = attribute(account(grasp("blue cube", 30), informed_step=50))
+    found = attribute(facts(grasp("blue cube", 30), informed_step=50))
     assert found.kind == "reference" and found.step > 50
 
 
 @pytest.mark.parametrize(("how", "fault"), [("drop", "grasp stability"), ("release", "placement and release")])
 def test_what_left_the_hand_was_lost_or_let_go_of(how: str, fault: str) -> None:
-    found = attribute(account(grasp("red cube", 30, 60, how=how), stage_steps=(30,)))
+    found = attribute(facts(grasp("red cube", 30, 60, how=how), stage_steps=(30,)))
     assert labels(found) == ("motor", fault)
     assert found.step == 60
 
 
 def test_a_fault_that_was_made_good_is_not_the_cause() -> None:
     entries = [*grasp("red cube", 30, 60, how="drop"), *grasp("red cube", 80, 120)]
-    found = attribute(account(entries, stage_steps=(30,)))
+    found = attribute(facts(entries, stage_steps=(30,)))
     assert labels(found) == ("motor", "placement and release") and found.step == 120
-    assert quality_flags(account(entries, stage_steps=(30,))) == ("drop_and_regrasp",)
+    assert quality_flags(facts(entries, stage_steps=(30,))) == ("drop_and_regrasp",)
 
 
 def test_the_first_fault_that_stays_is_the_cause() -> None:
     hard = Entry(100, "collision", "arena", "robot", 120.0)
-    assert attribute(account([*grasp("blue cube", 30), hard])).kind == "reference"
-    assert attribute(account([replace(hard, step=10), *grasp("blue cube", 30)])).kind == "safety"
+    assert attribute(facts([*grasp("blue cube", 30), hard])).kind == "reference"
+    assert attribute(facts([replace(hard, step=10), *grasp("blue cube", 30)])).kind == "safety"
 
 
 @pytest.mark.parametrize(("what", "force_n", "kind"), [
     ("arena", 40.0, "timeout"), ("arena", 60.0, "safety"), ("robot", 30.0, "safety"), ("blue cube", 60.0, "safety"),
 ])  # fmt: skip
 def test_force_is_unsafe_beyond_its_limit(what: str, force_n: float, kind: str) -> None:
-    found = account([Entry(10, "collision", what, "robot", force_n)])
+    found = facts([Entry(10, "collision", what, "robot", force_n)])
     assert attribute(found).kind == kind
     assert "collision" in quality_flags(found)
 
 
 def test_fingers_that_close_on_nothing_missed() -> None:
-    missed = account(tool=[(0.2, 0.03, 0.02)])
+    missed = facts(tool=[(0.2, 0.03, 0.02)])
     missed.openings[50:] = 0.0
     missed.tools[:, 0, 2] += np.linspace(0, 0.1, STEPS + 1)
     found = attribute(missed)
@@ -136,13 +136,13 @@ def test_fingers_that_close_on_nothing_missed() -> None:
 
 
 def test_fingers_that_close_at_another_thing_were_after_that() -> None:
-    missed = account(tool=[(0.0, 0.28, 0.02)])
+    missed = facts(tool=[(0.0, 0.28, 0.02)])
     missed.openings[50:] = 0.0
     assert labels(attribute(missed)) == ("reference", "incorrect action sequence")
 
 
 def test_what_was_touched_and_fell_was_knocked_over() -> None:
-    knocked = account([Entry(20, "contact", "blue cube", "robot"), Entry(20, "collision", "blue cube", "robot", 2.0)])
+    knocked = facts([Entry(20, "contact", "blue cube", "robot"), Entry(20, "collision", "blue cube", "robot", 2.0)])
     assert attribute(knocked).kind == "timeout"
     knocked.tilts_rad["blue cube"][25:] = 1.5
     found = attribute(knocked)
@@ -151,35 +151,35 @@ def test_what_was_touched_and_fell_was_knocked_over() -> None:
 
 
 def test_time_runs_out_on_those_who_stand_wander_or_shake() -> None:
-    still = account(tool=[(0.0, 0.0, 0.3)])
+    still = facts(tool=[(0.0, 0.0, 0.3)])
     assert labels(attribute(still)) == ("timeout", "incomplete execution")
-    assert labels(attribute(account())) == ("timeout", "trajectory sub-optimality")
-    shaking = account()
+    assert labels(attribute(facts())) == ("timeout", "trajectory sub-optimality")
+    shaking = facts()
     shaking.joints[:] = np.outer(np.arange(STEPS) % 2, np.full(7, 0.02))
     assert labels(attribute(shaking)) == ("timeout", "control instability")
     assert quality_flags(shaking) == ("instability",)
 
 
 def test_too_fast_a_hand_is_unsafe() -> None:
-    fast = account()
+    fast = facts()
     fast.tools[100:, 0, 1] += 0.2
     assert labels(attribute(fast)) == ("safety", "control instability")
 
 
 def test_what_cannot_be_executed_is_told_as_such() -> None:
-    found = attribute(replace(account(), invalid_action="at step 7 the policy sent NaN"))
+    found = attribute(replace(facts(), invalid_action="at step 7 the policy sent NaN"))
     assert found.kind == "invalid_action" and "NaN" in found.says
 
 
 def test_to_reach_too_far_after_a_miss_is_not_the_cause() -> None:
     far = [Entry(120, "limit", "reach")]
-    beyond = replace(account(far), limit_steps={"reach": 60})
+    beyond = replace(facts(far), limit_steps={"reach": 60})
     assert labels(attribute(beyond)) == ("safety", "control instability")
-    missed = replace(account(far, tool=[(0.2, 0.03, 0.02)]), limit_steps={"reach": 60})
+    missed = replace(facts(far, tool=[(0.2, 0.03, 0.02)]), limit_steps={"reach": 60})
     missed.openings[50:] = 0.0
     assert labels(attribute(missed)) == ("motor", "grasp synthesis")
 
 
 def test_where_it_is_not_said_what_to_handle_nothing_is_the_wrong_thing() -> None:
-    somehow = Demand("all is well", frozenset(), frozenset())
-    assert attribute(account(grasp("blue cube", 30, 60), stages=(somehow,))).kind == "timeout"
+    somehow = Requirement("all is well", frozenset(), frozenset())
+    assert attribute(facts(grasp("blue cube", 30, 60), stages=(somehow,))).kind == "timeout"

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from robodx.compatibility.checking import check
 from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
-from robodx.running.checking import check
 from robodx.running.environment import Unfit
 from robodx.wires.base import WireError
 from robodx.wires.local import Local

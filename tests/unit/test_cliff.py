@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from robodx import cli
-from robodx.analysis.psychometric import MINIMUM
+from robodx.analysis.statistics.psychometric import MINIMUM
 from robodx.cli import interrupts
 from robodx.errors import UserError
 from robodx.records.schema import SCHEMA
@@ -19,7 +19,7 @@ from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.request import Request
 from robodx.running.run import Execution, run
-from robodx.suites.base import Plan, find_suite
+from robodx.suites.base import SuiteRequest, find_suite
 from robodx.suites.cliff import WAVE, Search
 from robodx.terminal import cliff as cliff_text
 from robodx.terminal.summary import print_summary
@@ -29,7 +29,7 @@ NOTHING = pl.DataFrame(schema=SCHEMA)
 
 
 def search(selector: str, policy: str = "expert", budget: int = 60) -> Search:
-    return Search.of(Plan(policy, budget, within=find_suite(selector)[1]))
+    return Search.of(SuiteRequest(policy, budget, within=find_suite(selector)[1]))
 
 
 def judged(trials: list[Trial], stressor: str, breaks_at: float) -> pl.DataFrame:
@@ -59,7 +59,7 @@ def test_a_sharp_cliff_is_found_and_enclosed() -> None:
     assert found.n == len(done) < 60, "it stops when the interval is narrow"
 
 
-def test_each_episode_is_a_situation_of_its_own_and_the_clean_arm_is_not_stressed() -> None:
+def test_each_episode_is_a_situation_of_its_own_and_the_clean_variant_is_not_stressed() -> None:
     asked = search(f"cliff/packet_loss/{TASK}")
     first = asked.next(NOTHING)
     assert [trial.seed for trial in first] == list(range(WAVE))
@@ -100,14 +100,14 @@ def test_the_budget_is_kept_when_it_is_no_multiple_of_a_wave() -> None:
     ],
 )
 def test_what_cannot_be_searched_is_refused(selector: str, message: str) -> None:
-    with pytest.raises((UserError, UnknownName)) as told:
+    with pytest.raises((UserError, UnknownName)) as reported:
         search(selector)
-    assert message in str(told.value)
+    assert message in str(reported.value)
 
 
 def test_repeats_are_refused() -> None:
     with pytest.raises(UserError, match="no repeats"):
-        Search.of(Plan("expert", 60, repeats=2, within=("packet_loss", *TASK.split("/"))))
+        Search.of(SuiteRequest("expert", 60, repeats=2, within=("packet_loss", *TASK.split("/"))))
 
 
 def test_a_stopped_search_goes_on_to_the_same_answer_whoever_works_on_it(
@@ -146,14 +146,14 @@ def test_a_policy_that_fails_anyway_is_not_testable(tmp_path: Path, monkeypatch:
     options = ["--policy", "still", "--stressor", "packet_loss", "--episodes", "8", "--out", str(tmp_path / "run")]
     result = CliRunner().invoke(cli.app, ["cliff", TASK, *options, "--json"])
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert told["verdict"] == "not testable"
+    reported = json.loads(result.stdout)
+    assert reported["verdict"] == "not testable"
     last = result.stderr.splitlines()[-1]
     assert last.startswith("8/8 episodes, 0 solved, ") and "unknown" not in last, "what is known at the end"
     options[options.index("8")] = "9"
     other = CliRunner().invoke(cli.app, ["cliff", TASK, *options])
     assert "holds a search of --episodes 8, not of 9" in str(other.exception)
-    assert sum(point["n"] for point in told["curve"]) == told["n"] == len(load(tmp_path / "run")) == 8
+    assert sum(point["n"] for point in reported["curve"]) == reported["n"] == len(load(tmp_path / "run")) == 8
     assert len(played(search(f"cliff/packet_loss/{TASK}"), breaks_at=-1.0)) == 2 * WAVE, "and that is soon clear"
 
 

@@ -14,9 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from robodx.analysis.compare import Comparison, Unlike, compare, compare_tables
-from robodx.analysis.estimates import NOTHING, Estimate, newcombe
-from robodx.analysis.paired import mcnemar_p, tango
-from robodx.analysis.sequential import (
+from robodx.analysis.statistics.estimates import NOTHING, Estimate, newcombe
+from robodx.analysis.statistics.paired import mcnemar_p, tango
+from robodx.analysis.statistics.sequential import (
     confidence_sequence,
     difference_sequence,
     p_of_no_difference,
@@ -112,8 +112,10 @@ def test_pairs_alike_bit_for_bit_are_one() -> None:
     b = episodes("new", "t/one", "f" * 50, trajectory_hash="another")
     found = compare_tables(a, b)
     assert (found.overall.n, found.alike) == (1, 49) and words(found, "all") == {"all": "undecided"}
-    told = episodes("new", "t/one", "f" * 25, trajectory_hash="another", instructions=[{"step": 0, "text": "Pick!"}])
-    assert compare_tables(a, pl.concat([b.tail(25), told])).overall.n == 2
+    reported = episodes(
+        "new", "t/one", "f" * 25, trajectory_hash="another", instructions=[{"step": 0, "text": "Pick!"}]
+    )
+    assert compare_tables(a, pl.concat([b.tail(25), reported])).overall.n == 2
 
 
 def test_repeats_of_a_situation_are_one_observation() -> None:
@@ -158,7 +160,7 @@ def test_many_pairs_of_one_task_do_not_outvote_another_task() -> None:
 
 def test_stressors_and_clocks_are_compared_with_their_like() -> None:
     noise = [{"name": "noise", "severity": 3.0}]
-    arms = [
+    variants = [
         pl.concat(
             [
                 episodes(policy, "t/one", "s" * 12),
@@ -168,17 +170,17 @@ def test_stressors_and_clocks_are_compared_with_their_like() -> None:
         )
         for policy, outcomes in (("old", "s" * 12), ("new", "f" * 12))
     ]
-    found = compare_tables(*arms)
+    found = compare_tables(*variants)
     assert words(found, "task") == {
         "t/one": "undecided", "t/one noise=3.0": "regressed", "t/one realtime:0.1": "undecided"
     }  # fmt: skip
     assert found.overall.difference.value == pytest.approx(-1 / 3)
-    named = compare_tables(*arms, cards={"noise": {"levels": {"v1": 3.0}}})
-    assert [row.arm for row in named.rows if row.kind == "task"] == ["clean", "noise=v1", "realtime:0.1"]
+    named = compare_tables(*variants, cards={"noise": {"levels": {"v1": 3.0}}})
+    assert [row.variant for row in named.rows if row.kind == "task"] == ["clean", "noise=v1", "realtime:0.1"]
     shown = lines(named)
     assert shown.index("clean:") < shown.index("noise=v1:") < shown.index("realtime:0.1:")
-    assert any("mix 3 arms, clean and stressed ones" in line for line in shown)
-    (one,) = (lines(compare_tables(*(arm.filter(pl.col("perturbations").list.len() > 0) for arm in arms))),)
+    assert any("mix 3 variants, clean and stressed ones" in line for line in shown)
+    (one,) = (lines(compare_tables(*(variant.filter(pl.col("perturbations").list.len() > 0) for variant in variants))),)
     assert one[0] == "A: old, B: new, both under noise=3.0" and not any("mix" in line for line in one)
 
 
@@ -312,9 +314,9 @@ def test_a_person_reads_a_table_and_a_sentence(tmp_path: Path, capsys: pytest.Ca
     assert "new regressed from old: −50 [" in shown.splitlines()[-1] and "80 pairs" in shown.splitlines()[-1]
     assert "2 episodes of B" in shown and "exact McNemar" in shown and "lies within ± 10 points" in shown
     assert print_comparison(a, a, margin=0.2, as_json=True)
-    told = json.loads(capsys.readouterr().out)
-    assert told["rows"][-1]["verdict"] == {"word": "held", "margin": 0.2, "more": None}
-    assert told["says"].startswith("old held: its difference to old, 0 [")
+    reported = json.loads(capsys.readouterr().out)
+    assert reported["rows"][-1]["verdict"] == {"word": "held", "margin": 0.2, "more": None}
+    assert reported["says"].startswith("old held: its difference to old, 0 [")
 
 
 def test_no_line_of_a_comparison_is_wider_than_a_terminal() -> None:

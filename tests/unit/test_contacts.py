@@ -28,7 +28,7 @@ def entries(simulation: Simulation, *kinds: LogKind) -> list[LogEntry]:
     return [entry for entry in simulation.log.entries if entry.kind in kinds]
 
 
-def told(simulation: Simulation) -> list[tuple[str, str]]:
+def logged(simulation: Simulation) -> list[tuple[str, str]]:
     return [(entry.kind, entry.object) for entry in simulation.log.entries]
 
 
@@ -50,7 +50,7 @@ def holding(simulate: Callable[..., Simulation], perform: Perform) -> Simulation
 def test_nothing_is_logged_while_nothing_happens(simulate: Callable[..., Simulation], wait: Wait) -> None:
     simulation = simulate(cube("red").at(-0.1, 0.0), cube("green").at(-0.1, 0.0, z=0.06))
     wait(simulation, 1.0)
-    assert told(simulation) == [] and simulation.log.first_touched is None
+    assert logged(simulation) == [] and simulation.log.first_touched is None
     assert World(simulation).touching("red cube", "green cube") and World(simulation).touches_arena("red cube")
 
 
@@ -63,7 +63,7 @@ def test_pick_logs_one_contact_and_one_grasp(
     perform(simulation, lambda hand: skills.pick(hand, lambda: grasp, lift_to_m=0.12))
     wait(simulation, 1.0)
     world = World(simulation)
-    assert told(simulation) == [("contact", thing.name), ("grasp", thing.name)]
+    assert logged(simulation) == [("contact", thing.name), ("grasp", thing.name)]
     assert simulation.log.first_touched == thing.name == world.held() and world.is_grasped(thing.name)
     assert world.position(thing.name)[2] > 0.1 and not world.touches_arena(thing.name)
 
@@ -71,7 +71,7 @@ def test_pick_logs_one_contact_and_one_grasp(
 def test_opening_the_hand_is_a_release(holding: Simulation, wait: Wait) -> None:
     open_to(holding, 1.0)
     wait(holding, 0.5)
-    assert told(holding) == [("contact", "red cube"), ("grasp", "red cube"), ("release", "red cube")]
+    assert logged(holding) == [("contact", "red cube"), ("grasp", "red cube"), ("release", "red cube")]
     world = World(holding)
     assert world.held() is None and not world.touches_robot("red cube") and world.touches_arena("red cube")
 
@@ -119,7 +119,7 @@ def test_collision_is_logged_once_with_its_peak_force(simulate: Callable[..., Si
     wait(simulation, 0.5)
     assert len(entries(simulation, "collision")) == 1
     assert entry.value > 0.3 * GRAVITY_M_S2 + 9.0, "the peak is kept when the force is gone"
-    assert told(simulation)[:2] == [("contact", "red cube"), ("collision", "red cube")]
+    assert logged(simulation)[:2] == [("contact", "red cube"), ("collision", "red cube")]
 
 
 def test_each_new_touch_is_a_new_contact(simulate: Callable[..., Simulation], perform: Perform, wait: Wait) -> None:
@@ -162,6 +162,6 @@ def test_touch_of_one_substep_is_seen(simulate: Callable[..., Simulation]) -> No
     simulation.log.entries.clear()
     graze()
     simulation.step(simulation.command, 5)
-    assert world.touches_robot("red cube") and told(simulation)[0] == ("contact", "red cube")
+    assert world.touches_robot("red cube") and logged(simulation)[0] == ("contact", "red cube")
     simulation.step(simulation.command, 1)
     assert not world.touches_robot("red cube")

@@ -103,8 +103,8 @@ def test_runs_without_a_table_get_the_rows_that_their_version_meant(stressed: Pa
     written = design(stressed).filter(
         (pl.col("suite") == "stress") & pl.col("trial_id").is_in(episodes["trial_id"].implode())
     )
-    told = derived(episodes.drop("design"), read_about(stressed))
-    assert told.sort(KEYS).select(*KEYS, "factors").equals(written.sort(KEYS).select(*KEYS, "factors"))
+    reported = derived(episodes.drop("design"), read_about(stressed))
+    assert reported.sort(KEYS).select(*KEYS, "factors").equals(written.sort(KEYS).select(*KEYS, "factors"))
 
 
 def test_a_damaged_design_is_named(stressed: Path, tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def test_of_episodes_of_several_runs_what_each_was_for_is_united() -> None:
 
 
 def test_an_unknown_variant_is_refused() -> None:
-    with pytest.raises(ValueError, match='No variant "arm"'):
-        Planned(Trial("a/b", 1, "x", 0), "arm")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match='No variant "variant"'):
+        Planned(Trial("a/b", 1, "x", 0), "variant")  # type: ignore[arg-type]
 
 
 def test_what_is_evaluated_in_memory_has_its_design_too() -> None:

@@ -17,12 +17,12 @@ from robodx.cli import app
 from robodx.errors import UserError
 from robodx.policy_contract import make_policy
 from robodx.report.page import report
-from robodx.running import filming
 from robodx.running import run as of_run
 from robodx.running.request import Request
 from robodx.running.run import run
 from robodx.sim import gl
 from robodx.terminal.console import progress_bar
+from robodx.video import filming
 from tests.reporting import episode, run_folder
 
 
@@ -62,7 +62,7 @@ def test_of_a_run_that_is_not_finished_it_is_said(tmp_path: Path) -> None:
 def failing(path: Path) -> Path:
     """A policy that fails wherever the words say what not to take."""
     rows = [
-        episode(f"{family}/easy", seed, success=family != "language", demands=[f"{family}/{part}"], tags=[])
+        episode(f"{family}/easy", seed, success=family != "language", requirements=[f"{family}/{part}"], tags=[])
         for family, part in (("control", "lift"), ("language", "negation"))
         for seed in range(24)
     ]

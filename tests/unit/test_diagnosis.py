@@ -19,11 +19,11 @@ from robodx.records import versions as records
 from robodx.records.design import trials_of
 from robodx.records.schema import SCHEMA
 from robodx.records.trial import Trial
-from robodx.running import demands, validation
+from robodx.running import requirements, validation
 from robodx.running.request import Request
 from robodx.running.rounds import plan_round
 from robodx.running.validation import MOST_EPISODES, Case, design, validate
-from robodx.suites.base import Plan, ask
+from robodx.suites.base import SuiteRequest, ask
 from robodx.suites.diagnosis import CONFIRMATION, MOST_FRESH, PER_CANDIDATE
 from robodx.tasks.base import TASKS
 from robodx.terminal.validation import as_dict, is_reached, lines, matrix_rows
@@ -35,7 +35,9 @@ Fails = Callable[[tuple[str, ...]], bool]
 @cache
 def needs(task: str, seed: int) -> tuple[str, ...]:
     situation = TASKS[task].situation(seed)
-    return demands.demands([situation.instruction.meaning], situation.scene, situation.events, TASKS[task].varies)
+    return requirements.requirements(
+        [situation.instruction.meaning], situation.scene, situation.events, TASKS[task].varies
+    )
 
 
 def played(trials: list[Trial], fails: Fails) -> pl.DataFrame:
@@ -51,7 +53,7 @@ def played(trials: list[Trial], fails: Fails) -> pl.DataFrame:
             "clock": trial.clock, "outcome": "failure" if lost else "success", "success": not lost,
             "failure_kind": "constraint" if lost else None,
             "failure_type": "incorrect action sequence" if lost else None,
-            "quality_flags": [], "demands": list(paths), "mistaken": [], "instructions": [], "attempt": 1,
+            "quality_flags": [], "requirements": list(paths), "mistaken": [], "instructions": [], "attempt": 1,
             "tags": [], "stage_steps": [], "steps": 1, "events": [],
             "trajectory_hash": trial.id, "inference_ms_p95": 1.0,
         }  # fmt: skip
@@ -59,17 +61,17 @@ def played(trials: list[Trial], fails: Fails) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
-def diagnosis(done: pl.DataFrame, plan: Plan) -> list[Trial]:
-    return trials_of(ask("diagnosis", done, plan))
+def diagnosis(done: pl.DataFrame, request: SuiteRequest) -> list[Trial]:
+    return trials_of(ask("diagnosis", done, request))
 
 
-def in_rounds(plan: Plan, fails: Fails) -> list[pl.DataFrame]:
+def in_rounds(request: SuiteRequest, fails: Fails) -> list[pl.DataFrame]:
     """The episodes of each round, until the suite asks for nothing more."""
     rounds: list[pl.DataFrame] = []
     while True:
         done = pl.concat([EMPTY, *rounds])
         known = set(done["trial_id"])
-        missing = [trial for trial in diagnosis(done, plan) if trial.id not in known]
+        missing = [trial for trial in diagnosis(done, request) if trial.id not in known]
         if not missing:
             return rounds
         rounds.append(played(missing, fails))
@@ -80,41 +82,41 @@ def deaf(paths: tuple[str, ...]) -> bool:
 
 
 def test_whoever_fails_at_nothing_is_not_asked_again() -> None:
-    (screening,) = in_rounds(Plan("a", 2, within=("language",)), lambda paths: False)
+    (screening,) = in_rounds(SuiteRequest("a", 2, within=("language",)), lambda paths: False)
     assert set(screening["suite"]) == {"diagnosis"}
 
 
 def test_what_looked_weak_is_confirmed_on_seeds_that_were_not_screened() -> None:
-    plan = Plan("a", 3, within=("language",), first_seed=40)
-    screening, confirming = in_rounds(plan, deaf)
+    request = SuiteRequest("a", 3, within=("language",), first_seed=40)
+    screening, confirming = in_rounds(request, deaf)
     assert set(screening["seed"]) == {40, 41, 42}
     assert set(confirming["suite"]) == {CONFIRMATION} and confirming["seed"].min() == 43
-    inside = confirming.filter(pl.col("demands").list.contains("language/negation"))
+    inside = confirming.filter(pl.col("requirements").list.contains("language/negation"))
     assert len(inside) >= PER_CANDIDATE and len(inside) < len(confirming)
     (found,) = diagnose(pl.concat([screening, confirming]), {})
     assert [(one.name, one.certainty) for one in found.findings] == [("language sub-skill: negation", "confirmed")]
 
 
 def test_a_round_that_was_cut_off_goes_on_as_it_would_have() -> None:
-    plan = Plan("a", 3, within=("language",))
-    screening, confirming = in_rounds(plan, deaf)
+    request = SuiteRequest("a", 3, within=("language",))
+    screening, confirming = in_rounds(request, deaf)
     halfway = pl.concat([screening, confirming.head(7)])
-    asked = {trial.id for trial in diagnosis(halfway, plan)}
+    asked = {trial.id for trial in diagnosis(halfway, request)}
     assert asked == set(screening["trial_id"]) | set(confirming["trial_id"])
 
 
 def test_in_real_time_it_is_tried_once_it_is_known_how_long_the_policy_thinks() -> None:
-    waiting, hasty = in_rounds(Plan("a", 1, within=("pursuit",)), lambda paths: False)
-    assert set(waiting["clock"]) == {"lockstep"} and set(hasty["clock"]) == {"realtime:0.01"}
-    assert set(hasty["pair_id"]) == set(waiting["pair_id"])
+    waiting, realtime = in_rounds(SuiteRequest("a", 1, within=("pursuit",)), lambda paths: False)
+    assert set(waiting["clock"]) == {"lockstep"} and set(realtime["clock"]) == {"realtime:0.01"}
+    assert set(realtime["pair_id"]) == set(waiting["pair_id"])
 
 
 def test_tasks_that_say_nothing_of_a_policy_do_not_keep_it_from_being_confirmed() -> None:
-    plan = Plan("a", 2, within=())
+    request = SuiteRequest("a", 2, within=())
     is_mute = {task.id for task in TASKS.entries() if "instruction" in task.varies}
 
     def applicable(done: pl.DataFrame) -> list[Trial]:
-        return [trial for trial in diagnosis(done, plan) if trial.task not in is_mute]
+        return [trial for trial in diagnosis(done, request) if trial.task not in is_mute]
 
     done = EMPTY
     while missing := [trial for trial in applicable(done) if trial.id not in set(done["trial_id"])]:
@@ -124,12 +126,12 @@ def test_tasks_that_say_nothing_of_a_policy_do_not_keep_it_from_being_confirmed(
 
 def test_a_diagnosis_has_no_repeats() -> None:
     with pytest.raises(UserError, match="more --seeds, not --repeats"):
-        diagnosis(EMPTY, Plan("a", 1, repeats=2))
+        diagnosis(EMPTY, SuiteRequest("a", 1, repeats=2))
 
 
 def test_no_diagnosis_can_take_more_episodes_than_a_validation_allows() -> None:
     first = plan_round(Request(("diagnosis",), "a", validation.SCREENING_SEEDS), EMPTY)
-    # In real time too where haste matters, which of the fresh ones is so in at most a candidate's.
+    # In real time too where real time matters, which of the fresh ones is so in at most a candidate's.
     assert len(first) + 9 + MOST_FRESH + 2 * PER_CANDIDATE <= MOST_EPISODES
 
 
@@ -157,9 +159,9 @@ def test_a_validation_of_nothing_is_refused() -> None:
 
 
 def test_a_validation_keeps_its_episodes_and_judges_them_again(tmp_path: Path) -> None:
-    plan = Plan("fault:ignores_negation", 3, within=("language",))
-    pl.concat(in_rounds(plan, deaf)).write_parquet(tmp_path / "ignores_negation.1.parquet")
-    pl.concat(in_rounds(plan, deaf)).write_parquet(tmp_path / "healthy.1.parquet")
+    request = SuiteRequest("fault:ignores_negation", 3, within=("language",))
+    pl.concat(in_rounds(request, deaf)).write_parquet(tmp_path / "ignores_negation.1.parquet")
+    pl.concat(in_rounds(request, deaf)).write_parquet(tmp_path / "healthy.1.parquet")
     cases = [Case("one fault", "ignores_negation", 1), Case("no fault", "healthy", 1)]
     verdicts = list(validate(cases, tmp_path))
     assert [verdict.is_right for verdict in verdicts] == [True, False]

@@ -121,7 +121,7 @@ def test_what_every_episode_has_is_what_is_never_none() -> None:
         ("perturbations", [None]),
         ("perturbations", [{"name": None, "severity": 1.0}]),
         ("perturbations", [{"name": "noise", "severity": None}]),
-        ("demands", [None]),
+        ("requirements", [None]),
         ("stage_steps", [1, None]),
         ("instructions", [None]),
         ("instructions", [{"step": 0, "text": None}]),
@@ -228,8 +228,8 @@ def test_a_search_for_a_cliff_names_what_it_needs_to_be_told() -> None:
 )
 def test_more_seeds_than_can_be_run_are_refused(tmp_path: Path, option: str, value: int, most: int) -> None:
     for words in (("diagnose", "guess"), ("run", "language/direct", "--policy", "guess")):
-        told = call(*words, option, str(value), cwd=tmp_path, expect=2)
-        assert option in told and str(most) in told
+        reported = call(*words, option, str(value), cwd=tmp_path, expect=2)
+        assert option in reported and str(most) in reported
     name = option.strip("-").replace("-", "_")
     with pytest.raises(UserError, match=rf"{name} is {value}: it must be \d to {most}"):
         Request(("language/direct",), "guess", **{"seeds": 1, name: value})  # type: ignore[arg-type]

@@ -51,17 +51,17 @@ class Play:
             switch().at(0.2, 0.0),
         )
         self.world, self._wait = World(self.simulation), wait
-        self.told: list[Instruction] = []
+        self.instructions: list[Instruction] = []
 
     def run(self, *events: Event, seconds: float) -> World:
         script = Script(events)
         for _ in range(round(seconds / 0.05)):
             self._wait(self.simulation, 0.05)
-            script.update(self.world, self.simulation, self.told.append)
+            script.update(self.world, self.simulation, self.instructions.append)
         return self.world
 
     def now(self, effect: Effect) -> World:
-        effect.apply(self.simulation, self.told.append)
+        effect.apply(self.simulation, self.instructions.append)
         return self.world
 
 
@@ -81,10 +81,10 @@ def test_event_happens_once_at_its_time_and_is_logged(play: Play) -> None:
 def test_event_waits_for_its_condition(play: Play) -> None:
     event = Event(LeftOf("yellow sphere", "switch", margin_m=0.05), Recolour("red cube", "pink"))
     script = Script((event,))
-    script.update(play.world, play.simulation, play.told.append)
+    script.update(play.world, play.simulation, play.instructions.append)
     assert play.world.colour("red cube") == "red"
     play.simulation.set_pose("yellow sphere", Pose((-0.1, 0.06, 0.02)))
-    script.update(play.world, play.simulation, play.told.append)
+    script.update(play.world, play.simulation, play.instructions.append)
     assert play.world.colour("red cube") == "pink"
 
 
@@ -92,9 +92,9 @@ def test_unless_keeps_an_event_back_for_good(play: Play) -> None:
     is_lit = LeftOf("yellow sphere", "switch", margin_m=0.05)
     script = Script((Event(After(0.0), Recolour("red cube", "pink"), unless=is_lit),))
     play.simulation.set_pose("yellow sphere", Pose((-0.1, 0.06, 0.02)))
-    script.update(play.world, play.simulation, play.told.append)
+    script.update(play.world, play.simulation, play.instructions.append)
     play.simulation.set_pose("yellow sphere", Pose((-0.1, 0.0, 0.02)))
-    script.update(play.world, play.simulation, play.told.append)
+    script.update(play.world, play.simulation, play.instructions.append)
     assert play.world.colour("red cube") == "red" and play.world.log.count("event") == 0
     play.run(Event(After(0.0), Recolour("red cube", "pink"), unless=is_lit), seconds=0.05)
     assert play.world.colour("red cube") == "pink"
@@ -106,7 +106,7 @@ def test_unless_may_remember_what_was_before_the_event_was_due(play: Play) -> No
     for y in (0.0, 0.06, 0.0, 0.0):
         play.simulation.set_pose("yellow sphere", Pose((-0.1, y, 0.02)))
         play.simulation.step(play.simulation.command, 25)
-        script.update(play.world, play.simulation, play.told.append)
+        script.update(play.world, play.simulation, play.instructions.append)
     assert play.world.colour("red cube") == "red"
 
 
@@ -176,7 +176,7 @@ def test_vanished_thing_is_parked_even_if_it_was_falling(play: Play) -> None:
 
 def test_fixed_thing_cannot_be_moved(play: Play, simulate: Callable[..., Simulation]) -> None:
     with pytest.raises(ValueError, match=r'"blue bin" is fixed'):
-        Move("blue bin", (0.1, 0.0, 0.0)).apply(simulate(bin_("blue").at(0.0, 0.0)), play.told.append)
+        Move("blue bin", (0.1, 0.0, 0.0)).apply(simulate(bin_("blue").at(0.0, 0.0)), play.instructions.append)
 
 
 def test_lamp_and_light_change_what_is_seen(play: Play, renderer_of: Callable[..., Renderer]) -> None:
@@ -197,6 +197,6 @@ def test_lamp_and_light_change_what_is_seen(play: Play, renderer_of: Callable[..
 def test_new_instruction_is_told(play: Play) -> None:
     instruction = say(pick("green cube"))
     play.run(at(0.1, NewInstruction(instruction)), seconds=0.05)
-    assert play.told == []
+    assert play.instructions == []
     play.run(at(0.1, NewInstruction(instruction)), seconds=0.3)
-    assert play.told == [instruction]
+    assert play.instructions == [instruction]

@@ -13,11 +13,11 @@ from robodx.policy_contract import make_policy
 from robodx.records.about import UnreadableRun
 from robodx.records.trial import Trial
 from robodx.report.material import gather
-from robodx.running import filming
 from robodx.running.rollout import rollout
-from robodx.running.video import frames
 from robodx.sim import gl
 from robodx.sim.render import Renderer
+from robodx.video import filming
+from robodx.video.rendering import frames
 from tests.reporting import ABOUT, episode, run_folder
 
 TASK = "primitive/pick_cube"
@@ -42,20 +42,24 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_cannot_be_filmed_is_told_and_the_rest_is_filmed(made: Path) -> None:
-    told: list[str] = []
-    films = list(filming.film_trials(made, [f"{seed:016x}" for seed in range(2)], told.append))
+    reported: list[str] = []
+    films = list(filming.film_trials(made, [f"{seed:016x}" for seed in range(2)], reported.append))
     assert [path.name for path in films] == ["primitive.pick_cube-seed1-failure-000000.mp4"]
-    assert "other.parquet is damaged" in told[0] and f"{0:016x}.npz cannot be filmed" in told[1] and len(told) == 2
+    assert (
+        "other.parquet is damaged" in reported[0]
+        and f"{0:016x}.npz cannot be filmed" in reported[1]
+        and len(reported) == 2
+    )
     (made / "episodes" / "other.parquet").unlink()
     with pytest.raises(UnreadableRun, match="cannot be filmed"):
         list(filming.film(made, 2))
 
 
 def test_a_run_that_does_not_say_its_rate_is_told(made: Path) -> None:
-    told: list[str] = []
+    reported: list[str] = []
     run_folder(made, [episode(TASK, 1)], {**ABOUT, "policy_spec": {}}, part="other")
-    assert list(filming.film_trials(made, [f"{1:016x}"], told.append)) == []
-    assert "does not say policy_spec.hz" in told[0]
+    assert list(filming.film_trials(made, [f"{1:016x}"], reported.append)) == []
+    assert "does not say policy_spec.hz" in reported[0]
 
 
 def test_a_damaged_part_does_not_keep_examples_from_being_filmed(

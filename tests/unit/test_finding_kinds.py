@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from robodx.analysis.findings.base import Finding
-from robodx.analysis.findings.conditions import Condition
 from robodx.analysis.findings.diagnose import diagnose
 from robodx.analysis.findings.kinds.base import FINDING_KINDS, FindingKind, register
+from robodx.analysis.findings.strata import Stratum
 from robodx.errors import UserError
 from robodx.faults.base import FAULTS
 from robodx.records.schema import SCHEMA
@@ -39,11 +39,11 @@ def kinds_of_one_test(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def rows(**columns: Any) -> list[dict[str, Any]]:
     """Twelve situations of each task; of tasks with words those with a negation fail."""
-    demands = {"words/negated": ["language/negation"], "words/excluded": ["language/negation"]}
+    requirements = {"words/negated": ["language/negation"], "words/excluded": ["language/negation"]}
     target = {"name": "x", "kind": "cube", "colour": "red", "size_m": 0.04, "y_m": 0.0}
     return [
         episode(
-            task, seed, success=task not in demands, demands=demands.get(task, []), mistaken=[],
+            task, seed, success=task not in requirements, requirements=requirements.get(task, []), mistaken=[],
             target={**target, "x_m": 0.1 * (seed // 2 % 2)}, **columns,
         )
         for task in TASKS
@@ -59,12 +59,12 @@ def findings_of(episodes: list[dict[str, Any]]) -> tuple[Finding, ...]:
 def test_a_kind_from_a_plugin_file_is_named_worded_and_told_with_its_next_command(tmp_path: Path) -> None:
     run = run_folder(tmp_path / "run", rows(length_ratio=3.0))
     assert "detours" not in call("findings", run, cwd=tmp_path)
-    told = call("findings", run, "--plugin", EXAMPLE, cwd=tmp_path)
+    reported = call("findings", run, "--plugin", EXAMPLE, cwd=tmp_path)
     sentence = "detours. It does not go straight to things: its hand goes more than 1.5 times the expert's way in 100%"
     command = "robodx run hands/pick hands/stack words/excluded --policy vision --seeds 25 --repeats 4"
-    assert f"1. {sentence}" in " ".join(told.split())
-    assert f"   next: {command}" in told.splitlines()
-    assert "language sub-skill: negation" in told
+    assert f"1. {sentence}" in " ".join(reported.split())
+    assert f"   next: {command}" in reported.splitlines()
+    assert "language sub-skill: negation" in reported
     page = report([run]).markdown()
     assert "It does not go straight to things" in page and command in page
 
@@ -76,7 +76,7 @@ def test_a_kind_may_be_named_before_one_that_ships() -> None:
             name="deaf to no",
             sentence="It does not hear a no, as in {subject}",
             priority=1,
-            by_condition=lambda candidate: "not" if candidate.condition.demand[-1:] == ("negation",) else None,
+            by_stratum=lambda candidate: "not" if candidate.stratum.requirement[-1:] == ("negation",) else None,
             in_words=lambda subject: f'"{subject}"',
         )
     )
@@ -87,25 +87,31 @@ def test_a_kind_may_be_named_before_one_that_ships() -> None:
 
 
 def test_a_kind_may_look_for_a_condition_of_its_own() -> None:
-    def far(episodes: pl.DataFrame) -> Iterator[Condition]:
+    def far(episodes: pl.DataFrame) -> Iterator[Stratum]:
         is_far = (episodes["target"].struct.field("x_m") > 0.05).to_numpy()
-        yield Condition("reach", "far", "trials with a far target", is_far, ~is_far, paired_by="task")
+        yield Stratum("reach", "far", "trials with a far target", is_far, ~is_far, paired_by="task")
 
     register(
         FindingKind(
             name="short arm",
             sentence="It does not reach what lies far away",
-            conditions=far,
-            by_condition=lambda candidate: "" if candidate.condition.sort == "reach" else None,
+            strata=far,
+            by_stratum=lambda candidate: "" if candidate.stratum.sort == "reach" else None,
         )
     )
     failing = [
-        {**row, "success": row["seed"] // 2 % 2 == 0, "failure_kind": "timeout", "outcome": "failure", "demands": []}
+        {
+            **row,
+            "success": row["seed"] // 2 % 2 == 0,
+            "failure_kind": "timeout",
+            "outcome": "failure",
+            "requirements": [],
+        }
         for row in rows()
     ]
     (finding,) = findings_of(failing)
-    assert (finding.name, finding.condition, finding.certainty) == ("short arm", "reach: far", "confirmed")
-    assert "in 100% of the trials with a far target, and in 0% of the others" in finding.statement
+    assert (finding.name, finding.stratum, finding.certainty) == ("short arm", "reach: far", "confirmed")
+    assert "in 100% of the trials with a far target, and in 0% of all other trials" in finding.statement
 
 
 def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
@@ -114,8 +120,8 @@ def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
         "from robodx.analysis.findings.kinds.base import FindingKind, register\n"
         'register(FindingKind(name="failure cliff", sentence="It breaks"))\n'
     )
-    told = call("findings", run_folder(tmp_path / "run", rows()), "--plugin", plugin, cwd=tmp_path, expect=2)
-    assert 'a kind of finding named "failure cliff" is registered already' in " ".join(told.split())
+    reported = call("findings", run_folder(tmp_path / "run", rows()), "--plugin", plugin, cwd=tmp_path, expect=2)
+    assert 'a kind of finding named "failure cliff" is registered already' in " ".join(reported.split())
 
 
 def test_other_packages_offer_kinds_by_their_entry_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +139,7 @@ def test_what_a_kind_gets_wrong_is_told() -> None:
     with pytest.raises(ValueError, match=r"may hold {subject} and no other braces"):
         FindingKind(name="x", sentence="It is {weak}")
     wrong: Any = lambda candidate: True  # noqa: E731
-    register(FindingKind(name="x", sentence="It is weak", by_condition=wrong, priority=1))
+    register(FindingKind(name="x", sentence="It is weak", by_stratum=wrong, priority=1))
     with pytest.raises(UserError, match=r'a rule of the kind of finding "x" gave True'):
         findings_of(rows())
 

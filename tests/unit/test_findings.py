@@ -20,8 +20,8 @@ from robodx.policy_contract import POLICIES
 from robodx.records.schema import SCHEMA
 from robodx.tasks.base import TASKS
 
-# Family, tier and what each of its tasks demands.
-DEMANDS: dict[str, list[str]] = {
+# Family, tier and what each of its tasks requirements.
+REQUIREMENTS: dict[str, list[str]] = {
     "words/plain": ["choice", "perception/colour"],
     "words/negated": ["choice", "perception/colour", "language/negation"],
     "words/excluded": ["choice", "perception/colour", "language/negation"],
@@ -49,13 +49,13 @@ Fails = Callable[[str, int], Mapping[str, Any] | None]
 
 def episode(task: str, seed: int, **columns: Any) -> dict[str, Any]:
     """A success, unless the columns say otherwise; each moves in its own way."""
-    clock, arm = columns.get("clock", "lockstep"), columns.get("perturbations", [])
+    clock, variant = columns.get("clock", "lockstep"), columns.get("perturbations", [])
     return {
-        "trial_id": f"{task}-{seed}-{clock}-{arm}", "pair_id": f"{task}-{seed}", "suite": "tasks", "task": task,
+        "trial_id": f"{task}-{seed}-{clock}-{variant}", "pair_id": f"{task}-{seed}", "suite": "tasks", "task": task,
         "task_version": 1, "family": task.split("/")[0], "tier": "easy", "tags": [], "robot": "panda", "policy": "a",
         "seed": seed, "repeat": 0, "perturbations": [], "clock": "lockstep", "outcome": "success", "success": True,
-        "quality_flags": [], "demands": DEMANDS[task], "mistaken": [], "attempt": 1, "instructions": [],
-        "trajectory_hash": f"{task}-{seed}-{clock}-{arm}",
+        "quality_flags": [], "requirements": REQUIREMENTS[task], "mistaken": [], "attempt": 1, "instructions": [],
+        "trajectory_hash": f"{task}-{seed}-{clock}-{variant}",
         "target": {"name": "x", "kind": "cube", "colour": ("red", "green", "blue")[seed // 2 % 3], "size_m": 0.04,
                    "x_m": 0.0, "y_m": 0.0},
         **columns,
@@ -72,7 +72,7 @@ def failure(**columns: Any) -> dict[str, Any]:
 
 
 def table(fails: Fails, seeds: int = 12) -> pl.DataFrame:
-    rows = [episode(task, seed, **(fails(task, seed) or {})) for task in DEMANDS for seed in range(seeds)]
+    rows = [episode(task, seed, **(fails(task, seed) or {})) for task in REQUIREMENTS for seed in range(seeds)]
     return pl.DataFrame([{name: row.get(name) for name in SCHEMA} for row in rows], schema=SCHEMA)
 
 
@@ -86,7 +86,7 @@ def confirmed(episodes: pl.DataFrame) -> list[str]:
 
 
 def where(*needs: str, **columns: Any) -> Fails:
-    return lambda task, seed: failure(**columns) if set(needs) & set(DEMANDS[task]) else None
+    return lambda task, seed: failure(**columns) if set(needs) & set(REQUIREMENTS[task]) else None
 
 
 def test_a_healthy_policy_gets_no_finding_but_the_resolution() -> None:
@@ -96,7 +96,7 @@ def test_a_healthy_policy_gets_no_finding_but_the_resolution() -> None:
     assert found.headline.startswith("No weakness found") and f"{100 * found.resolution:.0f} points" in found.headline
 
 
-def test_the_most_specific_demand_whose_siblings_are_healthy_is_named() -> None:
+def test_the_most_specific_requirement_whose_siblings_are_healthy_is_named() -> None:
     found = of(table(where("language/negation")))
     assert confirmed(table(where("language/negation"))) == ["language sub-skill: negation"]
     (finding,) = found.findings
@@ -104,7 +104,7 @@ def test_the_most_specific_demand_whose_siblings_are_healthy_is_named() -> None:
     assert finding.p is not None and finding.p < 0.001 and finding.effect.low is not None and finding.effect.low > 0.5
 
 
-def test_where_all_parts_of_a_demand_fail_the_whole_is_named() -> None:
+def test_where_all_parts_of_a_requirement_fail_the_whole_is_named() -> None:
     assert confirmed(table(where("change/moving things", "change/sudden", "change/words"))) == ["change ignored"]
     assert confirmed(table(where("change/moving things"))) == ["change ignored: moving things"]
     assert confirmed(table(where("change/words"))) == ["updates ignored"]
@@ -118,7 +118,7 @@ def test_where_all_parts_of_a_demand_fail_the_whole_is_named() -> None:
         ({"failure_kind": "timeout", "failure_type": "control instability"}, "unstable control"),
     ],
 )
-def test_what_happens_everywhere_is_named_by_its_manner(columns: Mapping[str, Any], named: str) -> None:
+def test_what_happens_everywhere_is_named_by_its_failure_mode(columns: Mapping[str, Any], named: str) -> None:
     assert confirmed(table(lambda task, seed: failure(**columns) if seed % 4 < 2 else None)) == [named]
 
 
@@ -143,24 +143,26 @@ def test_a_bias_against_a_value_is_held_against_other_values_of_the_same_tasks()
     ]
 
 
-def with_arm(fails: bool, **columns: Any) -> pl.DataFrame:
-    arm = [episode("hands/pick", seed, **(failure() if fails else {}), **columns) for seed in range(12)]
-    more = pl.DataFrame([{name: row.get(name) for name in SCHEMA} for row in arm], schema=SCHEMA)
+def with_variant(fails: bool, **columns: Any) -> pl.DataFrame:
+    variant = [episode("hands/pick", seed, **(failure() if fails else {}), **columns) for seed in range(12)]
+    more = pl.DataFrame([{name: row.get(name) for name in SCHEMA} for row in variant], schema=SCHEMA)
     return pl.concat([table(lambda task, seed: None), more])
 
 
-def test_a_stressed_arm_is_held_against_the_same_situations_without_stress() -> None:
+def test_a_stressed_variant_is_held_against_the_same_situations_without_stress() -> None:
     stressed = {"perturbations": [{"name": "noise", "severity": 75.0}]}
-    assert confirmed(with_arm(True, **stressed)) == ["failure cliff: noise"]
-    assert not confirmed(with_arm(False, **stressed))
+    assert confirmed(with_variant(True, **stressed)) == ["failure cliff: noise"]
+    assert not confirmed(with_variant(False, **stressed))
 
 
 def test_what_fails_only_where_the_world_does_not_wait_is_latency() -> None:
-    assert confirmed(with_arm(True, clock="realtime:0.50")) == ["latency-bound"]
+    assert confirmed(with_variant(True, clock="realtime:0.50")) == ["latency-bound"]
 
 
 def test_what_the_confirming_seeds_do_not_show_stays_a_suspicion() -> None:
-    episodes = table(lambda task, seed: failure() if "language/negation" in DEMANDS[task] and seed % 2 == 0 else None)
+    episodes = table(
+        lambda task, seed: failure() if "language/negation" in REQUIREMENTS[task] and seed % 2 == 0 else None
+    )
     (finding,) = of(episodes).findings
     assert (finding.kind, finding.certainty) == ("language sub-skill", "suspected")
     assert of(episodes).headline.startswith("No weakness is confirmed. Suspected: It does not understand negation")
@@ -169,12 +171,12 @@ def test_what_the_confirming_seeds_do_not_show_stays_a_suspicion() -> None:
 def test_two_weaknesses_are_two_findings() -> None:
     slip = failure(failure_kind="motor", failure_type="grasp stability")
     both: Fails = lambda task, seed: (  # noqa: E731
-        slip if "motor/put on" in DEMANDS[task] else where("language/negation")(task, seed)
+        slip if "motor/put on" in REQUIREMENTS[task] else where("language/negation")(task, seed)
     )
     assert set(confirmed(table(both))) == {"motor weakness: grasp stability", "language sub-skill: negation"}
 
 
-def test_what_only_one_task_demands_is_not_told_from_the_task() -> None:
+def test_what_only_one_task_requires_is_not_told_from_the_task() -> None:
     found = of(table(where("perception/shape")))
     assert [one.name for one in found.findings] == ["weak capability: looks/by_shape"]
     assert found.findings[0].where == "trials of looks/by_shape"
@@ -197,9 +199,9 @@ def test_a_policy_is_asked_for_again_as_it_was_made_or_by_a_name_to_fill_in() ->
     assert " --policy YOUR_POLICY --name 'my model' --seeds" in next_of("my model", is_named=True)
 
 
-def test_the_identity_arm_of_a_stress_run_is_no_further_trial() -> None:
+def test_the_identity_variant_of_a_stress_run_is_no_further_trial() -> None:
     clean = table(where("language/negation")).with_columns(suite=pl.lit("stress"))
-    again = in_arm(table(lambda task, seed: None), "again", suite="stress", repeat=1)
+    again = in_variant(table(lambda task, seed: None), "again", suite="stress", repeat=1)
     assert of(joined(clean, again)) == of(clean)
 
 
@@ -226,7 +228,7 @@ def test_what_one_weakness_spared_does_not_make_another_look_healthy() -> None:
     wrong = failure(failure_kind="reference", failure_type="incorrect action sequence", mistaken=colour)
 
     def fails(task: str, seed: int) -> Mapping[str, Any] | None:
-        if "perception/colour" in DEMANDS[task]:
+        if "perception/colour" in REQUIREMENTS[task]:
             return wrong if seed % 4 < 2 else None
         return where("change/words")(task, seed)
 
@@ -252,7 +254,7 @@ def test_of_findings_that_say_the_same_the_first_keeps_its_place() -> None:
     rate = {"motor/put on": 1.0, "motor/insert into": 1.0, "motor/pick": 0.5}
 
     def fails(task: str, seed: int) -> Mapping[str, Any] | None:
-        often = max((share for need, share in rate.items() if need in DEMANDS[task]), default=0.0)
+        often = max((share for need, share in rate.items() if need in REQUIREMENTS[task]), default=0.0)
         return failure(**slip) if seed % 4 < 4 * often else where("language/negation")(task, seed)
 
     found = of(table(fails)).findings
@@ -260,7 +262,7 @@ def test_of_findings_that_say_the_same_the_first_keeps_its_place() -> None:
     assert len({one.name for one in found}) == len(found)
 
 
-def told(diagnosis: Diagnosis) -> list[tuple[Any, ...]]:
+def essence(diagnosis: Diagnosis) -> list[tuple[Any, ...]]:
     """All of a diagnosis that does not quote a name."""
     return [
         (one.kind, one.subject, one.certainty, one.inside, one.outside, one.effect, one.p) for one in diagnosis.findings
@@ -270,16 +272,16 @@ def told(diagnosis: Diagnosis) -> list[tuple[Any, ...]]:
 def test_neither_the_policy_s_name_nor_the_order_of_episodes_changes_a_finding() -> None:
     episodes = table(where("language/negation", "motor/insert into"))
     renamed = episodes.with_columns(policy=pl.lit("fault:colour_blind")).sample(fraction=1.0, shuffle=True, seed=3)
-    assert told(of(renamed)) == told(of(episodes))
+    assert essence(of(renamed)) == essence(of(episodes))
     assert of(renamed).findings[0].examples == of(episodes).findings[0].examples
 
 
 def test_tasks_by_any_other_name_give_the_same_findings() -> None:
     episodes = table(where("language/negation", "motor/insert into"))
     renamed = episodes.with_columns(
-        task=pl.col("task").replace_strict({task: f"t/{n}" for n, task in enumerate(DEMANDS)})
+        task=pl.col("task").replace_strict({task: f"t/{n}" for n, task in enumerate(REQUIREMENTS)})
     )
-    assert told(of(renamed)) == told(of(episodes))
+    assert essence(of(renamed)) == essence(of(episodes))
 
 
 def test_no_rule_names_a_task_or_a_policy() -> None:
@@ -307,7 +309,7 @@ def test_errors_and_stand_ins_are_no_episodes_of_the_policy() -> None:
         [table(lambda task, seed: {"outcome": "error", "success": False} if seed == 3 else None), frame]
     )
     (found,) = diagnose(episodes, {"perturbations": {"plain_words": {"kind": "substitution", "levels": {"on": 1.0}}}})
-    assert not found.findings and found.episodes == 11 * len(DEMANDS)
+    assert not found.findings and found.episodes == 11 * len(REQUIREMENTS)
 
 
 def test_a_verdict_counts_only_what_was_confirmed() -> None:
@@ -334,8 +336,8 @@ def joined(*tables: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(tables)
 
 
-def in_arm(episodes: pl.DataFrame, name: str, **columns: Any) -> pl.DataFrame:
-    """The same episodes again, in another arm."""
+def in_variant(episodes: pl.DataFrame, name: str, **columns: Any) -> pl.DataFrame:
+    """The same episodes again, in another variant."""
     return episodes.with_columns(
         trial_id=pl.col("trial_id") + name,
         trajectory_hash=pl.col("trajectory_hash") + name,
@@ -346,26 +348,26 @@ def in_arm(episodes: pl.DataFrame, name: str, **columns: Any) -> pl.DataFrame:
 NOISE = [{"name": "noise", "severity": 75.0}]
 
 
-@pytest.mark.parametrize("arm", [{"perturbations": NOISE}, {"clock": "realtime:0.50"}])
-def test_what_fails_without_stress_too_does_not_fail_by_it(arm: Mapping[str, Any]) -> None:
+@pytest.mark.parametrize("variant", [{"perturbations": NOISE}, {"clock": "realtime:0.50"}])
+def test_what_fails_without_stress_too_does_not_fail_by_it(variant: Mapping[str, Any]) -> None:
     clean = table(where("language/negation"))
-    assert confirmed(joined(clean, in_arm(clean, "arm", **arm))) == ["language sub-skill: negation"]
+    assert confirmed(joined(clean, in_variant(clean, "variant", **variant))) == ["language sub-skill: negation"]
 
 
-def test_an_arm_that_a_run_of_its_own_has_is_held_against_the_clean_run() -> None:
+def test_an_variant_that_a_run_of_its_own_has_is_held_against_the_clean_run() -> None:
     clean, noisy = table(lambda task, seed: None), table(lambda task, seed: failure())
-    assert confirmed(joined(clean, in_arm(noisy, "noisy", perturbations=NOISE))) == ["failure cliff: noise"]
-    assert confirmed(joined(clean, in_arm(noisy, "late", clock="realtime:0.50"))) == ["latency-bound"]
+    assert confirmed(joined(clean, in_variant(noisy, "noisy", perturbations=NOISE))) == ["failure cliff: noise"]
+    assert confirmed(joined(clean, in_variant(noisy, "late", clock="realtime:0.50"))) == ["latency-bound"]
 
 
 def test_trying_again_in_the_same_situations_is_no_further_evidence() -> None:
-    """Forty in a hundred situations are lost, whatever is demanded, and every time they are tried."""
+    """Forty in a hundred situations are lost, whatever is required, and every time they are tried."""
     alarms = 0
     for number in range(12):
         rng = np.random.default_rng(number)
-        lost = {(task, seed) for task in DEMANDS for seed in range(6) if rng.random() < 0.4}
+        lost = {(task, seed) for task in REQUIREMENTS for seed in range(6) if rng.random() < 0.4}
         once = table(lambda task, seed, lost=lost: failure() if (task, seed) in lost else None, seeds=6)  # type: ignore[misc]
-        often = joined(*(in_arm(once, str(repeat), repeat=repeat) for repeat in range(8)))
+        often = joined(*(in_variant(once, str(repeat), repeat=repeat) for repeat in range(8)))
         alarms += bool(confirmed(often))
         assert of(often).episodes == len(once)
     assert alarms <= 2
@@ -386,13 +388,13 @@ def test_a_stress_run_is_confirmed_by_its_own_seeds_beside_a_diagnosis() -> None
     screening = clean.with_columns(
         suite=pl.when(pl.col("seed") < 4).then(pl.lit("diagnosis")).otherwise(pl.lit("confirmation"))
     )
-    stressed = in_arm(table(lambda task, seed: failure()), "noisy", perturbations=NOISE)
+    stressed = in_variant(table(lambda task, seed: failure()), "noisy", perturbations=NOISE)
     assert set(confirmed(joined(screening, stressed))) == {"language sub-skill: negation", "failure cliff: noise"}
 
 
 def test_a_diagnosis_that_asked_for_nothing_more_is_not_split_again() -> None:
     found = of(table(lambda task, seed: None, seeds=3).with_columns(suite=pl.lit("diagnosis")))
-    assert (found.screened, found.confirmed_on, found.findings) == (3 * len(DEMANDS), 0, ())
+    assert (found.screened, found.confirmed_on, found.findings) == (3 * len(REQUIREMENTS), 0, ())
     assert found.resolution is not None
 
 
@@ -401,7 +403,7 @@ def test_too_many_errors_leave_nothing_to_be_said() -> None:
     found = of(table(lambda task, seed: erred if seed % 3 else failure()))
     assert found.success.value is None and not found.findings
     assert found.headline == f"Nothing can be said: {found.errors} of its episodes ended in an error."
-    assert of(table(lambda task, seed: erred)).errors == 12 * len(DEMANDS)
+    assert of(table(lambda task, seed: erred)).errors == 12 * len(REQUIREMENTS)
 
 
 def test_a_run_that_outcomes_ended_or_that_goes_on_confirms_nothing() -> None:

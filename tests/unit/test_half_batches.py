@@ -25,7 +25,7 @@ from robodx.records.episode import Episode
 from robodx.records.schema import TIMINGS
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
-from robodx.running.line import PATIENCE_S
+from robodx.running.policy_channel import PATIENCE_S
 from robodx.running.rollout import rollout
 
 # Far longer than any of it takes: a test that would hang fails instead.

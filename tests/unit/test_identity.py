@@ -17,7 +17,7 @@ from robodx.records.design import trials_of
 from robodx.records.table import load
 from robodx.records.trial import Trial
 from robodx.records.values import applied_record
-from robodx.suites.base import Plan, ask
+from robodx.suites.base import SuiteRequest, ask
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 DONE = pl.Schema(
@@ -62,7 +62,7 @@ def solved(trials: list[Trial]) -> pl.DataFrame:
 
 @pytest.mark.parametrize("name", list(ASKED))
 def test_every_trial_that_the_first_version_asked_for_keeps_its_id(name: str) -> None:
-    suite, plan = name.split(",")[0], Plan(**{"policy": "expert", "seeds": 25, **ASKED[name]})
+    suite, plan = name.split(",")[0], SuiteRequest(**{"policy": "expert", "seeds": 25, **ASKED[name]})
     # New tasks may have joined since: what is asked for is held against the tasks of then.
     trials = trials_of(ask(suite, solved([]), plan))
     if suite == "stress":

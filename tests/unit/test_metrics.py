@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from scipy.stats import binom  # type: ignore[import-untyped]
 
-from robodx.analysis.estimates import NOTHING, Estimate, above_chance, newcombe, wilson
 from robodx.analysis.metrics import base
 from robodx.analysis.metrics.base import METRICS, estimate, metric
 from robodx.analysis.metrics.bias import bias_coefficient, bias_spread, interaction_effect, signed_bias
@@ -24,6 +23,7 @@ from robodx.analysis.metrics.partial import process_success_rate
 from robodx.analysis.metrics.resampled import bootstrap_seeds
 from robodx.analysis.metrics.success import chance_corrected_success, success_rate
 from robodx.analysis.metrics.transfer import ratio, retention, transfer_gap
+from robodx.analysis.statistics.estimates import NOTHING, Estimate, above_chance, newcombe, wilson
 from robodx.records.schema import SCHEMA
 from robodx.registry import Registry
 
@@ -309,17 +309,17 @@ def test_a_seed_that_is_drawn_twice_counts_as_two() -> None:
     assert bootstrap_seeds(situations, episodes, rng(), resamples=20) == Estimate(20.0, None, None, 20)
 
 
-def test_the_arms_of_a_seed_are_drawn_together() -> None:
+def test_the_variants_of_a_seed_are_drawn_together() -> None:
     values = rng().normal(0.0, 1.0, 30)
-    arms = [episode("a/one", seed, True, stability=value) for seed, value in enumerate(values)]
-    arms += [{**arm, "perturbations": STRESSED, "stability": arm["stability"] + 1} for arm in arms]
+    variants = [episode("a/one", seed, True, stability=value) for seed, value in enumerate(values)]
+    variants += [{**variant, "perturbations": STRESSED, "stability": variant["stability"] + 1} for variant in variants]
 
     def cost(episodes: pl.DataFrame) -> float | None:
         is_clean = pl.col("perturbations").list.len() == 0
         clean, stressed = (episodes.filter(of)["stability"].to_numpy() for of in (is_clean, ~is_clean))
         return float(stressed.mean() - clean.mean())
 
-    found = bootstrap_seeds(cost, table(*arms), rng(), resamples=50)
+    found = bootstrap_seeds(cost, table(*variants), rng(), resamples=50)
     assert found == Estimate(pytest.approx(1.0), None, None, 30), "no spread, whatever the seeds"  # type: ignore[arg-type]
 
 

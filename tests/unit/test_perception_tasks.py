@@ -25,7 +25,7 @@ from robodx.sim.objects import sphere
 from robodx.sim.scene import Thing, tabletop
 from robodx.sim.simulation import Simulation
 from robodx.sim.world import World
-from robodx.suites.base import Plan, ask
+from robodx.suites.base import SuiteRequest, ask
 from robodx.tasks import perception
 from robodx.tasks.base import TASKS, Situation, Task
 from robodx.tasks.isolation import FACTORS, GLIDE_M, PLAIN
@@ -204,14 +204,14 @@ def test_in_an_unseen_layout_everything_lies_far_from_where_it_lies_otherwise(pl
 
 @pytest.mark.parametrize("plain_task", PLAIN, ids=lambda task: task.id)
 def test_of_two_things_told_the_first_is_meant_as_often_as_the_last(plain_task: Task) -> None:
-    firsts, told = 0, 0
+    firsts, meant = 0, 0
     for seed in range(25):
         situation = TASKS[f"isolation/{plain_task.id.partition('/')[2]}_with_language"].situation(seed)
         (part,) = situation.instruction.meaning.clauses
         if isinstance(part, If):
-            told += 1
+            meant += 1
             firsts += resolve(part.then.target, looks(situation.scene)) == right(situation)
-    assert told == 20 and firsts == 10
+    assert meant == 20 and firsts == 10
 
 
 @pytest.mark.parametrize("factor", FACTORS)
@@ -255,13 +255,13 @@ def test_gliding_things_keep_their_distances_and_stay_in_reach() -> None:
     [((), 18), (("control",), 6), (("touch_red_sphere",), 6), (("touch_sphere_with_novel",), 2)],
 )
 def test_isolation_suite_is_narrowed_by_factor_and_task(within: tuple[str, ...], count: int) -> None:
-    trials = trials_of(ask("isolation", pl.DataFrame(), Plan("still", 1, within=within)))
+    trials = trials_of(ask("isolation", pl.DataFrame(), SuiteRequest("still", 1, within=within)))
     assert len({trial.task for trial in trials}) == count
 
 
 def test_isolation_suite_names_what_there_is() -> None:
     with pytest.raises(UnknownName, match=r'"contrl". Did you mean "control"'):
-        ask("isolation", pl.DataFrame(), Plan("still", 1, within=("contrl",)))
+        ask("isolation", pl.DataFrame(), SuiteRequest("still", 1, within=("contrl",)))
 
 
 def test_entangled_tasks_are_no_part_of_the_capability_suite() -> None:

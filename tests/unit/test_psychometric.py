@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robodx.analysis.psychometric import MINIMUM, Psychometric, count, severities
+from robodx.analysis.statistics.psychometric import MINIMUM, Psychometric, count, severities
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
 

@@ -201,7 +201,7 @@ def test_version_three_is_read() -> None:
     golden = Path(__file__).parent.parent / "golden" / "run-v3"
     table = load(golden)
     assert json.loads((golden / "run.json").read_text())["schema_version"] == 3
-    assert all("perception/colour" in demands for demands in table["demands"].to_list())
+    assert all("perception/colour" in requirements for requirements in table["requirements"].to_list())
     assert [target["kind"] for target in table["target"].to_list()] == ["cube"] * len(table)
     wrong = table.filter(~pl.col("success"))["mistaken"].to_list()
     assert wrong and all(each["attribute"] == "colour" and each["asked"] != each["chosen"] for (each,) in wrong)

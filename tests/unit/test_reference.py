@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robodx.analysis.account import EpisodeFacts
+from robodx.analysis.episode_facts import EpisodeFacts
 from robodx.errors import UserError
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running import rollout as rollouts
-from robodx.running.accounts import account_of
+from robodx.running.episode_facts import facts_of
 from robodx.running.reference import reference_trial
 from robodx.running.request import Request
 from robodx.running.rollout import rollout
@@ -64,15 +64,15 @@ class Sixteen:
 
 
 def test_new_words_are_known_from_the_query_on_that_carried_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[EpisodeFacts] = []
+    heard: list[EpisodeFacts] = []
 
     def listen(*arguments: object) -> EpisodeFacts:
-        told.append(account_of(*arguments))  # type: ignore[arg-type]
-        return told[-1]
+        heard.append(facts_of(*arguments))  # type: ignore[arg-type]
+        return heard[-1]
 
-    monkeypatch.setattr(rollouts, "account_of", listen)
+    monkeypatch.setattr(rollouts, "facts_of", listen)
     (finished,) = rollout([Trial("adaptability/pick_other_cube", 1, "sixteen", 0)], Sixteen())
     assert finished.episode.instructions[-1].step == 10
-    assert [account.informed_step for account in told] == [16]
+    assert [facts.informed_step for facts in heard] == [16]
     evidence = finished.episode.failure_evidence
     assert evidence is not None and "told at step 16" in evidence.says

@@ -15,10 +15,10 @@ from urllib.parse import unquote
 
 import pytest
 
-from robodx.analysis.estimates import Estimate
 from robodx.analysis.findings.base import Diagnosis, Finding
 from robodx.analysis.findings.diagnose import Because
-from robodx.analysis.psychometric import severities
+from robodx.analysis.statistics.estimates import Estimate
+from robodx.analysis.statistics.psychometric import severities
 from robodx.analysis.summary import Summary
 from robodx.errors import UserError
 from robodx.records.about import UnreadableRun, read_about
@@ -87,7 +87,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = capability()
     for row in rows:
         if row["family"] == "language":
-            row["demands"] = ["language/negation"] if row["tier"] == "hard" else ["language/order"]
+            row["requirements"] = ["language/negation"] if row["tier"] == "hard" else ["language/order"]
             if not row["success"]:
                 row["mistaken"] = [{"attribute": "colour", "asked": "red", "chosen": "blue"}]
     return run_folder(tmp_path_factory.mktemp("run"), rows + stressed())
@@ -120,14 +120,14 @@ def test_a_page_has_every_section_that_has_data(found: Report) -> None:
 def test_the_numbers_are_those_of_the_summary(found: Report, run: Path) -> None:
     summary = Summary(load(run), read_about(run))
     expected = json.loads(json.dumps(summary.everything(None)))
-    told = json.loads(found.json())
-    assert told["schema_version"] == 1
-    assert told["sections"]["tasks"] == expected["rows"]
-    assert told["sections"]["stress"] == [expected["stress"]]
-    assert told["sections"]["failures"] == expected["failures"]
-    by_tier = {(one["family"], one["tier"]): one["success"] for one in told["sections"]["capability"]}
+    reported = json.loads(found.json())
+    assert reported["schema_version"] == 1
+    assert reported["sections"]["tasks"] == expected["rows"]
+    assert reported["sections"]["stress"] == [expected["stress"]]
+    assert reported["sections"]["failures"] == expected["failures"]
+    by_tier = {(one["family"], one["tier"]): one["success"] for one in reported["sections"]["capability"]}
     assert by_tier["language", "hard"]["value"] == 0.5 and by_tier["language", "hard"]["n"] == 4
-    assert told["sections"]["confusion"] == [
+    assert reported["sections"]["confusion"] == [
         {"policy": "vision", "attribute": "colour", "asked": "red", "chosen": "blue", "count": 4}
     ]
 
@@ -187,7 +187,7 @@ def test_hostile_names_are_shown_as_text(tmp_path: Path) -> None:
             instructions=[{"step": 0, "text": name}],
             failure_kind=name,
             failure_evidence={"step": 1, "object": name, "condition": name, "says": name},
-            demands=[f"language/{name}"],
+            requirements=[f"language/{name}"],
             mistaken=[{"attribute": name, "asked": name, "chosen": name}],
             perturbations=[{"name": name, "severity": 1.0}] if seed else [],
         )
@@ -222,8 +222,8 @@ def test_a_damaged_part_is_told_and_the_rest_is_shown(tmp_path: Path) -> None:
     (run / "episodes" / "part-00002.parquet").write_bytes(b"PAR1 half a file")
     found = report([run])
     checked(found)
-    assert any("part-00002.parquet is damaged" in told for told in found.material.problems)
-    assert any("is not finished" in told for told in found.material.problems)
+    assert any("part-00002.parquet is damaged" in reported for reported in found.material.problems)
+    assert any("is not finished" in reported for reported in found.material.problems)
     assert "Not everything could be read" in found.html() and len(found.material.subjects[0].episodes) == 24
 
 
@@ -232,7 +232,7 @@ def test_without_its_description_a_run_is_shown_all_the_same(tmp_path: Path) -> 
     (run / "run.json").write_text("{ half of i")
     found = report([run])
     checked(found)
-    assert any("run.json is damaged" in told for told in found.material.problems)
+    assert any("run.json is damaged" in reported for reported in found.material.problems)
 
 
 def test_what_is_no_run_or_empty_is_the_users_mistake(tmp_path: Path) -> None:
@@ -280,14 +280,14 @@ def test_a_search_for_a_cliff_is_read_from_records(tmp_path: Path) -> None:
 
 def finding(**further: Any) -> Finding:
     rate = Estimate(0.4, 0.3, 0.5, 40)
-    told = Finding(
+    reported = Finding(
         kind="language sub-skill", subject="negation", statement="It does not understand negation.",
-        condition="need: language/negation", manner="failure", where="trials with a negation", happens="it fails",
+        stratum="need: language/negation", failure_mode="failure", where="trials with a negation", happens="it fails",
         certainty="confirmed", inside=rate,
         outside=Estimate(0.1, 0.0, 0.2, 80), effect=Estimate(0.3, 0.2, 0.4, 120), p=0.0001, share=0.3,
         examples=("vision-language/easy-1-0-",), next_test="robodx run language --policy vision",
     )  # fmt: skip
-    return replace(told, **further)
+    return replace(reported, **further)
 
 
 def test_findings_come_with_their_evidence_and_lead_to_examples(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,9 +300,9 @@ def test_findings_come_with_their_evidence_and_lead_to_examples(run: Path, monke
     page = found.html()
     assert "Effect +30 points [+20, +40], p &lt; 0.001" in page and "not tested" in page
     assert 'href="#episode-1"' in page
-    (told,) = json.loads(found.json())["sections"]["findings"]
-    assert [one["certainty"] for one in told["findings"]] == ["confirmed", "suspected"]
-    assert told["findings"][0]["because"] == explained.because and told["findings"][0]["name"] == explained.name
+    (reported,) = json.loads(found.json())["sections"]["findings"]
+    assert [one["certainty"] for one in reported["findings"]] == ["confirmed", "suspected"]
+    assert reported["findings"][0]["because"] == explained.because and reported["findings"][0]["name"] == explained.name
     text = found.markdown()
     assert "1. **It does not understand negation.** (confirmed)" in text
     assert page.count("Why: <bdi>plain_words recovers 9 of 10: it is a matter of &lt;language&gt;</bdi>.") == 1
@@ -362,7 +362,7 @@ def test_a_film_whose_path_is_no_text_is_linked_by_its_bytes(tmp_path: Path) -> 
 
 def test_commands_can_be_copied_whatever_the_policy_is_called(tmp_path: Path) -> None:
     policy = "it's; rm -rf $HOME"
-    rows = [episode("control/easy", seed, policy=policy, tier=None, demands=[]) for seed in range(3)]
+    rows = [episode("control/easy", seed, policy=policy, tier=None, requirements=[]) for seed in range(3)]
     found = report([run_folder(tmp_path / "run", rows)])
     shown = [block for section in found.sections for block in section.content.blocks if isinstance(block, Missing)]
     commands = [shlex.split(one.command) for one in shown if "--policy" in one.command]
@@ -387,12 +387,14 @@ def test_a_family_stands_out_from_the_mean_and_not_from_another_family(tmp_path:
     rows = [episode(f"{name}/easy", s, success=s < k) for name, (k, n) in rates.items() for s in range(n)]
     even = [row for row in rows if row["family"] != "robustness"]
 
-    def told(path: Path) -> str:
+    def reported(path: Path) -> str:
         (subject,) = of_material.gather([path]).subjects
         return next(answers(subject)).lines[1].text
 
-    assert told(run_folder(tmp_path / "weak", rows)) == "Weakest: robustness 45% [26, 66]."
-    assert told(run_folder(tmp_path / "even", even)).startswith("No family stands out: from spatial 90% [70, 97] to")
+    assert reported(run_folder(tmp_path / "weak", rows)) == "Weakest: robustness 45% [26, 66]."
+    assert reported(run_folder(tmp_path / "even", even)).startswith(
+        "No family stands out: from spatial 90% [70, 97] to"
+    )
 
 
 def test_real_time_beside_a_world_that_waits_is_no_part_of_what_it_can_do(tmp_path: Path) -> None:

@@ -83,9 +83,11 @@ def test_a_section_may_come_with_a_package(run: Path, tmp_path: Path, monkeypatc
 
 def test_a_name_that_is_taken_is_refused_with_both_places(tmp_path: Path) -> None:
     plugin = written(tmp_path / "mine.py", "motion")
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as reported:
         load_plugin(str(plugin))
-    assert re.search(r'two sections are named "motion": .*sections/motion\.py:\d+ and .*mine\.py:5\.', str(told.value))
+    assert re.search(
+        r'two sections are named "motion": .*sections/motion\.py:\d+ and .*mine\.py:5\.', str(reported.value)
+    )
     assert SECTIONS["motion"].make is motion
     first, second = written(tmp_path / "first.py", "twice"), written(tmp_path / "second.py", "twice", order=86)
     load_plugin(str(first))

@@ -243,7 +243,7 @@ def test_a_new_instruction_reaches_the_policy_and_the_record(monkeypatch: pytest
     monkeypatch.setitem(TASKS._entries, task.id, task)
     ((episode, _),) = rollout([Trial(task.id, 1, "expert", 0)], make_policy("expert"))
     assert episode.success, "the expert follows the words it was last given"
-    assert [told.text for told in episode.instructions] == ["Pick up the red cube.", "Pick up the blue cube."]
+    assert [update.text for update in episode.instructions] == ["Pick up the red cube.", "Pick up the blue cube."]
     assert episode.instructions[1].step == 10
 
 

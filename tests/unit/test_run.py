@@ -19,7 +19,7 @@ from robodx.records.trial import Trial
 from robodx.running.loop import LONGEST_STREAK
 from robodx.running.request import Request
 from robodx.running.run import Execution, run
-from robodx.suites.base import SUITES, Plan
+from robodx.suites.base import SUITES, SuiteRequest
 from robodx.terminal.summary import print_summary
 
 TASK = "primitive/press_switch"
@@ -55,13 +55,13 @@ class Failing:
 def failing() -> Iterator[type[Failing]]:
     """A registered policy, to be told where it fails."""
 
-    class Told(Failing):
+    class Scripted(Failing):
         """Fails where it is told to."""
 
         begun: dict[int, int] = {}  # noqa: RUF012
 
-    policy("failing")(Told)
-    yield Told
+    policy("failing")(Scripted)
+    yield Scripted
     del POLICIES._entries["failing"]
 
 
@@ -108,9 +108,9 @@ def test_an_error_that_is_no_text_is_stored_all_the_same(failing: type[Failing],
 
 
 def test_a_suite_in_rounds_is_not_finished_by_a_shard_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def rounds(done: pl.DataFrame, plan: Plan) -> list[Trial]:
+    def rounds(done: pl.DataFrame, suite_request: SuiteRequest) -> list[Trial]:
         seeds = range(2) if done.is_empty() else range(4)
-        return [Trial(TASK, 1, plan.policy, seed, suite="rounds") for seed in seeds]
+        return [Trial(TASK, 1, suite_request.policy, seed, suite="rounds") for seed in seeds]
 
     monkeypatch.setitem(SUITES._entries, "rounds", rounds)
     for part in (1, 2):

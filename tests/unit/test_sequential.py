@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from robodx.analysis.estimates import NOTHING, Estimate, wilson
-from robodx.analysis.sequential import (
+from robodx.analysis.statistics.estimates import NOTHING, Estimate, wilson
+from robodx.analysis.statistics.sequential import (
     DIFFERENCES,
     RATES,
     confidence_sequence,
@@ -32,7 +32,7 @@ AT_MOST = 0.06
 
 
 def paths(rng: np.random.Generator, p_a: float, p_b: float, shared: float, n: int = LONGEST) -> NDArray[np.int64]:
-    """Differences b − a of two arms whose chance is the same in a share of the pairs  # (runs, n)"""
+    """Differences b − a of two variants whose chance is the same in a share of the pairs  # (runs, n)"""
     a = rng.random((RUNS, n))
     b = np.where(rng.random((RUNS, n)) < shared, a, rng.random((RUNS, n)))
     return np.asarray((b < p_b).astype(int) - (a < p_a).astype(int))

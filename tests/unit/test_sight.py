@@ -17,9 +17,9 @@ from robodx.policies.vision import CAMERAS, PIXELS
 from robodx.policy_contract import Calibration
 from robodx.sight.cloud import Eye, Points, look
 from robodx.sight.hand import without_hand
-from robodx.sight.plain import plain
 from robodx.sight.segment import patches
 from robodx.sight.sighting import Sighting
+from robodx.sight.single_colour import single_colour
 from robodx.sight.things import sightings
 from robodx.sight.tracking import GONE_LOOKS, LIT_LOOKS, NEW_LOOKS, OTHER_LOOKS, Sight
 from robodx.sim.build import camera_quaternion
@@ -205,9 +205,9 @@ def test_points_that_nothing_can_be_fitted_to_are_no_thing(monkeypatch: pytest.M
     def fit(points: Points, colour: str) -> Iterator[Sighting]:
         if colour == "blue":
             raise np.linalg.LinAlgError("the fit does not converge")
-        return plain(points, colour)
+        return single_colour(points, colour)
 
-    monkeypatch.setattr("robodx.sight.things.plain", fit)
+    monkeypatch.setattr("robodx.sight.things.single_colour", fit)
     found = seen([cube("red").at(-0.1, 0.1), cube("blue").at(-0.1, -0.1)])
     assert [one.thing.colour for one in found] == ["red"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from robodx.experts.base import Scenery, take
+from robodx.experts.base import PlanContext, take
 from robodx.experts.skills import Hand, Steps
 from robodx.language.meaning import DIRECTIONS, Clause, If, Meaning, resolve_all
 from robodx.language.reference import Looks, is_related, resolve, the
@@ -128,11 +128,11 @@ class Answering(ExpertPolicy):
 def test_who_tries_one_answer_after_the_other_fails_at_the_first_wrong_one(task: str, seed: int) -> None:
     """Wrong answers are right ones of other seeds; the right one follows, and comes too late."""
     run = [situation.instruction.meaning for situation in situations(task, RUN)]
-    scene, told = TASKS[task].situation(seed).scene, run[seed]
-    wrong = [other for other in dict.fromkeys(run) if done(other, scene) != done(told, scene)]
+    scene, meant = TASKS[task].situation(seed).scene, run[seed]
+    wrong = [other for other in dict.fromkeys(run) if done(other, scene) != done(meant, scene)]
     for other in wrong[:8]:
         trial = Trial(task, TASKS[task].version, "expert", seed)
-        ((episode, _),) = rollout([trial], Answering(*other.clauses, *told.clauses))
+        ((episode, _),) = rollout([trial], Answering(*other.clauses, *meant.clauses))
         assert episode.outcome == "failure" and episode.failure_kind in ("constraint", "reference"), other
 
 
@@ -202,7 +202,7 @@ def test_taking_a_thing_first_puts_aside_what_lies_on_it(
     low, middle, high = (cube("blue").named(name).at(-0.05, 0.0, z=0.02 + 0.04 * i) for i, name in enumerate("abc"))
     simulation = simulate(low, middle, high)
     world = World(simulation)
-    perform(simulation, lambda hand: take(Scenery(world, hand, {}), "a"))
+    perform(simulation, lambda hand: take(PlanContext(world, hand, {}), "a"))
     assert world.is_grasped("a")
     for name in "bc":
         assert world.position(name)[2] == pytest.approx(0.02, abs=1e-3)
@@ -213,7 +213,7 @@ def test_what_is_not_there_is_not_in_the_way(simulate: Callable[..., Simulation]
     simulation = simulate(cube("red").at(-0.2, 0.2), cube("green").at(0.042, 0.0), sphere("blue").parked())
     names = {the("red cube"): "red cube"}
     hand = Hand(World(simulation).tool(), 1.0, 0.05, World(simulation).tool())
-    assert free_side(Scenery(World(simulation), hand, names), "red cube", "green cube") == -1
+    assert free_side(PlanContext(World(simulation), hand, names), "red cube", "green cube") == -1
 
 
 def test_an_open_hand_fits_into_a_bowl(
@@ -221,6 +221,6 @@ def test_an_open_hand_fits_into_a_bowl(
 ) -> None:
     simulation = simulate(bowl("white").at(-0.05, 0.05), cube("blue").at(-0.05, 0.05, z=0.024))
     world = World(simulation)
-    perform(simulation, lambda hand: take(Scenery(world, hand, {}), "blue cube"))
+    perform(simulation, lambda hand: take(PlanContext(world, hand, {}), "blue cube"))
     assert world.is_grasped("blue cube") and world.position("blue cube")[2] > 0.1
     assert "white bowl" not in world.log.objects("contact") + world.log.objects("collision")

@@ -13,10 +13,10 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar 
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint  # type: ignore[import-untyped]
 
-from robodx.analysis.estimates import NOTHING, Estimate, above_chance, newcombe, wilson
-from robodx.analysis.macro import macro_rate
-from robodx.analysis.multiple import holm
-from robodx.analysis.paired import (
+from robodx.analysis.statistics.estimates import NOTHING, Estimate, above_chance, newcombe, wilson
+from robodx.analysis.statistics.macro import macro_rate
+from robodx.analysis.statistics.multiple import holm
+from robodx.analysis.statistics.paired import (
     excess_loss,
     mcnemar,
     mcnemar_p,
@@ -25,10 +25,15 @@ from robodx.analysis.paired import (
     retained,
     tango,
 )
-from robodx.analysis.permutation import smallest_p, swap_test, tag_association, tag_effects
-from robodx.analysis.power import mcnemar_power, pairs_needed, smallest_visible_difference, smallest_visible_drop
-from robodx.analysis.resampling import bootstrap_macro_mean
-from robodx.analysis.trend import Trend, trend
+from robodx.analysis.statistics.permutation import smallest_p, swap_test, tag_association, tag_effects
+from robodx.analysis.statistics.power import (
+    mcnemar_power,
+    pairs_needed,
+    smallest_visible_difference,
+    smallest_visible_drop,
+)
+from robodx.analysis.statistics.resampling import bootstrap_macro_mean
+from robodx.analysis.statistics.trend import Trend, trend
 from robodx.errors import UserError
 
 Z = 1.959963984540054
@@ -60,7 +65,7 @@ def test_newcombe_agrees_with_statsmodels() -> None:
         assert estimate.value == pytest.approx(b / n_b - a / n_a) and estimate.n == n_a + n_b
 
 
-def test_an_arm_without_trials_has_no_difference() -> None:
+def test_an_variant_without_trials_has_no_difference() -> None:
     assert newcombe(0, 0, 3, 5) == Estimate(None, None, None, 5)
     assert paired_difference([], []) == NOTHING and mcnemar([], []) is None
 
@@ -81,11 +86,11 @@ def test_mcnemar_agrees_with_statsmodels() -> None:
         assert mcnemar_p(only_a, only_b) == pytest.approx(expected)
 
 
-def test_arms_that_never_differ_have_a_p_of_one() -> None:
+def test_variants_that_never_differ_have_a_p_of_one() -> None:
     assert mcnemar([True, False, True], [True, False, True]) == 1.0
 
 
-def test_arms_must_be_paired_booleans() -> None:
+def test_variants_must_be_paired_booleans() -> None:
     with pytest.raises(ValueError, match="not paired"):
         mcnemar([True], [True, False])
     with pytest.raises(ValueError, match="not booleans"):

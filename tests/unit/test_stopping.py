@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from robodx.analysis.compare import compare
-from robodx.analysis.sequential import confidence_sequence
+from robodx.analysis.statistics.sequential import confidence_sequence
 from robodx.errors import UserError
 from robodx.records.about import UnreadableRun, read_about
 from robodx.records.folder import RunConflict
@@ -68,8 +68,10 @@ def test_a_summary_shows_no_interval_of_a_fixed_n(
     assert "100% [80, 100]" in shown and "[86, 100]" not in shown and "always-valid" in shown
     assert f"More --seeds would be needed to know these to 0.15: {TASK}." in shown
     print_summary(reference, as_json=True)
-    told = json.loads(capsys.readouterr().out)
-    assert told["stopped"] == "apart" and all(one["low"] is None for one in told["medians"][0]["values"].values())
+    reported = json.loads(capsys.readouterr().out)
+    assert reported["stopped"] == "apart" and all(
+        one["low"] is None for one in reported["medians"][0]["values"].values()
+    )
 
 
 def test_a_run_against_another_ends_when_it_is_decided(expert: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The suite stress: which arms it asks for and when, and what its table says of made-up and of real runs."""
+"""The suite stress: which variants it asks for and when, and what its table says of made-up and of real runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from robodx.records.table import to_table
 from robodx.records.trial import Trial
 from robodx.records.values import Applied
 from robodx.registry import UnknownName
-from robodx.suites.base import SUITES, Plan, ask
+from robodx.suites.base import SUITES, SuiteRequest, ask
 from robodx.suites.stress import CARRIERS, STABILITY, carriers
 from robodx.terminal.stress import lines
 
@@ -27,11 +27,11 @@ NOTHING_DONE = pl.DataFrame(schema=SCHEMA)
 SEEDS = 20
 
 
-def plan(*within: str, seeds: int = 3, repeats: int = 1) -> Plan:
-    return Plan("somebody", seeds, within=within, repeats=repeats)
+def request(*within: str, seeds: int = 3, repeats: int = 1) -> SuiteRequest:
+    return SuiteRequest("somebody", seeds, within=within, repeats=repeats)
 
 
-def stress(done: pl.DataFrame, asked: Plan) -> list[Trial]:
+def stress(done: pl.DataFrame, asked: SuiteRequest) -> list[Trial]:
     return trials_of(ask("stress", done, asked))
 
 
@@ -54,30 +54,30 @@ def about() -> dict[str, Any]:
 
 
 def test_the_first_round_is_clean_and_once_more_clean() -> None:
-    trials = list(stress(NOTHING_DONE, plan("noise")))
+    trials = list(stress(NOTHING_DONE, request("noise")))
     assert {(trial.task, trial.repeat, trial.perturbations) for trial in trials} == {
         (task, repeat, ()) for task in CARRIERS for repeat in (0, 1)
     }
-    again = stress(NOTHING_DONE, plan("noise", repeats=2))
+    again = stress(NOTHING_DONE, request("noise", repeats=2))
     assert {trial.repeat for trial in again} == {0, 1, 5, 6}, "five for each: the variants of a situation"
 
 
 def test_the_second_round_stresses_what_was_solved_without() -> None:
-    clean = list(stress(NOTHING_DONE, plan("noise")))
+    clean = list(stress(NOTHING_DONE, request("noise")))
     done = to_table([episode(trial, trial.task != CARRIERS[0]) for trial in clean])
-    further = [trial for trial in stress(done, plan("noise")) if trial not in clean]
+    further = [trial for trial in stress(done, request("noise")) if trial not in clean]
     assert {trial.task for trial in further} == set(CARRIERS[1:])
     levels = set(PERTURBATIONS["noise"].levels.values())
     assert {trial.perturbations for trial in further} == {(("noise", level),) for level in levels}
-    # Each arm with randomness of its own: were it shared with the clean arm, the identity arm alone would vary.
+    # Each variant with randomness of its own: shared with the clean one, the repeated one alone would vary.
     assert {(trial.repeat, trial.perturbations[0][1]) for trial in further} == {(2, 10.0), (3, 25.0), (4, 75.0)}
     assert {trial.pair_id for trial in further} <= {trial.pair_id for trial in clean}
 
 
 def test_a_selector_narrows_by_kind_stressor_and_level() -> None:
     def stressed(*within: str) -> set[Applied]:
-        done = to_table([episode(trial, True) for trial in stress(NOTHING_DONE, plan(*within, seeds=1))])
-        return {applied for trial in stress(done, plan(*within, seeds=1)) for applied in trial.perturbations}
+        done = to_table([episode(trial, True) for trial in stress(NOTHING_DONE, request(*within, seeds=1))])
+        return {applied for trial in stress(done, request(*within, seeds=1)) for applied in trial.perturbations}
 
     assert stressed("noise", "v2") == {("noise", 25.0)}
     entries = [entry for entry in PERTURBATIONS.entries() if entry.is_stressor]
@@ -85,7 +85,7 @@ def test_a_selector_narrows_by_kind_stressor_and_level() -> None:
     assert len(stressed()) == 3 * len(entries)
     for wrong in (("nois",), ("noise", "v4"), ("noise", "v1", "v2")):
         with pytest.raises(UnknownName):
-            stress(NOTHING_DONE, plan(*wrong))
+            stress(NOTHING_DONE, request(*wrong))
 
 
 def test_every_tabled_stressor_is_there_with_its_levels() -> None:
@@ -99,22 +99,22 @@ def test_every_tabled_stressor_is_there_with_its_levels() -> None:
 
 
 def test_pursuit_runs_first_with_a_world_that_waits_then_with_the_latency_it_showed() -> None:
-    waiting = list(stress(NOTHING_DONE, plan("inference_frequency")))
+    waiting = list(stress(NOTHING_DONE, request("inference_frequency")))
     assert {trial.clock for trial in waiting} == {"lockstep"} and len({trial.task for trial in waiting}) == 3
     done = to_table([episode(trial, True) for trial in waiting])
-    further = [trial for trial in stress(done, plan("inference_frequency")) if trial not in waiting]
+    further = [trial for trial in stress(done, request("inference_frequency")) if trial not in waiting]
     # 33 ms, rounded up.
     assert {trial.clock for trial in further} == {"realtime:0.04"}
     slow = done.with_columns(inference_ms_p95=pl.lit(60_000.0))
-    assert "realtime:10.00" in {trial.clock for trial in stress(slow, plan("inference_frequency"))}
-    given = replace(plan("inference_frequency"), clock="realtime:0.2")
+    assert "realtime:10.00" in {trial.clock for trial in stress(slow, request("inference_frequency"))}
+    given = replace(request("inference_frequency"), clock="realtime:0.2")
     assert {trial.clock for trial in stress(NOTHING_DONE, given)} == {"lockstep", "realtime:0.2"}
 
 
 def test_stability_and_adaptability_are_asked_for_level_by_level() -> None:
-    assert {trial.task for trial in stress(NOTHING_DONE, plan("stability"))} == set(STABILITY)
-    assert {trial.task for trial in stress(NOTHING_DONE, plan("stability", "v3"))} == {STABILITY[2]}
-    tiers = [t.task for t in stress(NOTHING_DONE, plan("adaptability", seeds=1))]
+    assert {trial.task for trial in stress(NOTHING_DONE, request("stability"))} == set(STABILITY)
+    assert {trial.task for trial in stress(NOTHING_DONE, request("stability", "v3"))} == {STABILITY[2]}
+    tiers = [t.task for t in stress(NOTHING_DONE, request("adaptability", seeds=1))]
     assert len(tiers) == 3 and all(task.startswith("adaptability/") for task in tiers)
     assert "stress" in SUITES
 
@@ -127,7 +127,7 @@ def table_of(
     Its luck comes from its own seed, as a seeded policy's does: what stress does not touch goes as it did without.
     """
     rng = np.random.default_rng(seed)
-    asked = plan(stressor, seeds=seeds)
+    asked = request(stressor, seeds=seeds)
     talent = {(task, s): rng.beta(8, 2) for task in carriers(stressor) for s in range(seeds)}
     done = to_table([episode(trial, True) for trial in stress(NOTHING_DONE, asked)])
     episodes = [
@@ -184,7 +184,7 @@ def test_a_stochastic_policy_that_is_not_affected_shows_no_effect() -> None:
 def test_trends_are_adjusted_over_the_stressors_and_only_of_ordered_ones() -> None:
     episodes: list[Episode] = []
     for name in ("noise", "light_flicker", "frame_drop"):
-        asked = plan(name, seeds=10)
+        asked = request(name, seeds=10)
         done = to_table([episode(trial, True) for trial in stress(NOTHING_DONE, asked)])
         episodes += [episode(trial, not trial.perturbations) for trial in stress(done, asked)]
     table = stress_table(to_table(episodes).unique("trial_id"), about(), np.random.default_rng(0))
@@ -194,8 +194,8 @@ def test_trends_are_adjusted_over_the_stressors_and_only_of_ordered_ones() -> No
         assert trend.p is not None and trend.p_holm == pytest.approx(2 * trend.p)
 
 
-def test_situations_that_went_alike_in_every_arm_are_one() -> None:
-    asked = plan("noise", seeds=25)
+def test_situations_that_went_alike_in_every_variant_are_one() -> None:
+    asked = request("noise", seeds=25)
     done = to_table([episode(trial, True) for trial in stress(NOTHING_DONE, asked)])
     alike = [
         replace(episode(trial, not trial.perturbations), trajectory_hash=f"{trial.task} {trial.perturbations}")
@@ -218,7 +218,7 @@ def test_a_carrier_that_is_not_solved_without_stress_is_not_testable() -> None:
 
 def test_what_was_stressed_before_its_carrier_was_known_to_be_weak_does_not_count() -> None:
     """As in a run that was begun with fewer seeds."""
-    asked = plan("noise", seeds=10)
+    asked = request("noise", seeds=10)
     done = to_table([episode(trial, True) for trial in stress(NOTHING_DONE, asked)])
     episodes = [episode(trial, trial.task != CARRIERS[0]) for trial in stress(done, asked)]
     table = stress_table(to_table(episodes), about(), np.random.default_rng(0))
@@ -227,7 +227,7 @@ def test_what_was_stressed_before_its_carrier_was_known_to_be_weak_does_not_coun
 
 
 def test_errors_are_no_outcome_and_many_of_them_leave_no_rate() -> None:
-    asked = plan("noise", seeds=30)
+    asked = request("noise", seeds=30)
     done = to_table([episode(trial, True) for trial in stress(NOTHING_DONE, asked)])
     episodes = [episode(trial, True) for trial in stress(done, asked)]
 
@@ -244,6 +244,6 @@ def test_errors_are_no_outcome_and_many_of_them_leave_no_rate() -> None:
     assert {(row.clean.n, row.errors, row.difference.value) for row in few} == {(29 * len(CARRIERS), 3, 0.0)}
     many = [row for row in with_lost(10, 2).rows if row.task is None]
     assert [row.stressed.value for row in many] == [None, 1.0, 1.0] and many[0].errors == 30 and many[0].p is None
-    # What was lost of the identity arm says nothing of the pairs of the others.
+    # What was lost of the identity variant says nothing of the pairs of the others.
     again = [row for row in with_lost(10, 1).rows if row.task is None]
     assert {(row.clean.n, row.repeated.n) for row in again} == {(30 * len(CARRIERS), 20 * len(CARRIERS))}

@@ -11,10 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation, SensorStress
+from robodx.perturbations.intermittent import GAP_S, Intermittent
 from robodx.perturbations.motion_blur import line
 from robodx.perturbations.noise import alias_table, distribution
 from robodx.perturbations.resolution import pooling, stretching
-from robodx.perturbations.spells import GAP_S, Spells
 from robodx.policy_contract import CameraRequest, Observation, PolicySpec
 from robodx.records.trial import Trial
 from robodx.robots.kinematics import Kinematics
@@ -186,23 +186,26 @@ def test_exposure_drifts_from_nothing_to_its_stops() -> None:
 
 
 def test_spells_fill_their_share_of_the_time_and_can_be_asked_about_at_any_time() -> None:
-    spells = Spells(2.0, Draws(Streams(1), "x"), "front")
+    intermittent = Intermittent(2.0, Draws(Streams(1), "x"), "front")
     times = np.arange(0, 600, 0.05)
-    left = np.array([spells.left_s(float(time)) for time in times])
+    left = np.array([intermittent.left_s(float(time)) for time in times])
     assert (left > 0).mean() == pytest.approx(2 / (2 + GAP_S), abs=0.02)
     # It runs out as time passes.
     inside = (left[:-1] > 0.06) & (left[1:] > 0)
     assert np.allclose(np.diff(left)[inside], -0.05)
-    assert left.max() <= 2.0 and [spells.left_s(float(time)) for time in times[500:0:-50]] == left[500:0:-50].tolist()
+    assert (
+        left.max() <= 2.0
+        and [intermittent.left_s(float(time)) for time in times[500:0:-50]] == left[500:0:-50].tolist()
+    )
 
 
 def test_a_frozen_view_repeats_the_frame_before() -> None:
-    running, spells = sensor("stale_frames", 1.0), Spells(1.0, Draws(Streams(0), "stale_frames"), "front")
+    running, intermittent = sensor("stale_frames", 1.0), Intermittent(1.0, Draws(Streams(0), "stale_frames"), "front")
     last, frozen = None, 0
     for step in range(200):
         frame: NDArray[np.uint8] = np.full((2, 2, 3), step, dtype=np.uint8)
         shown = running.image(frame, "front", step)
-        if last is not None and spells.is_on(step * 0.05):
+        if last is not None and intermittent.is_on(step * 0.05):
             assert shown is last
             frozen += 1
         else:
@@ -407,11 +410,11 @@ def test_a_reply_that_pauses_lets_the_last_command_hold() -> None:
             running.accept((home + np.float32(1e-3 * step))[None], 0.0)
         running.step()
     kept = running.trajectory()
-    spells = Spells(1.0, Draws(Streams(0), "inference_pauses"))
-    assert kept.is_query_perturbed.tolist() == [spells.is_on(step / 20) for step in kept.query_steps]
+    intermittent = Intermittent(1.0, Draws(Streams(0), "inference_pauses"))
+    assert kept.is_query_perturbed.tolist() == [intermittent.is_on(step / 20) for step in kept.query_steps]
     assert 1 <= kept.is_query_perturbed.sum() <= 3
     late = int(kept.query_steps[kept.is_query_perturbed][0])
-    delay = math.ceil(spells.left_s(late / 20) * 20 - 1e-6)
+    delay = math.ceil(intermittent.left_s(late / 20) * 20 - 1e-6)
     assert delay >= 19 and np.isnan(kept.actions[late : late + delay]).all()
     assert (kept.commands[late : late + delay] == kept.commands[late - 1]).all()
     assert np.allclose(kept.commands[late + delay, :7], home[:7] + 1e-3 * late, atol=1e-6)

@@ -49,7 +49,7 @@ def target(environment: Environment) -> str:
 def test_plain_words_say_which_cube_is_meant(task: str) -> None:
     for seed in range(6):
         environment = built(f"language/{task}", seed, plain_words=1)
-        assert environment.told[0].text == f"Pick up the {target(environment)}."
+        assert environment.instruction_updates[0].text == f"Pick up the {target(environment)}."
         (clause,) = environment.meaning.clauses
         assert clause == pick(target(environment))
         # The scene is as it was.
@@ -59,7 +59,7 @@ def test_plain_words_say_which_cube_is_meant(task: str) -> None:
 @pytest.mark.parametrize("task", ["control/stack_cube", "perception/touch_bigger_sphere", "dynamic/colour_swap_pick"])
 def test_words_that_are_plain_stay_as_they_are(task: str) -> None:
     plain, clean = built(task, 1, plain_words=1), built(task, 1)
-    assert plain.told == clean.told and plain.meanings == clean.meanings
+    assert plain.instruction_updates == clean.instruction_updates and plain.meanings == clean.meanings
 
 
 def test_things_that_look_alike_are_told_by_place_and_not_by_the_side_that_was_named() -> None:
@@ -79,7 +79,7 @@ def test_an_update_is_made_plain_by_how_things_look_when_it_comes() -> None:
     not_these = tuple(Reference(colour=colour) for colour in ("green", "blue"))
     update = Instruction("The other one!", Meaning((pick(Reference("cube", but=not_these)),)))
     NewInstruction(update).apply(simulation, environment._instruct)
-    assert environment.told[-1].text == "Pick up the yellow cube."
+    assert environment.instruction_updates[-1].text == "Pick up the yellow cube."
 
 
 def test_a_lone_target_has_no_rivals_and_words_that_fit() -> None:
@@ -191,8 +191,8 @@ def test_what_was_said_is_meant_of_things_as_they_were_then() -> None:
     meant = resolve(environment.meaning.clauses[0].target, seen)  # type: ignore[union-attr]
     pose = environment.world.pose(meant)
     environment.simulation.set_pose(meant, pose.shifted(dy=-0.5))
-    assert environment._standin is not None
-    environment._standin.take_over()
+    assert environment._takeover_expert is not None
+    environment._takeover_expert.take_over()
     for _ in range(3):
-        environment._standin.command(environment.meaning, environment.simulation.command)
-    assert meant in (environment._standin._course._meant or {}).values()
+        environment._takeover_expert.command(environment.meaning, environment.simulation.command)
+    assert meant in (environment._takeover_expert._executor._meant or {}).values()

@@ -1,4 +1,4 @@
-"""A run's summary: readable arms, subtotals, failures and medians, and text that fits a terminal."""
+"""A run's summary: readable variants, subtotals, failures and medians, and text that fits a terminal."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from scipy.stats import binom  # type: ignore[import-untyped]
 from typer.testing import CliRunner
 
 from robodx.analysis.compare import compare
-from robodx.analysis.estimates import NOTHING, above_chance, wilson
-from robodx.analysis.macro import macro_rate
-from robodx.analysis.medians import median
+from robodx.analysis.statistics.estimates import NOTHING, above_chance, wilson
+from robodx.analysis.statistics.macro import macro_rate
+from robodx.analysis.statistics.medians import median
 from robodx.analysis.summary import Summary, grouping
 from robodx.cli import app
 from robodx.errors import UserError
@@ -55,7 +55,7 @@ def text(summary: Summary, **options: Any) -> list[str]:
     return list(lines(summary, **{"by": None, "motion": False, "metrics": (), **options}))
 
 
-def test_arms_are_named_by_their_levels_the_clean_one_first() -> None:
+def test_variants_are_named_by_their_levels_the_clean_one_first() -> None:
     rows = [*tries("a/one", 1, 2, **noisy(75.0)), *tries("a/one", 2, 2), *tries("a/one", 1, 2, **noisy(12.5))]
     found = Summary(table(*rows), {"perturbations": NOISE}).rows()
     assert [row.perturbations for row in found] == ["", "noise=12.5", "noise=v3"]
@@ -64,18 +64,18 @@ def test_arms_are_named_by_their_levels_the_clean_one_first() -> None:
     ]  # fmt: skip
 
 
-def test_episodes_on_another_clock_are_another_arm() -> None:
+def test_episodes_on_another_clock_are_another_variant() -> None:
     rows = [*tries("a/one", 2, 2), *tries("a/one", 0, 2, clock="realtime:0.1")]
     found = Summary(table(*rows)).rows()
     assert [(row.perturbations, row.success.value) for row in found] == [("", 1.0), ("realtime:0.1", 0.0)]
 
 
 def test_another_clock_is_base_only_where_no_world_waits() -> None:
-    waiting, hasty = tries("a/one", 2, 2), tries("a/one", 0, 2, clock="realtime:0.1")
+    waiting, realtime = tries("a/one", 2, 2), tries("a/one", 0, 2, clock="realtime:0.1")
     other = tries("a/one", 0, 2, clock="realtime:0.1", policy="q")
-    assert Summary(table(*waiting, *hasty)).base_arms == [""]
-    assert Summary(table(*hasty)).episodes["is_base"].all()
-    found = Summary(table(*waiting, *hasty, *other)).episodes.filter("is_base")
+    assert Summary(table(*waiting, *realtime)).base_variants == [""]
+    assert Summary(table(*realtime)).episodes["is_base"].all()
+    found = Summary(table(*waiting, *realtime, *other)).episodes.filter("is_base")
     assert sorted(found.select("policy", "clock").unique().rows()) == [("p", "lockstep"), ("q", "realtime:0.1")]
 
 
@@ -121,7 +121,7 @@ def test_failures_are_counted_by_kind_and_type_and_faults_of_successes_beside() 
     assert "Faults in the 5 successes: detour 100% [57, 100], collision 80% [38, 96]." in shown
 
 
-def test_the_mean_over_everything_is_told_of_one_arm_only() -> None:
+def test_the_mean_over_everything_is_told_of_one_variant_only() -> None:
     one, two = tries("a/one", 2, 2), tries("a/one", 0, 2, **noisy(10.0))
     assert any("2 episodes; success over all of them 100%" in line for line in text(Summary(table(*one))))
     shown = text(Summary(table(*one, *two)))
@@ -142,7 +142,7 @@ def test_too_many_errors_are_told_with_bounds() -> None:
     assert "Too many errors for a rate: between 50% and 75% of 4, had they ended." in text(Summary(table(*rows)))
 
 
-def test_tasks_in_many_arms_are_shown_when_asked_for() -> None:
+def test_tasks_in_many_variants_are_shown_when_asked_for() -> None:
     rows = [one for k in range(70) for one in tries("a/one", 1, 2, **noisy(float(k)))]
     assert not any("a/one" in line for line in text(Summary(table(*rows))))
     assert len([line for line in text(Summary(table(*rows)), by="task") if "a/one" in line]) == 70
@@ -167,7 +167,7 @@ def test_everything_goes_into_the_json() -> None:
     rows = [*tries("a/one", 3, 8, chance=0.5, stability=0.9), *tries("a/one", 1, 8, **noisy(25.0))]
     content = json.loads(json.dumps(Summary(table(*rows), {"perturbations": NOISE}).everything(None, ["progress"])))
     assert set(content) == {
-        "all", "rows", "by_family", "by_tier", "by_perturbation", "stress", "failures", "failures_by_arm", "errors",
+        "all", "rows", "by_family", "by_tier", "by_perturbation", "stress", "failures", "failures_by_variant", "errors",
         "medians", "metrics",
     }  # fmt: skip
     assert content["rows"][0]["above_chance"]["value"] == pytest.approx(-0.25)
@@ -179,9 +179,9 @@ def test_everything_goes_into_the_json() -> None:
 def stressed_run(*, solves_clean: bool = True, base: tuple[tuple[str, float], ...] = ()) -> Summary:
     """A policy that breaks at the second of two levels, on one carrier."""
     shared = [{"name": name, "severity": severity} for name, severity in base]
-    arms: list[tuple[int, list[dict[str, Any]], bool]] = [(0, [], solves_clean), (1, [], solves_clean)]
+    variants: list[tuple[int, list[dict[str, Any]], bool]] = [(0, [], solves_clean), (1, [], solves_clean)]
     if solves_clean:
-        arms += [(3, noisy(25.0)["perturbations"], False), (2, noisy(10.0)["perturbations"], True)]
+        variants += [(3, noisy(25.0)["perturbations"], False), (2, noisy(10.0)["perturbations"], True)]
     evidence = {"step": 7, "object": "cube", "condition": "held", "says": "the hand closed on nothing"}
     rows = [
         {
@@ -190,7 +190,7 @@ def stressed_run(*, solves_clean: bool = True, base: tuple[tuple[str, float], ..
             "failure_kind": None if won else "motor", "failure_type": None if won else "grasp synthesis",
             "failure_evidence": None if won else evidence,
         }
-        for repeat, applied, won in arms
+        for repeat, applied, won in variants
         for one in tries("a/one", 20 if won else 0, 20)
     ]  # fmt: skip
     return Summary(table(*rows), {"perturbations": NOISE, "request": {"perturbations": [list(one) for one in base]}})
@@ -202,7 +202,7 @@ def test_a_stress_run_begins_with_what_stress_costs_and_ends_in_a_conclusion() -
     assert shown[1].split()[:6] == ["stressor", "kind", "clean", "n", "v1", "v2"], "in the order of levels"
     assert "p breaks under: noise (v2 on)." in shown
     clean = shown[shown.index("Without stress:") + 2]
-    assert clean.split() == ["a/one", "100%", "[84,", "100]", "20", "50%", "100"], "the clean arm alone"
+    assert clean.split() == ["a/one", "100%", "[84,", "100]", "20", "50%", "100"], "the clean variant alone"
     assert max(map(len, shown)) <= 120
 
 
@@ -217,7 +217,7 @@ def test_of_a_run_that_is_perturbed_throughout_that_is_no_stress() -> None:
     summary = stressed_run(base=(("packet_loss", 0.3),))
     shown = text(summary)
     assert "Without stress beyond packet_loss=0.3, which all have:" in shown
-    assert summary.base_arms == ["packet_loss=0.3"]
+    assert summary.base_variants == ["packet_loss=0.3"]
     assert [row.perturbations for row in summary.rows()][1] == "packet_loss=0.3 + repeated"
 
 
@@ -255,9 +255,9 @@ def test_failed_episodes_are_shown_with_what_they_show() -> None:
     assert usual.count(example) == 1 and "For example (all of them: --failures):" in usual
     full = text(summary, failures=True)
     assert sum("the hand closed on nothing" in line for line in full) == 20
-    assert any(line.split() == ["noise=v2", "20", "of", "20", "motor", "20"] for line in full), "by arm"
-    by_arm = summary.everything(None)["failures_by_arm"]
-    assert [(one["arm"], one["n"] - one["successes"]) for one in by_arm] == [
+    assert any(line.split() == ["noise=v2", "20", "of", "20", "motor", "20"] for line in full), "by variant"
+    by_variant = summary.everything(None)["failures_by_variant"]
+    assert [(one["variant"], one["n"] - one["successes"]) for one in by_variant] == [
         ("clean", 0), ("repeated", 0), ("noise=v1", 0), ("noise=v2", 20),
     ]  # fmt: skip
     many = Summary(table(*tries("a/one", 0, 50, failure_kind="motor")))
@@ -308,8 +308,8 @@ def test_a_comparison_that_ran_out_of_trials_says_what_to_do(
 
 
 def test_options_that_need_another_are_refused() -> None:
-    told = CliRunner().invoke(app, ["run", "primitive", "--policy", "still", "--margin", "0.2"])
-    assert isinstance(told.exception, UserError) and "give --against RUN too" in str(told.exception)
+    reported = CliRunner().invoke(app, ["run", "primitive", "--policy", "still", "--margin", "0.2"])
+    assert isinstance(reported.exception, UserError) and "give --against RUN too" in str(reported.exception)
 
 
 def test_a_grouping_that_is_none_is_told() -> None:

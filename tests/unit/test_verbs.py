@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from robodx.analysis.findings.conditions import demand_in_words
 from robodx.analysis.findings.gerunds import GERUNDS, doing
+from robodx.analysis.findings.strata import requirement_in_words
 from robodx.experts.base import PLANS
-from robodx.language.canonical import plainly, understood
 from robodx.language.meaning import Meaning, do, once_lit
 from robodx.language.phrasing import phrase, say
+from robodx.language.plain_wording import plainly, understood
 from robodx.language.reading import NotUnderstood, read
 from robodx.language.verbs import PHRASINGS
 from robodx.policy_contract import make_policy
 from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.registry import Registry, UnknownName, load_plugin
-from robodx.running.demands import demands
+from robodx.running.requirements import requirements
 from robodx.running.rollout import rollout
 from robodx.scoring.from_meaning import STAGES, looks, stages_for
 from robodx.tasks.base import TASKS
@@ -78,11 +78,11 @@ def test_without_the_plugin_its_verb_is_not_known() -> None:
         say(do("pres", "switch"))
 
 
-def test_a_plugins_verb_is_scored_demanded_and_said_plainly(topple: None) -> None:
+def test_a_plugins_verb_is_scored_required_and_said_plainly(topple: None) -> None:
     scene = TASKS[PILLAR].situation(0).scene
     (fallen,) = stages_for(TOPPLE, scene)
     assert "purple cylinder" in str(fallen)
-    assert "motor/topple" in demands([TOPPLE], scene, (), ())
+    assert "motor/topple" in requirements([TOPPLE], scene, (), ())
     described = Meaning((do("topple", "leftmost cylinder"),))
     what = understood(described, looks(scene))
     assert what is not None
@@ -97,7 +97,7 @@ def test_a_plugins_verb_is_done_by_the_expert_and_not_by_itself(topple: None) ->
 
 def test_a_plugins_verb_is_named_in_findings_by_its_gerund(topple: None) -> None:
     assert doing("topple") == "toppling things"
-    assert demand_in_words("motor/topple") == "trials of toppling things"
+    assert requirement_in_words("motor/topple") == "trials of toppling things"
 
 
 def test_a_verb_of_a_plugin_that_is_not_loaded_stands_for_itself() -> None:
@@ -124,7 +124,7 @@ def test_a_verb_that_forbids_another_is_that_one_negated(registries: None) -> No
     scene = TASKS["primitive/press_switch"].situation(0).scene
     assert read("Spare the switch.").decided(looks(scene)) == ()
     assert read("Do not spare the switch.").decided(looks(scene)) == (do("press", "switch"),)
-    assert "language/negation" in demands([read("Spare the switch.")], scene, (), ())
+    assert "language/negation" in requirements([read("Spare the switch.")], scene, (), ())
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,8 @@ class Viewer:
             sent.append(message)
 
         asyncio.run(self._app(scope, receive, send))  # type: ignore[arg-type]
-        told = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-        return Answer(sent[0]["status"], told, b"".join(message.get("body", b"") for message in sent[1:]))
+        reported = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        return Answer(sent[0]["status"], reported, b"".join(message.get("body", b"") for message in sent[1:]))
 
     def runs(self) -> dict[str, Any]:
         """By name."""
@@ -122,8 +122,8 @@ def test_facets_count_what_could_be_chosen_beside_the_rest(ten_thousand: Viewer)
     counts = {name: {one["value"]: one["count"] for one in values} for name, values in page["facets"].items()}
     assert counts["outcome"] == {"failure": 167, "success": 167}
     assert counts["task"]["control/task0"] == 167 and counts["task"]["control/task2"] == 167
-    assert counts["arm"] == {"clean": 167}
-    assert ten_thousand.episodes(arm="actuator_latency=v2")["matching"] == 3333
+    assert counts["variant"] == {"clean": 167}
+    assert ten_thousand.episodes(variant="actuator_latency=v2")["matching"] == 3333
     # What is chosen stays in sight, though nothing is left of it.
     assert {"value": "gone", "count": 0} in ten_thousand.episodes(policy="gone")["facets"]["policy"]
 
@@ -170,14 +170,17 @@ def test_an_episode_is_told_with_its_stages_partners_and_curves(ask: Viewer, tmp
     write_run(tmp_path / "runs" / "b", [episode(3, pair_id="p", seed=1, policy="other")])
     write_trajectory(run, rows[1]["trial_id"])
     id = ask.runs()["a"]["id"]
-    told = ask(f"/api/episode/{id}/{rows[1]['trial_id']}").json
-    assert told["arm"] == "actuator_latency=v2" and told["failure_evidence"]["says"] == "the robot dropped red cube"
-    assert [(stage["step"], stage["name"]) for stage in told["stages"]] == [
+    reported = ask(f"/api/episode/{id}/{rows[1]['trial_id']}").json
+    assert (
+        reported["variant"] == "actuator_latency=v2"
+        and reported["failure_evidence"]["says"] == "the robot dropped red cube"
+    )
+    assert [(stage["step"], stage["name"]) for stage in reported["stages"]] == [
         (10, "red cube grasped"), (None, "red cube on green cube")
     ]  # fmt: skip
-    assert [(one["relation"], one["policy"], one["arm"], one["run_name"]) for one in told["partners"]] == [
-        ("arm", "guess", "clean", "a"), ("arm", "guess", "actuator_latency=v1", "a"),
-        ("policy and arm", "other", "clean", "b"),
+    assert [(one["relation"], one["policy"], one["variant"], one["run_name"]) for one in reported["partners"]] == [
+        ("variant", "guess", "clean", "a"), ("variant", "guess", "actuator_latency=v1", "a"),
+        ("policy and variant", "other", "clean", "b"),
     ]  # fmt: skip
     curves = ask(f"/api/curves/{id}/{rows[1]['trial_id']}").json
     assert curves["end_s"] == 2.0 and curves["tool"][0][0][0] == -0.3
@@ -196,7 +199,7 @@ def test_free_bodies_are_told_from_joints() -> None:
     assert guessed(np.zeros((3, 3))) == []
 
 
-def test_actions_of_two_arms_and_of_unknown_spaces_have_names() -> None:
+def test_actions_of_two_variants_and_of_unknown_spaces_have_names() -> None:
     two = action_parts("joint", 14, 2)
     assert [(part["title"], part["at"][0], len(part["names"])) for part in two] == [
         ("joints, rad, arm 1", 0, 6), ("gripper opening, arm 1", 6, 1),
@@ -235,11 +238,11 @@ def test_of_a_damaged_run_the_rest_is_shown_and_the_damage_told(ask: Viewer, tmp
     wrong.write_parquet(run / "episodes" / "part-00005.parquet")
     (run / "run.json").write_text("{")
     (run / "trajectories").rmdir()
-    told = ask.runs()["half"]
-    assert told["episodes"] == 1 and len(told["problems"]) == 6
+    reported = ask.runs()["half"]
+    assert reported["episodes"] == 1 and len(reported["problems"]) == 6
     for name in ("run.json", "part-00002", "part-00003", "part-00004", "part-00005", "no trajectories"):
-        assert any(name in line for line in told["problems"]), name
-    assert str(tmp_path) not in str(told["problems"])
+        assert any(name in line for line in reported["problems"]), name
+    assert str(tmp_path) not in str(reported["problems"])
     (row,) = ask.episodes()["rows"]
     shown = ask(f"/api/episode/{row['run']}/{row['trial_id']}").json
     assert [stage["name"] for stage in shown["stages"]] == [None, None]
@@ -250,10 +253,10 @@ def test_of_a_damaged_run_the_rest_is_shown_and_the_damage_told(ask: Viewer, tmp
 def test_a_description_that_says_nothing_hides_no_episode(ask: Viewer, tmp_path: Path, text: str) -> None:
     run = write_run(tmp_path / "runs" / "odd", [episode(1, perturbations=[LATENCY])])
     (run / "run.json").write_bytes(text.encode("latin-1"))
-    told = ask.runs()["odd"]
-    assert told["episodes"] == 1 and len(told["problems"]) == 1
+    reported = ask.runs()["odd"]
+    assert reported["episodes"] == 1 and len(reported["problems"]) == 1
     (row,) = ask.episodes()["rows"]
-    assert row["arm"] == "actuator_latency=0.4"
+    assert row["variant"] == "actuator_latency=0.4"
     assert ask(f"/api/episode/{row['run']}/{row['trial_id']}").status == 200
 
 
@@ -479,8 +482,8 @@ def test_a_run_in_progress_is_followed(ask: Viewer, tmp_path: Path) -> None:
 def test_a_run_that_stopped_is_not_live(ask: Viewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_run(tmp_path / "runs" / "a", [episode(1)], part="part-00001")
     monkeypatch.setattr(library, "LIVE_S", -1.0)
-    told = ask.runs()["a"]
-    assert told["is_unfinished"] and not told["is_live"]
+    reported = ask.runs()["a"]
+    assert reported["is_unfinished"] and not reported["is_live"]
 
 
 def test_runs_that_there_is_no_time_for_are_read_later(

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from robodx.errors import UserError
-from robodx.experts.course import Course
+from robodx.experts.plan_executor import PlanExecutor
 from robodx.experts.skills import Hand, Waypoint
 from robodx.language.meaning import Exists, If, Meaning, pick
 from robodx.language.reference import the
@@ -89,12 +89,12 @@ def test_it_runs_where_the_simulator_cannot_be_imported(environment: Environment
         arrays |= {f"image {name}": value for name, value in one.images.items()}
         arrays |= {f"depth {name}": value for name, value in one.depth.items()}
         np.savez(tmp_path / f"{index}.npz", **arrays)
-    told = {
+    given = {
         "instruction": start.instruction,
         "cameras": write_cameras(start.cameras),
         "times": [(one.step, one.time_s) for one in observations],
     }
-    (tmp_path / "told.json").write_text(json.dumps(told))
+    (tmp_path / "told.json").write_text(json.dumps(given))
     subprocess.run([sys.executable, "-c", ELSEWHERE, str(tmp_path)], check=True, timeout=60)
     elsewhere = np.load(tmp_path / "actions.npz")
     for index, chunk in enumerate(chunks):
@@ -111,7 +111,7 @@ from robodx.policies.vision import VisionPolicy
 from robodx.wires.calibrations import read_cameras
 
 folder = Path(sys.argv[1])
-told = json.loads((folder / "told.json").read_text())
+given = json.loads((folder / "told.json").read_text())
 policy = VisionPolicy()
 policy.reset([EpisodeStart("x", 0, "", "", 0, 0, told["instruction"], read_cameras(told["cameras"]))])
 answers = {}
@@ -271,15 +271,15 @@ def test_the_hand_is_nothing_that_it_sees(environment: Environment) -> None:
 def test_a_camera_that_the_arm_carries_is_told_in_the_frame_of_its_tool() -> None:
     spec = replace(VisionPolicy.spec, cameras=(CameraRequest("wrist"),))
     environment = Environment(trial(STACK), spec)
-    told, start = environment.start().cameras["wrist"], environment.simulation.tool_in_world()
+    given, start = environment.start().cameras["wrist"], environment.simulation.tool_in_world()
     action = to_action(environment.robot.base_in_world, Waypoint(start.shifted(0.1, 0.1, -0.1), 1.0))
     environment.accept(np.array([action]), 0.0)
     for _ in range(10):
         environment.step()
     tool = environment.simulation.tool_in_world()
     assert difference(start, tool).distance_m > 0.02
-    off = difference(tool @ told.pose, environment.simulation.camera("wrist").in_world)
-    assert told.frame == "tool"
+    off = difference(tool @ given.pose, environment.simulation.camera("wrist").in_world)
+    assert given.frame == "tool"
     assert max(off) < 1e-5
 
 
@@ -293,30 +293,32 @@ def failing(error: Exception) -> Callable[..., Waypoint]:
 def test_a_thing_that_lacks_what_a_plan_needs_leaves_it_standing(
     environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Course, "next", failing(UnknownName("no cell of the cube")))
+    monkeypatch.setattr(PlanExecutor, "next", failing(UnknownName("no cell of the cube")))
     _, _, (chunk,) = watched(environment, 1)
     np.testing.assert_array_equal(chunk, np.repeat(chunk[:1], len(chunk), axis=0))
 
 
 def test_a_plan_that_is_wrong_is_not_passed_over(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Course, "next", failing(ValueError("math domain error")))
+    monkeypatch.setattr(PlanExecutor, "next", failing(ValueError("math domain error")))
     with pytest.raises(ValueError, match="math domain error"):
         watched(environment, 1)
 
 
 def test_a_plan_made_anew_keeps_to_what_was_decided() -> None:
     tool = Pose((-0.3, 0.0, 0.4))
-    course, sight = Course(Hand(tool, 1.0, 0.05, tool)), Sight(Hand(tool, 1.0, 0.05, tool))
+    executor, sight = PlanExecutor(Hand(tool, 1.0, 0.05, tool)), Sight(Hand(tool, 1.0, 0.05, tool))
     is_there = If(Exists(the("red cube")), pick("red cube"), pick("green cube"))
     red, green = cube("red").at(0.0, 0.1), cube("green").at(0.0, -0.1)
     sight.look([Sighting(red, red.pose, 300), Sighting(green, green.pose, 300)], 0.0, lambda place: False)
     meaning = Meaning((is_there,))
-    first = [course.next(meaning, sight) for _ in range(3)]
-    course.plan_anew()
+    first = [executor.next(meaning, sight) for _ in range(3)]
+    executor.plan_anew()
     for _ in range(GONE_LOOKS):
         sight.look([Sighting(green, green.pose, 300)], 0.2, lambda place: True)
     assert first[-1].tool != first[0].tool
-    assert course.next(meaning, sight) == course.next(meaning, sight), "it waits for the red cube, and takes no other"
+    assert executor.next(meaning, sight) == executor.next(meaning, sight), (
+        "it waits for the red cube, and takes no other"
+    )
 
 
 def test_what_it_does_not_understand_leaves_it_standing(environment: Environment) -> None:
@@ -362,10 +364,10 @@ def test_it_goes_by_its_own_cameras_and_says_what_they_lack(environment: Environ
 def test_served_to_a_client_that_tells_no_calibration_it_says_so(environment: Environment) -> None:
     endpoint = Endpoint(VisionPolicy())
     request = dict(endpoint.preset.request(environment.observe(), environment.start()))
-    told = dict(request["robodx"])
-    del told["cameras"]
+    given = dict(request["robodx"])
+    del given["cameras"]
     with pytest.raises(UserError, match="no calibration of front, left, right"):
-        endpoint.answer("session", {**request, "robodx": told})
+        endpoint.answer("session", {**request, "robodx": given})
 
 
 @pytest.mark.parametrize("task", [STACK, "control/place_sphere"])

@@ -12,7 +12,7 @@ import pytest
 from robodx.analysis.causes import AGAIN, SUBSTITUTES, Cause, causal_shares, kinds_of, leading, read_causes, sample
 from robodx.errors import UserError
 from robodx.records.about import read_about
-from robodx.records.episode import Episode, Told
+from robodx.records.episode import Episode, InstructionUpdate
 from robodx.records.table import to_table
 from robodx.records.trial import Trial
 from robodx.records.values import Applied
@@ -44,7 +44,7 @@ def episode(
     return Episode(
         trial.id, trial.pair_id, "tasks", task, 1, task.split("/")[0], "easy", (), "panda", "mine", seed, repeat,
         trial.perturbations, clock, 1, 0.1, "success" if success else "timeout", success, stages=2,
-        stages_reached=reached, failure_kind=None if success else kind, instructions=(Told(0, "Do it."),),
+        stages_reached=reached, failure_kind=None if success else kind, instructions=(InstructionUpdate(0, "Do it."),),
         trajectory_hash=trial.id, queries=queries,
     )  # fmt: skip
 
@@ -189,10 +189,12 @@ def recovering(n: int, plain: int, *, lone: int = 0, lucky: int = 0) -> list[Cau
 
 def test_much_of_a_few_is_told_as_such_with_how_many_would_do() -> None:
     found = recovering(5, 5, lone=5)
-    told = "plain_words (the instruction in plain words) recovers 5 of 5, but 5 trials are too few to be sure"
-    assert conclusion(found, 40) == f"{told}: ask with --episodes 20."
-    assert conclusion(found, 12) == f"{told}: ask with --episodes 12."
-    assert conclusion(found, 5) == f"{told}, and the run has only 5 failed trials to ask about: run it on more seeds."
+    reported = "plain_words (the instruction in plain words) recovers 5 of 5, but 5 trials are too few to be sure"
+    assert conclusion(found, 40) == f"{reported}: ask with --episodes 20."
+    assert conclusion(found, 12) == f"{reported}: ask with --episodes 12."
+    assert (
+        conclusion(found, 5) == f"{reported}, and the run has only 5 failed trials to ask about: run it on more seeds."
+    )
     words = {cause.substitution: verdict(cause) for cause in found}
     assert words["plain_words"] == "much, but of too few to be sure"
     assert words["lone_target"] == "perhaps, but so does less"

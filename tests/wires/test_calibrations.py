@@ -43,10 +43,10 @@ def test_cameras_are_read_as_they_were_written() -> None:
     ],
 )
 def test_what_is_no_calibration_is_refused_by_the_name_of_its_camera(key: str, value: Any) -> None:
-    told = write_cameras({"front": FRONT, "wrist": WRIST})
-    told["wrist"][key] = value
+    data = write_cameras({"front": FRONT, "wrist": WRIST})
+    data["wrist"][key] = value
     with pytest.raises(ValueError, match="camera wrist"):
-        read_cameras(told)
+        read_cameras(data)
 
 
 def test_a_calibration_that_lacks_something_says_what() -> None:

@@ -22,9 +22,9 @@ def test_what_a_server_of_ours_says_becomes_a_preset_that_fits_it(protocol: str,
         assert draft(server.address, None, tmp_path / "my.toml") == "what the server says of itself"
         written = (tmp_path / "my.toml").read_text()
         assert "scale_m = 1.0" in written and "gripper_open = 1.0" in written, "what could be changed is there"
-        with opened(server.address) as told, opened(server.address, str(tmp_path / "my.toml")) as given:
-            assert isinstance(told, RemotePolicy) and isinstance(given, RemotePolicy)
-            assert given.preset.as_dict() | {"name": "native"} == told.preset.as_dict()
+        with opened(server.address) as server_info, opened(server.address, str(tmp_path / "my.toml")) as given:
+            assert isinstance(server_info, RemotePolicy) and isinstance(given, RemotePolicy)
+            assert given.preset.as_dict() | {"name": "native"} == server_info.preset.as_dict()
 
 
 @pytest.mark.parametrize("name", shipped())

@@ -41,7 +41,7 @@ from robodx.running.rollout import rollout
 from robodx.running.run import run
 from robodx.spaces import InvalidAction
 from robodx.wires.agreement import mismatches
-from robodx.wires.base import API_KEY, Address, Told, Unreachable, WireError
+from robodx.wires.base import API_KEY, Address, ServerInfo, Unreachable, WireError
 from robodx.wires.preset import BadPreset
 from robodx.wires.preset_files import as_toml, find_preset, read_preset
 from robodx.wires.protocols import gr00t
@@ -281,7 +281,7 @@ def test_a_peer_sees_the_pictures_the_state_and_the_words() -> None:
 def test_a_modality_config_is_read_in_every_wrapping(wrap: Callable[[Any], Any]) -> None:
     usual = n1_6(as_npy)
     with talking_to(lambda r: config(False, wrap) if r["endpoint"] == "get_modality_config" else usual(r)) as (p, _):
-        assert p.told.outputs == {"action.joint_position": None, "action.gripper_position": None}
+        assert p.server_info.outputs == {"action.joint_position": None, "action.gripper_position": None}
         assert not isinstance(ask(p), Exception)
 
 
@@ -322,7 +322,7 @@ def test_the_api_token_is_sent_and_its_lack_ends_the_run(monkeypatch: pytest.Mon
 # What a server says of itself.
 
 
-def described(answer: Any) -> Told:
+def described(answer: Any) -> ServerInfo:
     usual = n1_6(as_npy)
     with closing(Peer(lambda r: answer if r["endpoint"] == "get_modality_config" else usual(r))) as peer:
         wire = gr00t.Gr00t(Address("127.0.0.1", peer.port))
@@ -355,24 +355,26 @@ def test_a_draft_of_familiar_keys_is_a_preset() -> None:
     answer = config(
         False, lambda one: one, video=(["image", "wrist_image"], [0]), state=(axes, [0]), action=(axes, [0])
     )
-    told = described(answer)
-    assert told.draft is not None
-    preset = read_preset(told.draft)
+    server_info = described(answer)
+    assert server_info.draft is not None
+    preset = read_preset(server_info.draft)
     assert [picture.camera for picture in preset.images.values()] == ["front", "wrist"]
     assert preset.prompt == LANGUAGE and preset.actions.space == "ee_delta"
     assert preset.state["state.roll, state.pitch, state.yaw"] == ("ee_rotation_vector_down",), "as LIBERO's"
-    assert mismatches(preset, told) == []
-    assert 'camera = "wrist"' in as_toml(told.draft)
+    assert mismatches(preset, server_info) == []
+    assert 'camera = "wrist"' in as_toml(server_info.draft)
 
 
 def test_a_draft_says_what_is_to_be_completed() -> None:
-    told = described(config(False, lambda one: one, video=(["ego_view"], [0]), action=(["legs", "gripper"], [0])))
-    assert told.draft is not None
-    assert told.draft["images"]["video.ego_view"]["camera"] == "front"
-    assert "the camera of video.ego_view" in told.draft["summary"]
-    assert "the width of action.legs" in told.draft["summary"]
+    server_info = described(
+        config(False, lambda one: one, video=(["ego_view"], [0]), action=(["legs", "gripper"], [0]))
+    )
+    assert server_info.draft is not None
+    assert server_info.draft["images"]["video.ego_view"]["camera"] == "front"
+    assert "the camera of video.ego_view" in server_info.draft["summary"]
+    assert "the width of action.legs" in server_info.draft["summary"]
     with pytest.raises(BadPreset, match="need a width each"):
-        read_preset(told.draft)
+        read_preset(server_info.draft)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from robodx.running.rollout import rollout
 from robodx.wires import lerobot_server
 from robodx.wires.agreement import mismatches
 from robodx.wires.base import Unreachable, WireError
-from robodx.wires.lerobot_features import told
+from robodx.wires.lerobot_features import server_info
 from robodx.wires.messages import encode_with_bytes, nest, pack
 from robodx.wires.messages import unpack as unpack_reply
 from robodx.wires.preset_files import as_toml, read_preset
@@ -153,7 +153,7 @@ def test_a_policy_acts_through_the_script(checkpoint: Path, preset: str, stand_i
     stand_in("pass")
     policy = make_policy(f"lerobot:{checkpoint}?device=cpu&timeout=10", preset)
     assert isinstance(policy, RemotePolicy)
-    assert policy.told.about["lerobot"]["device"] == "cpu"
+    assert policy.server_info.about["lerobot"]["device"] == "cpu"
     try:
         seen = observation(policy)
         policy.reset([EpisodeStart("episode", 0, TASK, "panda", 0, 0, "stack")])
@@ -351,7 +351,7 @@ def picture(height: int, width: int) -> list[Any]:
 @pytest.mark.parametrize("looks_back", [False, True])
 def test_a_draft_is_a_preset_that_fits(looks_back: bool) -> None:
     inputs = {"observation.images.left": picture(48, 64), "observation.images.wrist": picture(96, 96)}
-    found = told(greeting({**inputs, STATE: ["STATE", [8]]}, 8, looks_back=looks_back, uses_language=True))
+    found = server_info(greeting({**inputs, STATE: ["STATE", [8]]}, 8, looks_back=looks_back, uses_language=True))
     assert found.draft is not None
     preset = read_preset(found.draft)
     assert mismatches(preset, found) == []
@@ -367,7 +367,7 @@ def test_a_draft_is_a_preset_that_fits(looks_back: bool) -> None:
 
 def test_a_draft_says_which_cameras_were_guessed() -> None:
     keys = ("observation.images.top", "observation.image", "observation.images.my_wrist")
-    found = told(greeting({key: picture(8 + index, 8) for index, key in enumerate(keys)}, 7))
+    found = server_info(greeting({key: picture(8 + index, 8) for index, key in enumerate(keys)}, 7))
     assert found.draft is not None
     preset = read_preset(found.draft)
     assert [one.camera for one in preset.images.values()] == ["front", "left", "wrist"]
@@ -383,7 +383,7 @@ def test_a_draft_says_which_cameras_were_guessed() -> None:
     ],
 )
 def test_a_draft_guesses_by_widths(state: int, action: int, parts: tuple[str, ...], space: str, note: str) -> None:
-    found = told(greeting({STATE: ["STATE", [state]]}, action))
+    found = server_info(greeting({STATE: ["STATE", [state]]}, action))
     assert found.draft is not None
     preset = read_preset(found.draft)
     assert (preset.state[STATE], preset.actions.space) == (parts, space)
@@ -392,7 +392,7 @@ def test_a_draft_guesses_by_widths(state: int, action: int, parts: tuple[str, ..
 
 def test_what_a_checkpoint_needs_and_a_preset_lacks_is_named() -> None:
     """A width, a picture, the world's state that RoboDx shows nobody, and the episode for one that looks back."""
-    found = told(
+    found = server_info(
         greeting(
             {
                 "observation.images.front": picture(64, 64),
@@ -438,7 +438,7 @@ def test_without_a_preset_it_is_said_how_to_draft_one(checkpoint: Path, stand_in
 @pytest.mark.parametrize("about", [None, {}, {"inputs": 3}, greeting({STATE: "eight"}, 8)["lerobot"]])
 def test_a_nonsensical_description_is_an_error(about: Any) -> None:
     with pytest.raises(WireError, match="no description of a LeRobot checkpoint"):
-        told({"lerobot": about})
+        server_info({"lerobot": about})
 
 
 # The script.
@@ -487,8 +487,8 @@ def test_the_script_answers_openpi_s_protocol_whatever_it_is_sent(wire: Launched
 
 def test_the_script_reads_no_bytes_as_anything_but_plain_values(fuzz_count: int) -> None:
     _, request = asked(0.5)
-    told_too = {**nest(request), "robodx": {"episode_id": "a", "step": 3}}
-    valid = pack(told_too, encode_with_bytes)
+    with_episode = {**nest(request), "robodx": {"episode_id": "a", "step": 3}}
+    valid = pack(with_episode, encode_with_bytes)
     read = lerobot_server.unpack(valid)
     np.testing.assert_array_equal(read[STATE], request[STATE])
     assert (read["task"], read["robodx"]) == ("stack", {"episode_id": "a", "step": 3})

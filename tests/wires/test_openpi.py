@@ -925,9 +925,9 @@ def test_a_preset_that_roboarenas_server_does_not_want_is_refused() -> None:
 @pytest.mark.parametrize("change", [{"needs_stereo_camera": True}, {"action_space": "cartesian_velocity"}])
 def test_roboarena_that_wants_what_is_not_known_gets_a_draft_only(change: Mapping[str, Any]) -> None:
     with roboarena({**CONFIG, **change}, lambda _: None) as (port, _):
-        told = remote(port).wire.describe()
-        assert told.preset is None and told.draft is not None
-        assert read_preset(told.draft).actions.keys == {"actions": 8}
+        server_info = remote(port).wire.describe()
+        assert server_info.preset is None and server_info.draft is not None
+        assert read_preset(server_info.draft).actions.keys == {"actions": 8}
         with pytest.raises(UserError, match="does not say its conventions"):
             named(port)
 
@@ -969,10 +969,10 @@ def starvla(answer: Callable[[Any], bytes]) -> Iterator[tuple[int, list[Any]]]:
 
 
 def star_policy(port: int, options: Mapping[str, str] | None = None) -> RemotePolicy:
-    told = remote(port).wire.describe()
-    assert told.draft is not None and told.preset is None
-    preset = read_preset(told.draft)
-    assert mismatches(preset, told) == []
+    server_info = remote(port).wire.describe()
+    assert server_info.draft is not None and server_info.preset is None
+    preset = read_preset(server_info.draft)
+    assert mismatches(preset, server_info) == []
     return remote(port, preset, options=options)
 
 

@@ -20,7 +20,7 @@ from robodx.registry import UnknownName
 from robodx.spaces import ACTION_SPACES, InvalidAction
 from robodx.wires.actions import Actions
 from robodx.wires.agreement import mismatches
-from robodx.wires.base import Told, WireError
+from robodx.wires.base import ServerInfo, WireError
 from robodx.wires.parts import PARTS
 from robodx.wires.pictures import FLIPS, Picture
 from robodx.wires.preset import EPISODE, BadPreset, Preset
@@ -245,8 +245,8 @@ def test_a_request_says_which_episode_it_is_of_only_where_the_preset_says_so() -
     preset = find_preset("droid")
     observation = seen(preset, np.random.default_rng(0))
     assert EPISODE not in preset.request(observation, START)
-    told = replace(preset, tells_episode=True).request(observation, START)[EPISODE]
-    assert told["episode_id"] == "e" and told["step"] == 7 and told["policy_seed"] == 1
+    info = replace(preset, tells_episode=True).request(observation, START)[EPISODE]
+    assert info["episode_id"] == "e" and info["step"] == 7 and info["policy_seed"] == 1
 
 
 # Presets of all kinds.
@@ -493,16 +493,18 @@ def test_several_keys_are_joined_in_their_order() -> None:
 
 def test_what_the_server_wants_and_the_preset_does_not_have_is_named() -> None:
     preset = find_preset("droid")
-    assert mismatches(preset, Told()) == []
-    fits = Told(inputs={"observation/wrist_image_left": (None, 224, 3), "prompt": None}, outputs={"actions": 8})
+    assert mismatches(preset, ServerInfo()) == []
+    fits = ServerInfo(inputs={"observation/wrist_image_left": (None, 224, 3), "prompt": None}, outputs={"actions": 8})
     assert mismatches(preset, fits) == []
     wrong = mismatches(
         preset,
-        Told(inputs={"state": (7,), "observation/wrist_image_left": (180, 320, 3)}, outputs={"actions": 7, "x": 1}),
+        ServerInfo(
+            inputs={"state": (7,), "observation/wrist_image_left": (180, 320, 3)}, outputs={"actions": 7, "x": 1}
+        ),
     )
     assert len(wrong) == 3
     assert "needs state" in wrong[0] and "(180, 320, 3)" in wrong[1] and "8 wide" in wrong[2]
-    assert "answers action" in mismatches(preset, Told(outputs={"action": 8}))[0]
+    assert "answers action" in mismatches(preset, ServerInfo(outputs={"action": 8}))[0]
 
 
 def with_actions(**fields: Any) -> Preset:
@@ -552,11 +554,11 @@ LIBERO = find_preset("libero")
     ],
 )
 def test_another_preset_than_the_server_says_is_refused_with_both_sides(preset: Preset, words: str) -> None:
-    assert any(one.startswith(words) for one in mismatches(preset, Told(preset=LIBERO.as_dict())))
+    assert any(one.startswith(words) for one in mismatches(preset, ServerInfo(preset=LIBERO.as_dict())))
 
 
 def test_what_is_the_users_to_choose_is_no_mismatch() -> None:
-    told = Told(preset=LIBERO.as_dict())
+    info = ServerInfo(preset=LIBERO.as_dict())
     for preset in (
         LIBERO,
         with_picture(camera="overview"),
@@ -565,8 +567,8 @@ def test_what_is_the_users_to_choose_is_no_mismatch() -> None:
         with_actions(rotation="rotation_vector"),
         replace(LIBERO, name="mine", summary="mine", replan=1, settle_steps=0, tells_episode=True),
     ):
-        assert mismatches(preset, told) == []
-    needs_it = Told(preset=replace(LIBERO, tells_episode=True).as_dict())
+        assert mismatches(preset, info) == []
+    needs_it = ServerInfo(preset=replace(LIBERO, tells_episode=True).as_dict())
     assert mismatches(LIBERO, needs_it) == ["tells_episode: False in the preset, but True at the server"]
     # A server that says what it needs only suggests the rest.
-    assert mismatches(with_actions(scale_m=1.0), Told(preset=LIBERO.as_dict(), inputs={"prompt": None})) == []
+    assert mismatches(with_actions(scale_m=1.0), ServerInfo(preset=LIBERO.as_dict(), inputs={"prompt": None})) == []

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from robodx.compatibility import probe as probing
+from robodx.compatibility.probe import Verdict, probe
 from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
-from robodx.running import probe as probing
 from robodx.running.demonstrations import Frame, demonstrate
-from robodx.running.probe import Verdict, probe
 from robodx.sim.geometry import conjugate, multiply, rotate, to_rotation_vector
 from robodx.spaces import ActionSpace, DeltaFrame, DeltaFrom
 from robodx.wires.base import Address, Names
@@ -260,7 +260,7 @@ def test_what_cannot_be_told_on_these_frames_is_said(probed: Callable[[Memory, P
     policy = Memory("ee_delta", "base", "achieved", noise=0.2)
     verdict = probed(policy, preset(policy.spec), preset(Memory("ee_delta").spec))
     assert verdict.fits, "a tenth of a millimetre is not seen behind noise"
-    assert "achieved/commanded" in verdict.untold and "gripper sign" not in verdict.untold
+    assert "achieved/commanded" in verdict.undecided and "gripper sign" not in verdict.undecided
     assert "is not told: " in "\n".join(verdict.lines())
 
 

@@ -472,11 +472,11 @@ def test_errors_of_a_server_of_vla_eval_are_errors_of_their_episode() -> None:
 def test_a_hello_drafts_a_preset_and_refuses_one_that_cannot_fit() -> None:
     with vla_eval.serve_background(Model()) as server:
         wire = VlaEval(address(server.port))
-        told = wire.describe()
+        server_info = wire.describe()
         wire.close()
-        assert told.preset is None and told.draft is not None and told.outputs == {"actions": 7}
-        assert told.about["model_server"] == "Model"
-        preset = read_preset(told.draft)
+        assert server_info.preset is None and server_info.draft is not None and server_info.outputs == {"actions": 7}
+        assert server_info.about["model_server"] == "Model"
+        preset = read_preset(server_info.draft)
         assert "scale_m" in preset.summary and "Model" in preset.summary
         assert {key: picture.camera for key, picture in preset.images.items()} == {
             "images.front": "front", "images.wrist": "wrist",
@@ -484,7 +484,7 @@ def test_a_hello_drafts_a_preset_and_refuses_one_that_cannot_fit() -> None:
         assert preset.state == {"states": ("ee_position", "ee_rotation_vector_down", "finger_positions")}
         assert (preset.prompt, preset.actions.space) == ("task_description", "ee_delta")
         assert (preset.actions.gripper_open, preset.actions.gripper_closed) == (-1.0, 1.0)
-        assert "[actions]" in as_toml(told.draft)
+        assert "[actions]" in as_toml(server_info.draft)
         with pytest.raises(BadPreset, match="actions is 14 wide in the preset, but 7 at the server"):
             connect(VlaEval(address(server.port)), "test", "aloha")
         with pytest.raises(UserError, match="give --preset"):
@@ -510,12 +510,12 @@ def test_a_hello_drafts_a_preset_and_refuses_one_that_cannot_fit() -> None:
 def test_any_hello_drafts_a_preset_that_says_what_is_missing(hello: Mapping[str, Any], unsaid: str) -> None:
     with scripted(lambda message, connection: None, hello) as port:
         wire = VlaEval(address(port))
-        told = wire.describe()
+        server_info = wire.describe()
         wire.close()
-    assert told.draft is not None
-    assert unsaid in read_preset(told.draft).summary
+    assert server_info.draft is not None
+    assert unsaid in read_preset(server_info.draft).summary
     joints = "joints" in str(hello.get("action_spec"))
-    assert told.outputs == {"actions": 8 if joints else None}
+    assert server_info.outputs == {"actions": 8 if joints else None}
 
 
 @pytest.fixture(params=["raw", "png", "jpeg"])

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from robodx.analysis.estimates import NOTHING, Estimate, wilson
-from robodx.analysis.multiple import holm
-from robodx.analysis.paired import discordant, mcnemar, mcnemar_p, paired_difference
+from robodx.analysis.statistics.estimates import NOTHING, Estimate, wilson
+from robodx.analysis.statistics.multiple import holm
+from robodx.analysis.statistics.paired import discordant, mcnemar, mcnemar_p, paired_difference
 from robodx.records.about import read_about
 from robodx.records.table import load
 from robodx.records.values import Applied, read_applied
@@ -32,7 +32,7 @@ FEW = 20
 Kinds = Mapping[str, str]
 
 
-class Arm(NamedTuple):
+class Variant(NamedTuple):
     """What a failed trial becomes, as far as it becomes another."""
 
     perturbations: tuple[Applied, ...]
@@ -55,7 +55,7 @@ class Substitute:
     name: str
     component: str
     does: str
-    change: Callable[[Failed, Kinds], Arm | None]
+    change: Callable[[Failed, Kinds], Variant | None]
 
 
 @dataclass(frozen=True)
@@ -107,34 +107,34 @@ class Cause:
         return self.p_holm is not None and not self.is_shown and (self.excess.value or 0.0) >= LARGE
 
 
-def _without(kind: str) -> Callable[[Failed, Kinds], Arm | None]:
-    def change(failed: Failed, kinds: Kinds) -> Arm | None:
+def _without(kind: str) -> Callable[[Failed, Kinds], Variant | None]:
+    def change(failed: Failed, kinds: Kinds) -> Variant | None:
         left = tuple(one for one in failed.perturbations if kinds.get(one[0]) != kind)
-        return None if left == failed.perturbations else Arm(left, failed.clock)
+        return None if left == failed.perturbations else Variant(left, failed.clock)
 
     return change
 
 
-def _with(name: str) -> Callable[[Failed, Kinds], Arm | None]:
-    return lambda failed, kinds: Arm((*failed.perturbations, (name, 1.0)), failed.clock)
+def _with(name: str) -> Callable[[Failed, Kinds], Variant | None]:
+    return lambda failed, kinds: Variant((*failed.perturbations, (name, 1.0)), failed.clock)
 
 
-def _at_once(failed: Failed, kinds: Kinds) -> Arm | None:
-    return None if failed.clock == "lockstep" else Arm(failed.perturbations, "lockstep")
+def _at_once(failed: Failed, kinds: Kinds) -> Variant | None:
+    return None if failed.clock == "lockstep" else Variant(failed.perturbations, "lockstep")
 
 
-def _ended(failed: Failed, kinds: Kinds) -> Arm | None:
+def _ended(failed: Failed, kinds: Kinds) -> Variant | None:
     """The policy as far as it got, then the expert."""
     if not 0 < failed.reached < failed.stages:
         return None
-    return Arm((*failed.perturbations, ("expert_ends", float(failed.reached))), failed.clock)
+    return Variant((*failed.perturbations, ("expert_ends", float(failed.reached))), failed.clock)
 
 
-def _started(failed: Failed, kinds: Kinds) -> Arm | None:
+def _started(failed: Failed, kinds: Kinds) -> Variant | None:
     """The expert past the stage at which the policy failed, then the policy."""
     if failed.reached + 1 >= failed.stages:
         return None
-    return Arm((*failed.perturbations, ("expert_starts", float(failed.reached + 1))), failed.clock)
+    return Variant((*failed.perturbations, ("expert_starts", float(failed.reached + 1))), failed.clock)
 
 
 # From the least to the most that is done for the policy. A target without rivals also helps who misread the words, and
@@ -174,18 +174,21 @@ def sample(table: pl.DataFrame, most: int, kinds: Kinds) -> pl.DataFrame:
     return failed.with_columns(turn=turn).sort("turn", "task", "failure_kind", "trial_id").head(most).drop("turn")
 
 
-def changed(row: Mapping[str, Any], kinds: Kinds) -> dict[str, Arm]:
+def changed(row: Mapping[str, Any], kinds: Kinds) -> dict[str, Variant]:
     """What a failed trial becomes by each substitution that may apply to it; `again` is itself."""
     applied = read_applied(row["perturbations"])
     failed = Failed(applied, row["clock"], row["stages_reached"] or 0, row["stages"] or 0)
-    arms = {one.name: one.change(failed, kinds) for one in SUBSTITUTES}
-    return {AGAIN: Arm(applied, failed.clock), **{name: arm for name, arm in arms.items() if arm is not None}}
+    variants = {one.name: one.change(failed, kinds) for one in SUBSTITUTES}
+    return {
+        AGAIN: Variant(applied, failed.clock),
+        **{name: variant for name, variant in variants.items() if variant is not None},
+    }
 
 
 def causal_shares(failed: pl.DataFrame, substituted: pl.DataFrame, kinds: Kinds, by: str | None = None) -> list[Cause]:
     """What trying again and each substitution recover of the failed trials that were run again; with `by`, by group.
 
-    Luck is taken out by the control arm: it shares the policy's randomness with the substituted ones.
+    Luck is taken out by the control variant: it shares the policy's randomness with the substituted ones.
     """
     results = _results(failed, substituted, kinds)
     if by is None:
@@ -220,10 +223,10 @@ def kinds_of(about: Mapping[str, Any]) -> dict[str, str]:
 
 
 class _Result(NamedTuple):
-    """A failed trial, and whether it succeeded in each arm that was run, by whose trial."""
+    """A failed trial, and whether it succeeded in each variant that was run, by whose trial."""
 
     row: Mapping[str, Any]
-    arms: Mapping[str, tuple[bool, str]]
+    variants: Mapping[str, tuple[bool, str]]
 
 
 def _results(failed: pl.DataFrame, substituted: pl.DataFrame, kinds: Kinds) -> list[_Result]:
@@ -234,16 +237,16 @@ def _results(failed: pl.DataFrame, substituted: pl.DataFrame, kinds: Kinds) -> l
     }
     results = []
     for row in sample(failed, len(failed), kinds).iter_rows(named=True):
-        found = {name: done.get((row["pair_id"], *arm)) for name, arm in changed(row, kinds).items()}
-        arms = {name: (bool(other["success"]), str(other["trial_id"])) for name, other in found.items() if other}
-        if AGAIN in arms:
-            results.append(_Result(row, arms))
+        found = {name: done.get((row["pair_id"], *variant)) for name, variant in changed(row, kinds).items()}
+        variants = {name: (bool(other["success"]), str(other["trial_id"])) for name, other in found.items() if other}
+        if AGAIN in variants:
+            results.append(_Result(row, variants))
     return results
 
 
 def _causes(results: list[_Result], group: str | None) -> list[Cause]:
-    lasting = [one for one in results if not one.arms[AGAIN][0]]
-    cures = [next((name for name, (is_cured, _) in one.arms.items() if is_cured), None) for one in lasting]
+    lasting = [one for one in results if not one.variants[AGAIN][0]]
+    cures = [next((name for name, (is_cured, _) in one.variants.items() if is_cured), None) for one in lasting]
     causes = [
         _cause(name, component, results, wilson(cures.count(name), len(lasting)), group)
         for name, component in ((AGAIN, "chance"), *((one.name, one.component) for one in SUBSTITUTES))
@@ -257,8 +260,8 @@ def _causes(results: list[_Result], group: str | None) -> list[Cause]:
 
 def _enough(name: str, results: list[_Result]) -> int | None:
     """Of how many failed trials the same shares would be sure."""
-    arms = [(one.arms[AGAIN][0], one.arms[name][0]) for one in results if name in one.arms]
-    lost, won, _ = discordant([again for again, _ in arms], [is_cured for _, is_cured in arms])
+    variants = [(one.variants[AGAIN][0], one.variants[name][0]) for one in results if name in one.variants]
+    lost, won, _ = discordant([again for again, _ in variants], [is_cured for _, is_cured in variants])
     for trials in range(len(results) + 1, MOST_TRIALS + 1):
         more = trials / len(results)
         # As if all substitutions applied: to further trials others may.
@@ -268,9 +271,9 @@ def _enough(name: str, results: list[_Result]) -> int | None:
 
 
 def _cause(name: str, component: str, results: list[_Result], share: Estimate, group: str | None) -> Cause:
-    applicable = [one for one in results if name in one.arms]
-    again = [one.arms[AGAIN][0] for one in applicable]
-    recovered = [one.arms[name][0] for one in applicable]
+    applicable = [one for one in results if name in one.variants]
+    again = [one.variants[AGAIN][0] for one in applicable]
+    recovered = [one.variants[name][0] for one in applicable]
     is_control = name == AGAIN
     return Cause(
         component=component,
@@ -282,9 +285,9 @@ def _cause(name: str, component: str, results: list[_Result], share: Estimate, g
         p_holm=None,
         share=NOTHING if is_control or not applicable else share,
         examples=tuple(
-            Example(one.row["trial_id"], one.arms[name][1])
+            Example(one.row["trial_id"], one.variants[name][1])
             for one in applicable
-            if one.arms[name][0] and (is_control or not one.arms[AGAIN][0])
+            if one.variants[name][0] and (is_control or not one.variants[AGAIN][0])
         )[:EXAMPLES],
         group=group,
     )

@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from robodx.analysis.estimates import CONFIDENCE, MAX_ERROR_SHARE, Estimate
-from robodx.analysis.multiple import holm
-from robodx.analysis.paired import mcnemar_p, paired_bootstrap, tango
 from robodx.analysis.pairing import Compared, Floats, Stratum, align
-from robodx.analysis.permutation import swap_test
-from robodx.analysis.resampling import bootstrap_macro_mean
-from robodx.analysis.sequential import (
+from robodx.analysis.statistics.estimates import CONFIDENCE, MAX_ERROR_SHARE, Estimate
+from robodx.analysis.statistics.multiple import holm
+from robodx.analysis.statistics.paired import mcnemar_p, paired_bootstrap, tango
+from robodx.analysis.statistics.permutation import swap_test
+from robodx.analysis.statistics.resampling import bootstrap_macro_mean
+from robodx.analysis.statistics.sequential import (
     DIFFERENCES,
     Stopped,
     difference_sequence,
@@ -62,7 +62,7 @@ class Row:
     verdict: Verdict | None
     errors: int
     # Of a task alone: as "noise=v2", or "clean".
-    arm: str | None = None
+    variant: str | None = None
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ class Comparison:
         return self.rows[-1]
 
     @property
-    def arms(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(row.arm for row in self.rows if row.arm is not None))
+    def variants(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(row.variant for row in self.rows if row.variant is not None))
 
 
 def compare(a: Path, b: Path, *, margin: float = MARGIN) -> Comparison:
@@ -126,8 +126,8 @@ def compare_tables(
         raise Unlike(f"a comparison is of one policy with one other, not of {names[0]} with {names[1]}")
     compared = align(a, b, cards or {})
     if not compared.strata:
-        told = "; ".join(filter(None, [compared.contrast, *compared.other_versions]))
-        raise Unlike(f"the runs have nothing in common that could be compared{f': {told}' if told else ''}")
+        reasons = "; ".join(filter(None, [compared.contrast, *compared.other_versions]))
+        raise Unlike(f"the runs have nothing in common that could be compared{f': {reasons}' if reasons else ''}")
     rows = [row for kind in ("task", "tier", "family", "all") for row in _rows(kind, compared, margin, stopped)]
     return Comparison(
         names[0][0], names[1][0], margin, compared.is_paired, compared.shared, stopped, tuple(rows),
@@ -170,8 +170,8 @@ def _row(kind: Kind, name: str, group: list[Stratum], is_paired: bool, stopped: 
         _rate([stratum.a for stratum in strata], stopped),
         _rate([stratum.b for stratum in strata], stopped),
     )
-    arm = group[0].arm if kind == "task" else None
-    row = Row(kind, name, n, rate_a, rate_b, Estimate(None, None, None, n), None, None, None, errors, arm)
+    variant = group[0].variant if kind == "task" else None
+    row = Row(kind, name, n, rate_a, rate_b, Estimate(None, None, None, n), None, None, None, errors, variant)
     # Nor may a task be lost to errors altogether.
     if len(strata) < len(group) or errors / trials > MAX_ERROR_SHARE:
         return row
@@ -182,11 +182,11 @@ def _row(kind: Kind, name: str, group: list[Stratum], is_paired: bool, stopped: 
     return replace(row, difference=difference, p=p)
 
 
-def _rate(arms: list[Floats], stopped: Stopped, confidence: float = CONFIDENCE) -> Estimate:
-    if stopped == "planned" and arms:
+def _rate(variants: list[Floats], stopped: Stopped, confidence: float = CONFIDENCE) -> Estimate:
+    if stopped == "planned" and variants:
         rng = np.random.default_rng(SEED)
-        return bootstrap_macro_mean(np.concatenate(arms), _labels(arms), rng, confidence=confidence)
-    return mean_over_tasks(arms, stopped, confidence)
+        return bootstrap_macro_mean(np.concatenate(variants), _labels(variants), rng, confidence=confidence)
+    return mean_over_tasks(variants, stopped, confidence)
 
 
 def _paired(parts: list[Floats], stopped: Stopped) -> tuple[Estimate, float | None]:
@@ -209,25 +209,25 @@ def _paired(parts: list[Floats], stopped: Stopped) -> tuple[Estimate, float | No
     return difference, swap_test(nothing, every / sizes[labels], rng)
 
 
-def _unpaired(arms: list[tuple[Floats, Floats]], stopped: Stopped) -> tuple[Estimate, float | None]:
+def _unpaired(variants: list[tuple[Floats, Floats]], stopped: Stopped) -> tuple[Estimate, float | None]:
     if stopped == "planned":
-        interval: Callable[[float], Estimate] = partial(_apart, arms)
-        if len(arms) == 1 and np.isin(np.concatenate(arms[0]), (0.0, 1.0)).all():
+        interval: Callable[[float], Estimate] = partial(_apart, variants)
+        if len(variants) == 1 and np.isin(np.concatenate(variants[0]), (0.0, 1.0)).all():
             # Newcombe's interval by itself would find too much where rates are near a half: up to 6.5% with 25 each.
-            table = [[(arm == 1).sum(), (arm == 0).sum()] for arm in arms[0]]
+            table = [[(variant == 1).sum(), (variant == 0).sum()] for variant in variants[0]]
             # Here, for it takes half a second to import.
             from scipy.stats import fisher_exact  # type: ignore[import-untyped]
 
             return interval(CONFIDENCE), float(fisher_exact(table).pvalue)
     else:
-        of_a, of_b = (partial(mean_over_tasks, arm, stopped) for arm in zip(*arms, strict=True))
+        of_a, of_b = (partial(mean_over_tasks, variant, stopped) for variant in zip(*variants, strict=True))
         interval = partial(unpaired_sequence, of_a, of_b)
     return interval(CONFIDENCE), p_from(interval)
 
 
-def _apart(arms: list[tuple[Floats, Floats]], confidence: float) -> Estimate:
+def _apart(variants: list[tuple[Floats, Floats]], confidence: float) -> Estimate:
     """Newcombe's interval, of means over tasks: with one task it is the usual one."""
-    a, b = (_rate(list(arm), "planned", confidence) for arm in zip(*arms, strict=True))
+    a, b = (_rate(list(variant), "planned", confidence) for variant in zip(*variants, strict=True))
     assert a.value is not None and a.low is not None and a.high is not None
     assert b.value is not None and b.low is not None and b.high is not None
     value = b.value - a.value

@@ -22,14 +22,14 @@ ENOUGH_PAIRS = 0.5
 
 @dataclass(frozen=True)
 class Stratum:
-    """The share of successes in each situation of a task, 0 or 1 without repeats, of both arms: pairwise if paired.
+    """The share of successes in each situation of a task, 0 or 1 without repeats, of both variants: pairwise if paired.
 
     What was told the same and moved alike, bit for bit, is there once, and errors are not.
     """
 
     task: str
     # As "noise=v2", or "clean".
-    arm: str
+    variant: str
     family: str | None
     tier: str | None
     a: Floats
@@ -40,7 +40,7 @@ class Stratum:
 
     @property
     def label(self) -> str:
-        return self.task if self.arm == CLEAN else f"{self.task} {self.arm}"
+        return self.task if self.variant == CLEAN else f"{self.task} {self.variant}"
 
     @property
     def differences(self) -> Floats:
@@ -52,7 +52,7 @@ class Stratum:
 class Compared:
     """What two runs have in common, and how many episodes are not part of it."""
 
-    # Arm by arm, the clean one first.
+    # Variant by variant, the clean one first.
     strata: tuple[Stratum, ...]
     is_paired: bool
     # How many trials are in both runs.
@@ -62,7 +62,7 @@ class Compared:
     alike: int
     # Tasks whose scoring was changed between the runs.
     other_versions: tuple[str, ...]
-    # What else keeps runs apart that share tasks but no arm.
+    # What else keeps runs apart that share tasks but no variant.
     contrast: str
 
 
@@ -85,7 +85,7 @@ def align(a: pl.DataFrame, b: pl.DataFrame, cards: Mapping[str, Mapping[str, Any
     valid = rows.filter(~pl.col("is_error"))
     distinct = valid.unique(["stratum", "course_a", "course_b"], keep="first", maintain_order=True)
     return Compared(
-        tuple(_strata(rows.sort("arm_rank", "task", maintain_order=True), distinct)),
+        tuple(_strata(rows.sort("variant_rank", "task", maintain_order=True), distinct)),
         is_paired,
         len(shared),
         len(a) - len(shared if is_paired else ours),
@@ -102,10 +102,10 @@ def _strata(rows: pl.DataFrame, distinct: pl.DataFrame) -> Iterator[Stratum]:
     values = {str(name): group for (name,), group in situations.group_by("stratum", maintain_order=True)}
     for (name,), group in rows.group_by("stratum", maintain_order=True):
         seen = values.get(str(name), situations.clear())
-        task, arm, family, tier = group.select("task", "arm", "family", "tier").row(0)
+        task, variant, family, tier = group.select("task", "variant", "family", "tier").row(0)
         yield Stratum(
             task,
-            arm,
+            variant,
             family,
             tier,
             seen["a"].drop_nulls().to_numpy(),
@@ -119,7 +119,7 @@ def _prepared(episodes: pl.DataFrame, side: str) -> pl.DataFrame:
     return episodes.select(
         pl.struct(KEY).struct.json_encode().alias("key"),
         pl.struct(STRATUM).struct.json_encode().alias("stratum"),
-        "task", _arm(), "arm_rank", "family", "tier", "seed",
+        "task", _variant(), "variant_rank", "family", "tier", "seed",
         pl.col("success").cast(pl.Float64).alias(side),
         # A record without a hash cannot be told to be like another.
         pl.when(pl.col("trajectory_hash").is_null())
@@ -130,17 +130,17 @@ def _prepared(episodes: pl.DataFrame, side: str) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def _arm() -> pl.Expr:
-    return pl.when(pl.col("arm") == "").then(pl.lit(CLEAN)).otherwise("arm").alias("arm")
+def _variant() -> pl.Expr:
+    return pl.when(pl.col("variant") == "").then(pl.lit(CLEAN)).otherwise("variant").alias("variant")
 
 
 def _contrast(a: pl.DataFrame, b: pl.DataFrame) -> str:
     """As "A is of clean, B of packet_loss=v2", of tasks that both have; empty if there are none."""
     shared = [
-        one.join(other, on=["task", "task_version"], how="semi").sort("arm_rank").select("robot", _arm())
+        one.join(other, on=["task", "task_version"], how="semi").sort("variant_rank").select("robot", _variant())
         for one, other in ((a, b), (b, a))
     ]
-    for column in ("robot", "arm"):
+    for column in ("robot", "variant"):
         of_a, of_b = (one[column].unique(maintain_order=True) for one in shared)
         if len(of_a) and not set(of_a) & set(of_b):
             return f"A is of {', '.join(of_a)}, B of {', '.join(of_b)}"

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from robodx.analysis.estimates import MAX_ERROR_SHARE, TESTABLE, Estimate, wilson
-from robodx.analysis.multiple import holm
-from robodx.analysis.paired import mcnemar_p, tango
-from robodx.analysis.permutation import swap_test
-from robodx.analysis.power import smallest_visible_drop
-from robodx.analysis.trend import trend
+from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE, TESTABLE, Estimate, wilson
+from robodx.analysis.statistics.multiple import holm
+from robodx.analysis.statistics.paired import mcnemar_p, tango
+from robodx.analysis.statistics.permutation import swap_test
+from robodx.analysis.statistics.power import smallest_visible_drop
+from robodx.analysis.statistics.trend import trend
 from robodx.analysis.variants import of_suite
 from robodx.records.derived_design import designed
 
@@ -27,7 +27,7 @@ SITUATION = ("task", "pair_id", "clock")
 class Degradation:
     """One stressor at one level, on one carrier or (task is None) on all that are testable.
 
-    Rates are of situations, those that went alike in both arms counted once. With too many errors there are none.
+    Rates are of situations, those that went alike in both variants counted once. With too many errors there are none.
     """
 
     policy: str
@@ -66,7 +66,7 @@ class StressTrend:
 
 @dataclass(frozen=True)
 class NotTestable:
-    """A carrier whose clean arm is too weak to lose anything."""
+    """A carrier whose clean variant is too weak to lose anything."""
 
     policy: str
     task: str
@@ -102,10 +102,10 @@ def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.rando
                 stressed.filter((pl.col("stressor") == name) & ~pl.col("task").is_in(list(weak))),
             )
             for severity in sorted(group["severity"].unique()):
-                arm = _side_by_side(clean, again, group.filter(pl.col("severity") == severity))
+                variant = _side_by_side(clean, again, group.filter(pl.col("severity") == severity))
                 degraded = partial(_degradation, str(policy), name, card.get("kind", ""), _level(card, severity))
-                rows.append(degraded(None, arm))
-                rows += [degraded(str(task), part) for (task,), part in arm.group_by("task", maintain_order=True)]
+                rows.append(degraded(None, variant))
+                rows += [degraded(str(task), part) for (task,), part in variant.group_by("task", maintain_order=True)]
             if card.get("is_ordered", True):
                 slope, p, situations = trend(_by_level(clean, group), rng)
                 found.append(StressTrend(str(policy), name, slope, p, None, situations))
@@ -175,12 +175,12 @@ def _rate(outcomes: pl.Series) -> Estimate:
     return wilson(float(known.sum()), len(known))
 
 
-def _degradation(policy: str, name: str, kind: str, level: str, task: str | None, arm: pl.DataFrame) -> Degradation:
-    pairs = arm.drop_nulls(["success", "success_stressed"])
+def _degradation(policy: str, name: str, kind: str, level: str, task: str | None, variant: pl.DataFrame) -> Degradation:
+    pairs = variant.drop_nulls(["success", "success_stressed"])
     # Without the repeated variant nothing can be said of what stress loses beyond it.
     triples = pairs.drop_nulls("success_again")
     situations = _situations(pairs)
-    errors = len(arm) - len(pairs)
+    errors = len(variant) - len(pairs)
     lost = float(situations["only_success_success_stressed"].sum())
     won = float(situations["only_success_stressed_success"].sum())
     found = Degradation(
@@ -199,7 +199,7 @@ def _degradation(policy: str, name: str, kind: str, level: str, task: str | None
         errors=errors,
         **_kept(_situations(triples.filter("success"))),
     )
-    return found if errors <= MAX_ERROR_SHARE * len(arm) else _without_rates(found)
+    return found if errors <= MAX_ERROR_SHARE * len(variant) else _without_rates(found)
 
 
 def _p(situations: pl.DataFrame, lost: float, won: float) -> float | None:

@@ -1,4 +1,4 @@
-"""What a run shows at a glance: success by task, family, tier and arm with intervals, how it fails and how it moves."""
+"""What a run shows at a glance: success by task, family, tier and variant, how it fails and how it moves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from robodx.analysis.estimates import Estimate, above_chance
-from robodx.analysis.failing import (
+from robodx.analysis.failure_summary import (
     Error,
     Failed,
     Failures,
@@ -20,11 +19,12 @@ from robodx.analysis.failing import (
     failures_of,
     without_fixed_interval,
 )
-from robodx.analysis.medians import median
 from robodx.analysis.metrics import success as of_success
 from robodx.analysis.metrics.base import METRICS, Metric, estimate
 from robodx.analysis.metrics.observations import observations
-from robodx.analysis.sequential import Stopped, stopped_how
+from robodx.analysis.statistics.estimates import Estimate, above_chance
+from robodx.analysis.statistics.medians import median
+from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.analysis.stress import StressTable, stress_table
 from robodx.analysis.variants import CLEAN, with_cards, with_variants
 from robodx.registry import UnknownName, unknown
@@ -60,7 +60,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Subtotal:
-    """One policy in one arm over the tasks of a group: means over tasks, each of which has the same say."""
+    """One policy in one variant over the tasks of a group: means over tasks, each of which has the same say."""
 
     policy: str
     group: str
@@ -85,7 +85,7 @@ class Measured:
 class _Group(NamedTuple):
     policy: str
     group: str
-    arm: str
+    variant: str
     episodes: pl.DataFrame
 
 
@@ -112,9 +112,9 @@ class Summary:
         return table if table.rows or table.not_testable else None
 
     @property
-    def base_arms(self) -> list[str]:
+    def base_variants(self) -> list[str]:
         """Those without a suite's stressors; of one that perturbs everything, just that."""
-        return self.episodes.filter("is_base").sort("arm_rank")["arm"].unique(maintain_order=True).to_list()
+        return self.episodes.filter("is_base").sort("variant_rank")["variant"].unique(maintain_order=True).to_list()
 
     def rows(self) -> list[Row]:
         return [_row(one, self.stopped) for one in _groups(self.episodes, "task")]
@@ -129,7 +129,7 @@ class Summary:
             Measured(
                 one.policy,
                 one.group,
-                one.arm,
+                one.variant,
                 {metric.name: _estimate(metric, self._seen_by(metric, one), self.stopped) for metric in chosen},
             )
             for one in _groups(self.episodes, by)
@@ -151,7 +151,7 @@ class Summary:
         """Medians over the episodes of each group, those alike once; the path over the expert's of successes alone."""
         table = self.episodes.with_columns(pl.when("success").then("length_ratio").alias("length_ratio"))
         return [
-            Measured(one.policy, one.group, one.arm, _medians(observations(one.episodes), self.stopped))
+            Measured(one.policy, one.group, one.variant, _medians(observations(one.episodes), self.stopped))
             for one in _groups(table, by)
         ]
 
@@ -160,12 +160,12 @@ class Summary:
         return [row for row in self.rows() if self.until_width is not None and _width(row.success) > self.until_width]
 
     @property
-    def has_one_arm(self) -> bool:
+    def has_one_variant(self) -> bool:
         """Whether a mean over everything means something."""
-        return self.episodes.select("policy", "arm").n_unique() <= 1
+        return self.episodes.select("policy", "variant").n_unique() <= 1
 
     def has_several(self, by: By) -> bool:
-        column = "arm" if by == "perturbation" else by
+        column = "variant" if by == "perturbation" else by
         return self.episodes[column].drop_nulls().n_unique() > 1
 
     def everything(self, by: By | None, metrics: Sequence[str] = ()) -> dict[str, Any]:
@@ -176,18 +176,18 @@ class Summary:
             **{f"by_{group}": _plain(self.subtotals(group)) for group in BYS if group != "task"},
             "stress": None if self.stress is None else asdict(self.stress),
             "failures": _plain(self.failures()),
-            "failures_by_arm": _plain(self.failures(by_arm=True)),
+            "failures_by_variant": _plain(self.failures(by_variant=True)),
             "errors": _plain(self.errors()),
             "medians": _plain(self.motion(by or "task")),
             "metrics": _plain(self.metrics(metrics, by or "task")),
         }
 
-    def failures(self, *, by_arm: bool = False) -> list[Failures]:
-        """How each policy fails, in all arms together or in each."""
-        keys = ["policy", "arm"] if by_arm else ["policy"]
-        ordered = self.episodes.sort("arm_rank", maintain_order=True) if by_arm else self.episodes
+    def failures(self, *, by_variant: bool = False) -> list[Failures]:
+        """How each policy fails, in all variants together or in each."""
+        keys = ["policy", "variant"] if by_variant else ["policy"]
+        ordered = self.episodes.sort("variant_rank", maintain_order=True) if by_variant else self.episodes
         return [
-            failures_of(episodes, str(key[0]), (str(key[1]) or CLEAN) if by_arm else None, self.stopped)
+            failures_of(episodes, str(key[0]), (str(key[1]) or CLEAN) if by_variant else None, self.stopped)
             for key, episodes in ordered.group_by(keys, maintain_order=True)
         ]
 
@@ -207,7 +207,7 @@ def grouping(word: str | None) -> By | None:
 
 
 def summarise(episodes: pl.DataFrame, about: Mapping[str, Any] | None = None) -> list[Row]:
-    """A row for each policy, task and arm."""
+    """A row for each policy, task and variant."""
     return Summary(episodes, about).rows()
 
 
@@ -233,20 +233,24 @@ def _estimate(metric: Metric, episodes: pl.DataFrame, stopped: Stopped) -> Estim
 
 
 def _groups(episodes: pl.DataFrame, by: By) -> list[_Group]:
-    """Tasks and families in the order of the table, tiers from easy to hard, and within these the clean arm first."""
+    """Tasks and families in the order of the table, tiers from easy to hard, and in these the clean variant first."""
     if by == "tier":
         episodes = episodes.filter(pl.col("tier").is_not_null()).sort(
             pl.col("tier").replace_strict({tier: rank for rank, tier in enumerate(TIERS)}, default=len(TIERS)),
             maintain_order=True,
         )
-    label = pl.when(pl.col("arm") == "").then(pl.lit(CLEAN)).otherwise("arm") if by == "perturbation" else pl.col(by)
+    label = (
+        pl.when(pl.col("variant") == "").then(pl.lit(CLEAN)).otherwise("variant")
+        if by == "perturbation"
+        else pl.col(by)
+    )
     labelled = episodes.with_columns(group=label)
     places = labelled.group_by("policy", "group", maintain_order=True).agg().with_row_index("place")
     ordered = labelled.join(places, on=["policy", "group"], maintain_order="left", nulls_equal=True)
-    ordered = ordered.sort("arm_rank" if by == "perturbation" else "place", "arm_rank", maintain_order=True)
+    ordered = ordered.sort("variant_rank" if by == "perturbation" else "place", "variant_rank", maintain_order=True)
     return [
-        _Group(str(policy), str(group), str(arm), part)
-        for (policy, group, arm), part in ordered.group_by("policy", "group", "arm", maintain_order=True)
+        _Group(str(policy), str(group), str(variant), part)
+        for (policy, group, variant), part in ordered.group_by("policy", "group", "variant", maintain_order=True)
     ]
 
 
@@ -258,7 +262,7 @@ def _row(one: _Group, stopped: Stopped) -> Row:
         policy=one.policy,
         task=one.group,
         tier=one.episodes["tier"][0],
-        perturbations=one.arm,
+        perturbations=one.variant,
         success=success,
         progress=_number(valid["progress"].mean()),
         median_steps=_number(valid["steps"].median()),
@@ -274,7 +278,7 @@ def _subtotal(one: _Group, stopped: Stopped) -> Subtotal:
     return Subtotal(
         policy=one.policy,
         group=one.group,
-        perturbations=one.arm,
+        perturbations=one.variant,
         tasks=one.episodes["task"].n_unique(),
         success=success_rate(one.episodes, stopped),
         above_chance=_known(_estimate(of_success.chance_corrected_success, one.episodes, stopped)),

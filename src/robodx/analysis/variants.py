@@ -30,7 +30,7 @@ def with_cards(episodes: pl.DataFrame, tasks: Mapping[str, Mapping[str, Any]]) -
 
 
 def with_names(episodes: pl.DataFrame, perturbations: Cards) -> pl.DataFrame:
-    """With the columns `arm`, as "noise=v2" or "" for clean, and `arm_rank`, by which variants are sorted.
+    """With the columns `variant`, as "noise=v2" or "" for clean, and `variant_rank`, by which variants are sorted.
 
     Levels have names where the run's cards of perturbations know them. Where there are several clocks, those on which
     the world does not wait are part of the name.
@@ -48,8 +48,8 @@ def with_names(episodes: pl.DataFrame, perturbations: Cards) -> pl.DataFrame:
         for key in ranks
     }
     return episodes.with_columns(
-        pl.Series("arm", [words[key] for key in keys], pl.String),
-        pl.Series("arm_rank", [ranks[key] for key in keys], pl.Int64),
+        pl.Series("variant", [words[key] for key in keys], pl.String),
+        pl.Series("variant_rank", [ranks[key] for key in keys], pl.Int64),
     )
 
 
@@ -64,11 +64,15 @@ def with_variants(episodes: pl.DataFrame, about: Mapping[str, Any]) -> pl.DataFr
     is_clean = (pl.col("perturbations").list.len() <= asked) & ~(has_variant("stressed") & ~has_variant("clean"))
     is_realtime = (pl.col("clock") != LOCKSTEP) & (pl.col("clock") == LOCKSTEP).any().over("policy")
     is_repeated = is_clean & has_variant("repeated") & ~has_variant("clean")
-    name = pl.when(pl.col("arm") == "").then(pl.lit(REPEATED)).otherwise(pl.format("{} + {}", "arm", pl.lit(REPEATED)))
+    name = (
+        pl.when(pl.col("variant") == "")
+        .then(pl.lit(REPEATED))
+        .otherwise(pl.format("{} + {}", "variant", pl.lit(REPEATED)))
+    )
     return named.with_columns(
         is_base=is_clean & ~is_realtime & ~is_repeated,
-        arm=pl.when(is_repeated).then(name).otherwise("arm"),
-        arm_rank=2 * pl.col("arm_rank") + is_repeated,
+        variant=pl.when(is_repeated).then(name).otherwise("variant"),
+        variant_rank=2 * pl.col("variant_rank") + is_repeated,
     )
 
 
@@ -76,7 +80,9 @@ def of_suite(episodes: pl.DataFrame, suite: str) -> pl.DataFrame:
     """A row for each time that the suite asked for a trial, with `variant`, `source_id`, `factors` and `level`."""
     rows = episodes.explode(COLUMN).drop_nulls(COLUMN)
     purposes = rows.select(pl.col(COLUMN).struct.unnest()).rename({"suite": "asked_by"})
-    return pl.concat([rows.drop(COLUMN), purposes], how="horizontal").filter(pl.col("asked_by") == suite)
+    return pl.concat([rows.drop(COLUMN, "variant", strict=False), purposes], how="horizontal").filter(
+        pl.col("asked_by") == suite
+    )
 
 
 def level_name(cards: Cards, name: str, value: Value) -> str:

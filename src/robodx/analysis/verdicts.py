@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
 
-from robodx.analysis.estimates import CONFIDENCE, Estimate
-from robodx.analysis.power import POWER
+from robodx.analysis.statistics.estimates import CONFIDENCE, Estimate
+from robodx.analysis.statistics.power import POWER
 
 Word = Literal["improved", "regressed", "held", "undecided"]
 

@@ -46,7 +46,7 @@ def show(
 ) -> None:
     """Show a task: its words, its stages, and a picture or a video of it."""
     load_plugins(plugin)
-    from robodx.running.show import describe, draw
+    from robodx.video.show import describe, draw
 
     card = describe(task, seed)
     if out is not None:

@@ -30,7 +30,7 @@ from robodx.terminal.console import progress_bar
 @app.command(rich_help_panel="Run")
 def cliff(
     task: Annotated[str, typer.Argument(help="A task's id, as in primitive/pick_cube.")],
-    policy: Annotated[str, typer.Option(help="Who acts; see: robodx list policies.")],
+    policy: Annotated[str, typer.Option(help="Policy to evaluate; see: robodx list policies.")],
     stressor: Annotated[str, typer.Option(help="What is made worse; see: robodx list perturbations.")],
     episodes: Annotated[int, typer.Option(help="At most so many; fewer if it is known sooner.", min=8, max=1000)] = 60,
     most: Annotated[
@@ -54,7 +54,7 @@ def cliff(
     from robodx.running.request import Request
     from robodx.running.run import Execution
     from robodx.running.run import run as execute_run
-    from robodx.suites.base import Plan, find_suite
+    from robodx.suites.base import SuiteRequest, find_suite
     from robodx.suites.cliff import Search
     from robodx.terminal.cliff import note, print_cliff
 
@@ -69,7 +69,7 @@ def cliff(
         quality=quality,
         plugins=located(plugin),
     )
-    search = Search.of(Plan(request.label, episodes, robot, clock=clock, within=find_suite(selector)[1]))
+    search = Search.of(SuiteRequest(request.label, episodes, robot, clock=clock, within=find_suite(selector)[1]))
     folder = out or Path("runs") / default_name([selector], request.label)
     _check_budget(folder, selector, episodes)
     with (

@@ -28,13 +28,13 @@ from robodx.cli.options import (
     load_plugins,
     located,
 )
-from robodx.running.bounds import MOST_SEEDS
+from robodx.running.limits import MOST_SEEDS
 from robodx.terminal.console import print_json, progress_bar
 
 
 @app.command(rich_help_panel="Diagnose")
 def diagnose(
-    policy: Annotated[str, typer.Argument(help="Who acts; see: robodx list policies.")],
+    policy: Annotated[str, typer.Argument(help="Policy to evaluate; see: robodx list policies.")],
     preset: Preset = None,
     name: Annotated[str | None, typer.Option(help="What to call the policy in the record.")] = None,
     out: RunFolder = None,
@@ -113,7 +113,7 @@ def why(
         list[str], typer.Option(metavar="SUBSTITUTION", help="Only this one; may be given several times.")
     ] = [],  # noqa: B006
     policy: Annotated[
-        str | None, typer.Option(help="Who acts, where RUN does not say how its policy is made, or it moved.")
+        str | None, typer.Option(help="Policy to evaluate, where RUN does not say how its policy is made, or it moved.")
     ] = None,
     preset: Preset = None,
     out: Annotated[Path | None, typer.Option(help="Where the trials are kept; unless given RUN/why.")] = None,

@@ -20,8 +20,8 @@ def film_examples(material: Material, films: int) -> Material:
     if not films:
         return material
     from robodx.report.material import films_of
-    from robodx.running.filming import film_trials
     from robodx.sim import gl
+    from robodx.video.filming import film_trials
 
     if not gl.status().is_available:
         print("No OpenGL here, so that nothing is filmed: see robodx doctor.", file=sys.stderr)

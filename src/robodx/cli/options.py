@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from robodx.running.bounds import LAST_FIRST_SEED
+from robodx.running.limits import LAST_FIRST_SEED
 
 T = TypeVar("T")
 

@@ -27,7 +27,7 @@ from robodx.cli.options import (
     takes,
 )
 from robodx.errors import UserError
-from robodx.running.bounds import MOST_REPEATS, MOST_SEEDS
+from robodx.running.limits import MOST_REPEATS, MOST_SEEDS
 from robodx.terminal.console import progress_bar
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class RunOptions:
             "stress/sensor, cliff/noise/primitive/pick_cube …"
         ),
     ]
-    policy: Annotated[str, typer.Option(help="Who acts; see: robodx list policies.")]
+    policy: Annotated[str, typer.Option(help="Policy to evaluate; see: robodx list policies.")]
     preset: Preset = None
     name: Annotated[
         str | None, typer.Option(help="What to call the policy in the record; then its address may change.")
@@ -193,10 +193,10 @@ def run(options: RunOptions) -> None:
     """
     load_plugins(options.plugin)
     from robodx.analysis.compare import compare as compare_runs
-    from robodx.running.filming import film
     from robodx.running.run import run as execute_run
     from robodx.sim import gl
     from robodx.terminal.summary import print_summary
+    from robodx.video.filming import film
 
     request = options.request()
     folder = options.out or Path("runs") / default_name(options.selectors, request.label)

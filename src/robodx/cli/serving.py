@@ -17,7 +17,7 @@ from robodx.terminal.console import counting_bar, print_json
 
 @app.command(rich_help_panel="Connect")
 def serve(
-    policy: Annotated[str, typer.Argument(help="Who acts; see: robodx list policies.")],
+    policy: Annotated[str, typer.Argument(help="Policy to evaluate; see: robodx list policies.")],
     protocol: Annotated[str, typer.Option(help="What clients speak; see: robodx list protocols.")] = "openpi",
     host: Annotated[str, typer.Option(help="Which interface; 0.0.0.0 for all of them.")] = "127.0.0.1",
     port: Annotated[int | None, typer.Option(help="0 takes any free one.", min=0, max=65535)] = None,
@@ -63,10 +63,10 @@ def check(
     and compares what it would do. Exits with 1 if something is wrong.
     """
     load_plugins(plugin)
+    from robodx.compatibility.checking import check as check_policy
+    from robodx.compatibility.probe import probe as probe_policy
+    from robodx.compatibility.probe import refuse_to_probe
     from robodx.policy_contract import opened
-    from robodx.running.checking import check as check_policy
-    from robodx.running.probe import probe as probe_policy
-    from robodx.running.probe import refuse_to_probe
     from robodx.wires.drafting import draft
 
     stop_on_signals()

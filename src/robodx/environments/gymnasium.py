@@ -128,7 +128,7 @@ class GymTask(gymnasium.Env[Observed, Any]):
     def _info(self, environment: Environment) -> dict[str, Any]:
         score = environment.score
         return {
-            "instruction": environment.told[-1].text,
+            "instruction": environment.instruction_updates[-1].text,
             "success": score.is_success,
             "progress": score.progress,
             "stages_reached": score.reached,

@@ -26,8 +26,10 @@ def settings(selector: str, *, robot: str = "panda", perturbations: tuple[Applie
     Of a suite that decides its later trials by the episodes it has seen, this is the first round.
     """
     request = Request((selector,), "lent", seeds=1, robot=robot, perturbations=perturbations)
-    arms = dict.fromkeys((trial.task, trial.perturbations) for trial in trials_of(plan_round(request, to_table([]))))
-    return [Setting(_name(task, applied), TASKS[task], applied) for task, applied in arms]
+    variants = dict.fromkeys(
+        (trial.task, trial.perturbations) for trial in trials_of(plan_round(request, to_table([])))
+    )
+    return [Setting(_name(task, applied), TASKS[task], applied) for task, applied in variants]
 
 
 def _name(task: str, perturbations: tuple[Applied, ...]) -> str:

@@ -52,7 +52,7 @@ class View(Visible, Protocol):
 
 
 @dataclass
-class Scenery:
+class PlanContext:
     """What a plan works with: things by name, the hand, and which thing each description means."""
 
     view: View
@@ -90,54 +90,54 @@ class Scenery:
         return now
 
 
-Plan = Callable[[Scenery, Clause], Steps]
+Plan = Callable[[PlanContext, Clause], Steps]
 # By verb and relation: "pick", "put in".
 PLANS: Registry[Plan] = Registry("plan", "verbs")
 
 
-def solve(clauses: tuple[Clause, ...], scenery: Scenery) -> Steps:
+def solve(clauses: tuple[Clause, ...], context: PlanContext) -> Steps:
     """Waypoints that do what is asked, in order."""
     for clause in clauses:
         if clause.once_lit is not None:
-            yield from _wait_for(scenery, scenery.names[clause.once_lit])
-        yield from PLANS[clause.act](scenery, clause)
+            yield from _wait_for(context, context.names[clause.once_lit])
+        yield from PLANS[clause.act](context, clause)
 
 
-def _wait_for(scenery: Scenery, signal: str) -> Steps:
-    while not scenery.view.is_lit(f"{signal}/lamp"):
-        yield scenery.hand.stay()
+def _wait_for(context: PlanContext, signal: str) -> Steps:
+    while not context.view.is_lit(f"{signal}/lamp"):
+        yield context.hand.stay()
 
 
-def take(scenery: Scenery, name: str, under: tuple[str, ...] = ()) -> Steps:
+def take(context: PlanContext, name: str, under: tuple[str, ...] = ()) -> Steps:
     """Pick a thing up, again if it slipped away; what lies on it is put aside first.
 
     `under` are things that wait for it to be put aside: who sees badly may see each of two on the other.
     """
     if name in under:
         raise CannotBeDone(f"{name} seems to lie on what lies on it")
-    if scenery.view.is_grasped(name):
-        yield from _keep(scenery)
+    if context.view.is_grasped(name):
+        yield from _keep(context)
         return
-    known = looks_now(scenery.view)
+    known = looks_now(context.view)
     # What is gone has nothing on it.
     for other, looks in known.items() if name in known else ():
-        if other != name and not scenery.view.thing(other).is_fixed and is_related(looks, "on", known[name]):
-            yield from put(scenery, other, aside(scenery, other), under=(*under, name))
+        if other != name and not context.view.thing(other).is_fixed and is_related(looks, "on", known[name]):
+            yield from put(context, other, aside(context, other), under=(*under, name))
     for _ in range(TRIES):
         yield from skills.pick(
-            scenery.hand,
-            scenery.grasp(name),
+            context.hand,
+            context.grasp(name),
             lift_to_m=CARRY_M,
-            velocity=scenery.velocity(name),
-            is_clear=lambda: not is_crossed(scenery.view, name),
+            velocity=context.velocity(name),
+            is_clear=lambda: not is_crossed(context.view, name),
         )
-        if scenery.view.is_grasped(name):
+        if context.view.is_grasped(name):
             return
 
 
-def _keep(scenery: Scenery) -> Steps:
+def _keep(context: PlanContext) -> Steps:
     """Go on with what is in the hand already, whoever put it there."""
-    hand = scenery.hand
+    hand = context.hand
     hand.grip, hand.commanded = 0.0, hand.tool
     yield from skills.clear(hand, CARRY_M)
 
@@ -161,7 +161,7 @@ def is_crossed(view: View, name: str) -> bool:
 
 
 def put(
-    scenery: Scenery,
+    context: PlanContext,
     name: str,
     goal: PoseNow,
     *,
@@ -170,18 +170,18 @@ def put(
     under: tuple[str, ...] = (),
 ) -> Steps:
     """Pick a thing up and place it at a pose, again if it was lost on the way; what lies there already stays."""
-    if not scenery.view.is_grasped(name) and math.dist(scenery.view.position(name), goal().position) < THERE_M:
+    if not context.view.is_grasped(name) and math.dist(context.view.position(name), goal().position) < THERE_M:
         return
     for _ in range(TRIES):
-        yield from take(scenery, name, under)
-        yield from skills.place(scenery.hand, scenery.pose(name), goal, over_m=over_m, opening=opening)
-        if math.dist(scenery.view.position(name), goal().position) < PLACED_M:
+        yield from take(context, name, under)
+        yield from skills.place(context.hand, context.pose(name), goal, over_m=over_m, opening=opening)
+        if math.dist(context.view.position(name), goal().position) < PLACED_M:
             return
 
 
-def aside(scenery: Scenery, name: str) -> PoseNow:
+def aside(context: PlanContext, name: str) -> PoseNow:
     """Flat on the table at the nearest spot with room for the hand."""
-    view = scenery.view
+    view = context.view
     here, radius = view.position(name), view.thing(name).radius_m
     others = [(looks.position, view.thing(other).radius_m) for other, looks in looks_now(view).items() if other != name]
 
@@ -190,12 +190,12 @@ def aside(scenery: Scenery, name: str) -> PoseNow:
 
     free = [spot for spot in SPOTS if room(spot) > ROOM_M] or [max(SPOTS, key=room)]
     x, y = min(free, key=lambda spot: math.dist(spot, here[:2]))
-    return lambda: resting(scenery, name, x, y, 0.0)
+    return lambda: resting(context, name, x, y, 0.0)
 
 
-def resting(scenery: Scenery, name: str, x: float, y: float, floor_z: float) -> Pose:
+def resting(context: PlanContext, name: str, x: float, y: float, floor_z: float) -> Pose:
     """The thing set down at a place, squared up with the table by the smallest turn."""
-    pose, thing = scenery.view.pose(name), scenery.view.thing(name)
+    pose, thing = context.view.pose(name), context.view.thing(name)
     height = floor_z + thing.half_extents[2] + DROP_M
     if thing.kind == "sphere":
         # However it has rolled, it is the right way up.

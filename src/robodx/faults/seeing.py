@@ -158,13 +158,13 @@ def _kinds(meaning: Meaning) -> Iterator[str]:
     for part in meaning.clauses:
         for clause in (part.then, part.otherwise) if isinstance(part, If) else (part,):
             for reference in clause.references:
-                yield from _kinds_told(reference)
+                yield from _kinds_named(reference)
 
 
-def _kinds_told(reference: Reference) -> Iterator[str]:
+def _kinds_named(reference: Reference) -> Iterator[str]:
     if reference.kind is not None:
         yield reference.kind
     for other in (*(where.of for where in reference.where), *reference.but):
-        yield from _kinds_told(other)
+        yield from _kinds_named(other)
     if reference.rank is not None and reference.rank.of is not None:
-        yield from _kinds_told(reference.rank.of)
+        yield from _kinds_named(reference.rank.of)

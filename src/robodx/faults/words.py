@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodx.experts.base import View
-from robodx.experts.course import group_of
+from robodx.experts.plan_executor import group_of
 from robodx.faults.base import Fault, fault
+from robodx.language.discriminating_attributes import omitting, rewritten, without
 from robodx.language.meaning import Clause, If, Meaning, Names
 from robodx.language.reference import Reference, Where
-from robodx.language.telling import rewritten, untold, without
 
 MIRRORED = {
     "left": "right", "leftmost": "rightmost", "left of": "right of",
@@ -22,7 +22,7 @@ class ColourBlind(Fault):
     """Takes descriptions as if colours were not told."""
 
     def reference(self, reference: Reference) -> Reference:
-        return untold(reference, lambda told: replace(told, colour=None, bands=()))
+        return omitting(reference, lambda description: replace(description, colour=None, bands=()))
 
 
 @fault("size_blind", expected=("reference confusion", "size"))
@@ -39,7 +39,9 @@ class ShapeBlind(Fault):
 
     def reference(self, reference: Reference) -> Reference:
         fixed = {thing.kind for thing in self.at_first.world.things.values() if thing.is_fixed}
-        return untold(reference, lambda told: told if told.kind in fixed else replace(told, kind=None))
+        return omitting(
+            reference, lambda description: description if description.kind in fixed else replace(description, kind=None)
+        )
 
 
 @fault("mirrors_left_right", expected=("language sub-skill", "left and right"))
@@ -58,10 +60,10 @@ class MirrorsLeftRight(Fault):
         )
 
 
-def _mirrored(told: Reference) -> Reference:
-    where = tuple(Where(MIRRORED.get(each.relation, each.relation), each.of) for each in told.where)  # type: ignore[arg-type]
-    rank = told.rank and replace(told.rank, by=MIRRORED.get(told.rank.by, told.rank.by))  # type: ignore[arg-type]
-    return replace(told, where=where, rank=rank)
+def _mirrored(description: Reference) -> Reference:
+    where = tuple(Where(MIRRORED.get(each.relation, each.relation), each.of) for each in description.where)  # type: ignore[arg-type]
+    rank = description.rank and replace(description.rank, by=MIRRORED.get(description.rank.by, description.rank.by))  # type: ignore[arg-type]
+    return replace(description, where=where, rank=rank)
 
 
 @fault("ignores_negation", expected=("language sub-skill", "negation"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from robodx.perturbations.base import perturbation
 from robodx.perturbations.frames import WholeFrames
-from robodx.perturbations.spells import Spells
+from robodx.perturbations.intermittent import Intermittent
 from robodx.policy_contract import Observation
 
 
@@ -17,7 +17,7 @@ class CameraDisconnect(WholeFrames):
     """
 
     def begin(self) -> None:
-        self._spells = Spells(self.severity, self.draws)
+        self._intermittent = Intermittent(self.severity, self.draws)
         self._loose: str | None = None
 
     def observation(self, observation: Observation) -> Observation:
@@ -26,4 +26,4 @@ class CameraDisconnect(WholeFrames):
         return super().observation(observation)
 
     def is_missing(self, camera: str, step: int) -> bool:
-        return camera == self._loose and self._spells.is_on(step * self.period_s)
+        return camera == self._loose and self._intermittent.is_on(step * self.period_s)

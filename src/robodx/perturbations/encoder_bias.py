@@ -34,18 +34,18 @@ class EncoderBias(Perturbation):
         arms = ROBOTS[self.robot].arms
         self._kinematics = [Kinematics(self.robot, index) for index in range(len(arms))]
         # Where the arms were told to be, for a policy that is shown its tools but not its joints.
-        self._told = np.concatenate([arm.home_rad for arm in arms])
-        self.bias_rad: Array = self.severity * self.draws.rng().uniform(-1.0, 1.0, self._told.shape)
+        self._commanded = np.concatenate([arm.home_rad for arm in arms])
+        self.bias_rad: Array = self.severity * self.draws.rng().uniform(-1.0, 1.0, self._commanded.shape)
 
     def action(self, command: Command, held: Command, step: int) -> Command:
         share = min(1.0, (step + 1) * self.period_s / SETTLE_S)
         joints = (command.joints + share * self.bias_rad).astype(np.float32)
-        self._told = joints.astype(np.float64)
+        self._commanded = joints.astype(np.float64)
         return replace(command, joints=joints)
 
     def observation(self, observation: Observation) -> Observation:
         state = dict(observation.state)
-        joints = np.asarray(state.get("joint_positions", self._told), dtype=np.float64)
+        joints = np.asarray(state.get("joint_positions", self._commanded), dtype=np.float64)
         if "joint_positions" in state:
             state["joint_positions"] = (joints - self.bias_rad).astype(np.float32)
         if "ee_pose" in state:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from robodx.perturbations.base import perturbation
-from robodx.perturbations.substitution import Relief
+from robodx.perturbations.substitution import ExpertTakeover
 
 if TYPE_CHECKING:
     from robodx.scoring.stages import Score
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @perturbation("expert_ends", kind="substitution", levels={"first": 1.0}, is_ordered=False)
-class ExpertEnds(Relief):
+class ExpertEnds(ExpertTakeover):
     """The policy acts until so many stages are reached, then the expert finishes."""
 
     def is_experts_turn(self, world: World, score: Score) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from robodx.perturbations.base import perturbation
-from robodx.perturbations.substitution import Relief
+from robodx.perturbations.substitution import ExpertTakeover
 from robodx.scoring.contact import Touched
 from robodx.scoring.parts import grasped_in, leaves
 
@@ -22,7 +22,7 @@ FIRM_S = 0.15
 
 
 @perturbation("expert_grasps", kind="substitution", levels={"on": 1.0}, is_ordered=False, most=1.0)
-class ExpertGrasps(Relief):
+class ExpertGrasps(ExpertTakeover):
     """Once the policy has brought the hand to what is to be taken, the expert grasps it; the rest is the policy's."""
 
     def begin(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robodx.perturbations.base import Perturbation, perturbation
-from robodx.perturbations.spells import Spells
+from robodx.perturbations.intermittent import Intermittent
 
 
 # A shared GPU, a network that sends again, a server that moves the model to another machine.
@@ -12,7 +12,7 @@ class InferencePauses(Perturbation):
     """For so many seconds, again and again, no reply arrives; what was asked meanwhile is answered at the end."""
 
     def begin(self) -> None:
-        self._spells = Spells(self.severity, self.draws)
+        self._intermittent = Intermittent(self.severity, self.draws)
 
     def pause_s(self, step: int) -> float:
-        return self._spells.left_s(step * self.period_s)
+        return self._intermittent.left_s(step * self.period_s)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from robodx.language.canonical import Understood, plainly, understood
 from robodx.language.meaning import Instruction, Meaning
+from robodx.language.plain_wording import Understood, plainly, understood
 from robodx.language.reference import looks_now
 from robodx.perturbations.base import perturbation
 from robodx.perturbations.substitution import Substitution

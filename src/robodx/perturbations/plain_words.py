@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from robodx.language.canonical import plainly, understood
 from robodx.language.meaning import Instruction
+from robodx.language.plain_wording import plainly, understood
 from robodx.language.reference import looks_now
 from robodx.perturbations.base import perturbation
 from robodx.perturbations.substitution import Substitution

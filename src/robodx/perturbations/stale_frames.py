@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from robodx.perturbations.base import perturbation
 from robodx.perturbations.frames import Part, Pixels, WholeFrames
-from robodx.perturbations.spells import Spells
+from robodx.perturbations.intermittent import Intermittent
 
 
 # A full buffer, a capture thread that waits, a video stream that loses its key frame.
@@ -23,7 +23,7 @@ class StaleFrames(WholeFrames):
         self._delivered: dict[tuple[Part, str], NDArray[Any]] = {}
 
     def frame(self, frame: NDArray[Pixels], part: Part, camera: str, step: int) -> NDArray[Pixels]:
-        is_frozen = Spells(self.severity, self.draws, camera).is_on(step * self.period_s)
+        is_frozen = Intermittent(self.severity, self.draws, camera).is_on(step * self.period_s)
         if not is_frozen or (part, camera) not in self._delivered:
             self._delivered[part, camera] = frame
         return self._delivered[part, camera]

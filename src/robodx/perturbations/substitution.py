@@ -18,8 +18,8 @@ class Substitution(Perturbation):
         self.world = world
 
 
-class Relief(Substitution):
-    """The expert acts in the policy's place for a while; `running/standin.py` is that expert."""
+class ExpertTakeover(Substitution):
+    """The expert acts in the policy's place for a while; `running/expert_takeover.py` is that expert."""
 
     def is_experts_turn(self, world: World, score: Score) -> bool:
         """Asked at the start and after every step."""

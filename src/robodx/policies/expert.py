@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robodx.experts.course import Course, Understanding
+from robodx.experts.plan_executor import PlanExecutor, Understanding
 from robodx.experts.skills import Hand, Waypoint
 from robodx.language.meaning import Meaning
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, Privileged, policy
@@ -20,31 +20,31 @@ class ExpertPolicy:
     spec = PolicySpec(action_space="ee_pose", is_privileged=True, state=())
 
     def __init__(self) -> None:
-        self._courses: dict[str, Course] = {}
+        self._executors: dict[str, PlanExecutor] = {}
 
     def understanding(self, start: EpisodeStart) -> Understanding:
         return Understanding()
 
-    def course(self, start: EpisodeStart, hand: Hand) -> Course:
-        return Course(hand, self.understanding(start))
+    def executor(self, start: EpisodeStart, hand: Hand) -> PlanExecutor:
+        return PlanExecutor(hand, self.understanding(start))
 
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
         for start in starts:
             world = privileged(start).world
             hand = Hand(world.tool(), world.openings()[0], 1.0 / self.spec.hz, world.tool())
-            self._courses[start.episode_id] = self.course(start, hand)
+            self._executors[start.episode_id] = self.executor(start, hand)
 
     def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
         return [self._act(observation) for observation in observations]
 
     def finish(self, ids: Sequence[str]) -> None:
         for episode_id in ids:
-            self._courses.pop(episode_id, None)
+            self._executors.pop(episode_id, None)
 
     def _act(self, observation: Observation) -> ActionChunk:
-        course, shown = self._courses[observation.episode_id], privileged(observation)
-        course.hand.tool, course.hand.opening = shown.world.tool(), shown.world.openings()[0]
-        return to_action(shown.world.base, course.next(self.meaning(observation), shown.world))[None]
+        executor, shown = self._executors[observation.episode_id], privileged(observation)
+        executor.hand.tool, executor.hand.opening = shown.world.tool(), shown.world.openings()[0]
+        return to_action(shown.world.base, executor.next(self.meaning(observation), shown.world))[None]
 
     def meaning(self, observation: Observation) -> Meaning:
         """What it takes itself to be told."""

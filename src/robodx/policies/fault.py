@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from robodx.experts.course import Course
+from robodx.experts.plan_executor import PlanExecutor
 from robodx.experts.skills import Hand
 from robodx.faults.base import planted
-from robodx.faults.course import FaultyCourse, Mind
+from robodx.faults.plan_executor import FaultyPlanExecutor, Mind
 from robodx.policies.expert import ExpertPolicy, privileged
 from robodx.policies.open_loop import plan_ahead
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, policy
@@ -28,18 +28,18 @@ class FaultPolicy(ExpertPolicy):
         self._plans: dict[str, ActionChunk] = {}
         self._ahead: list[EpisodeStart] = []
 
-    def course(self, start: EpisodeStart, hand: Hand) -> Course:
+    def executor(self, start: EpisodeStart, hand: Hand) -> PlanExecutor:
         faults = [fault for each in self._planted if (fault := each.begin(start, hand)) is not None]
         if any(fault.plans_ahead for fault in faults):
             self._ahead.append(start)
         things = list(privileged(start).world.things.values())
-        return FaultyCourse(hand, faults, Mind(faults, things, Streams(start.policy_seed).rng("fault", "choice")))
+        return FaultyPlanExecutor(hand, faults, Mind(faults, things, Streams(start.policy_seed).rng("fault", "choice")))
 
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
         self._ahead = []
         super().reset(starts)
         for start in self._ahead:
-            self._plans[start.episode_id] = plan_ahead(self._courses[start.episode_id], start, self.spec)
+            self._plans[start.episode_id] = plan_ahead(self._executors[start.episode_id], start, self.spec)
 
     def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
         return [self._planned(seen) if seen.episode_id in self._plans else self._act(seen) for seen in observations]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from robodx.experts.base import View
-from robodx.experts.course import Understanding, group_of
+from robodx.experts.plan_executor import Understanding, group_of
 from robodx.language.meaning import Clause, Names
 from robodx.language.reference import Reference
 from robodx.policies.expert import ExpertPolicy

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robodx.experts.course import Course
+from robodx.experts.plan_executor import PlanExecutor
 from robodx.policies.expert import ExpertPolicy, privileged, to_action
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
 from robodx.robots.control import Controller
@@ -30,7 +30,7 @@ class OpenLoopPolicy(ExpertPolicy):
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
         super().reset(starts)
         for start in starts:
-            self._plans[start.episode_id] = plan_ahead(self._courses[start.episode_id], start, self.spec)
+            self._plans[start.episode_id] = plan_ahead(self._executors[start.episode_id], start, self.spec)
 
     def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
         chunks = [self._plans[observation.episode_id] for observation in observations]
@@ -45,16 +45,16 @@ class OpenLoopPolicy(ExpertPolicy):
             self._plans.pop(episode_id, None)
 
 
-def plan_ahead(course: Course, start: EpisodeStart, spec: PolicySpec) -> ActionChunk:
-    """The actions (n, 8) with which a course does what is asked in a world where nothing else happens."""
+def plan_ahead(executor: PlanExecutor, start: EpisodeStart, spec: PolicySpec) -> ActionChunk:
+    """The actions (n, 8) with which a plan executor does what is asked in a world where nothing else happens."""
     shown = privileged(start)
     simulation = shown.world.imagined()
     world, controller = World(simulation), Controller(ROBOTS[start.robot], spec.action_space)
     substeps = round(1.0 / spec.hz / PHYSICS_STEP_S)
     actions: list[ActionChunk] = []
-    while not course.is_done and len(actions) < HORIZON_S * spec.hz:
-        course.hand.tool, course.hand.opening = world.tool(), world.openings()[0]
-        actions.append(to_action(world.base, course.next(shown.meaning, world)))
+    while not executor.is_done and len(actions) < HORIZON_S * spec.hz:
+        executor.hand.tool, executor.hand.opening = world.tool(), world.openings()[0]
+        actions.append(to_action(world.base, executor.next(shown.meaning, world)))
         resolved = controller.resolve(actions[-1], simulation.command, substeps * PHYSICS_STEP_S)
         simulation.step(resolved.command, substeps)
     return np.stack(actions)

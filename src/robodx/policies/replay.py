@@ -29,13 +29,13 @@ class ReplayPolicy:
             raise UnreadableRun(f"{run} holds no episode that could be replayed")
         hz = float(read_about(self._run, needs=("policy_spec.hz",))["policy_spec"]["hz"])
         self.spec = PolicySpec(action_space="joint", state=(), hz=hz)
-        # Where a situation was run in several arms, the one with the fewest perturbations is played.
-        arms = recorded.sort(pl.col("perturbations").list.len(), "trial_id").unique(
+        # Where a situation was run in several variants, the one with the fewest perturbations is played.
+        variants = recorded.sort(pl.col("perturbations").list.len(), "trial_id").unique(
             ["robot", "task", "seed", "repeat"], keep="first", maintain_order=True
         )
         self._trials = {
             (robot, task, seed, repeat): trial_id
-            for robot, task, seed, repeat, trial_id in arms.select(
+            for robot, task, seed, repeat, trial_id in variants.select(
                 "robot", "task", "seed", "repeat", "trial_id"
             ).iter_rows()
         }

@@ -57,7 +57,7 @@ class VisionPolicy:
 
         episode = self._episodes.get(observation.episode_id)
         if episode is None:
-            told = self._starts[observation.episode_id].cameras
-            episode = SeenEpisode({name: told[name] for name in CAMERAS}, observation, 1.0 / self.spec.hz)
+            calibrations = self._starts[observation.episode_id].cameras
+            episode = SeenEpisode({name: calibrations[name] for name in CAMERAS}, observation, 1.0 / self.spec.hz)
             self._episodes[observation.episode_id] = episode
         return np.array([to_action(episode.base, waypoint) for waypoint in episode.steps(observation)])

@@ -28,7 +28,7 @@ class Happening:
 
 
 @dataclass(frozen=True)
-class Told:
+class InstructionUpdate:
     """The text that reached the policy from this step on."""
 
     step: int
@@ -115,11 +115,11 @@ class Episode:
     stages_reached: int | None = None
     stage_steps: tuple[int, ...] = ()
     steps: int = 0
-    instructions: tuple[Told, ...] = ()
+    instructions: tuple[InstructionUpdate, ...] = ()
     events: tuple[Happening, ...] = ()
     first_touched: str | None = None
-    # What it takes, as paths; see running/demands.py.
-    demands: tuple[str, ...] = _later()
+    # What it takes, as paths; see running/requirements.py.
+    requirements: tuple[str, ...] = _later()
     target: Target | None = None
     mistaken: tuple[Mistake, ...] = _later()
     trajectory_hash: str | None = None

@@ -175,8 +175,8 @@ def _check_same(path: Path, about: Mapping[str, Any], request: Mapping[str, Any]
     names = [*sorted({*there, *here} - {"trials"}), "trials"]
     changed = [name for name in names if there.get(name) != here.get(name)]
     if changed:
-        told = [name for name in changed if name != "trials"] or ["trials"]
-        lines = "\n".join(line for name in told for line in _differing(name, there.get(name), here.get(name)))
+        stated = [name for name in changed if name != "trials"] or ["trials"]
+        lines = "\n".join(line for name in stated for line in _differing(name, there.get(name), here.get(name)))
         raise RunConflict(f"{path} holds another run:\n{lines}\nChoose another folder with --out, or ask for the same.")
     before, now = about["versions"], facts["versions"]
     differing = [

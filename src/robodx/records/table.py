@@ -16,6 +16,9 @@ from robodx.records.episode import Episode
 from robodx.records.schema import ALWAYS_SAID, LATER_COLUMNS, ORDER, OUTCOMES, SCHEMA, SHARES
 from robodx.records.values import APPLIED_BEFORE, applied_record, with_typed_values
 
+# Columns that were called otherwise up to schema version 3.
+EARLIER_NAMES = {"demands": "requirements"}
+
 
 def to_table(episodes: Sequence[Episode]) -> pl.DataFrame:
     rows = [{field.name: _stored(getattr(episode, field.name)) for field in fields(episode)} for episode in episodes]
@@ -95,6 +98,7 @@ def _read_part(path: Path) -> pl.DataFrame:
 
 def _modern(part: pl.DataFrame) -> pl.DataFrame:
     """With the columns as they are now, so that tables of all versions can be joined."""
+    part = part.rename({old: new for old, new in EARLIER_NAMES.items() if {old, new} - {*part.columns} == {new}})
     if part.schema.get("perturbations") == pl.List(APPLIED_BEFORE):
         part = part.with_columns(with_typed_values("perturbations"))
     return part

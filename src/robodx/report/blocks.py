@@ -101,13 +101,15 @@ class Table:
 
     def markdown(self) -> str:
         # What is drawn is written beside it.
-        told = [at for at, one in enumerate(self.columns) if one.axis is None or any(row[at].text for row in self.rows)]
+        shown = [
+            at for at, one in enumerate(self.columns) if one.axis is None or any(row[at].text for row in self.rows)
+        ]
         lines = [
             f"*{escaped(self.caption)}*",
             "",
-            _line([escaped(self.columns[at].name) for at in told]),
-            _line(["---:" if self.columns[at].is_number else "---" for at in told]),
-            *(_line([_written(row[at]) for at in told]) for row in self.rows[:MARKDOWN_ROWS]),
+            _line([escaped(self.columns[at].name) for at in shown]),
+            _line(["---:" if self.columns[at].is_number else "---" for at in shown]),
+            *(_line([_written(row[at]) for at in shown]) for row in self.rows[:MARKDOWN_ROWS]),
         ]
         if left := len(self.rows) - MARKDOWN_ROWS:
             lines += ["", f"{left} more rows are on the page and in the JSON."] if left > 0 else []

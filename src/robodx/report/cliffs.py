@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from robodx.analysis.psychometric import Cliff, Psychometric, count, severities
+from robodx.analysis.statistics.psychometric import Cliff, Psychometric, count, severities
 from robodx.records.values import read_applied
 from robodx.report.material import Subject
 from robodx.report.plots.cliffs import Asked
@@ -24,7 +24,7 @@ class Search:
     asked: tuple[Asked, ...]
     errors: int
 
-    def told(self) -> str:
+    def wording(self) -> str:
         """The cliff with its interval, or why there is none."""
         if self.found.is_found and self.found.low is not None and self.found.high is not None:
             return f"{self.found.severity:.3g} [{self.found.low:.3g}, {self.found.high:.3g}]"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from robodx.analysis.estimates import NOTHING, Estimate
+from robodx.analysis.statistics.estimates import NOTHING, Estimate
 from robodx.report.blocks import Cell, Column, Table
 from robodx.report.plots.svg import Scale
 from robodx.report.plots.whiskers import RATES, Drawn, axis, whiskers
 from robodx.report.words import percent, rate
 
-Told = Callable[[Estimate], str]
+Wording = Callable[[Estimate], str]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def forest(
     what: str = "success",
     scale: Scale = RATES,
     tick: Callable[[float], str] = percent,
-    told: Told = rate,
+    wording: Wording = rate,
     line: float | None = None,
     further: Sequence[Column] = (),
     is_folded: bool = False,
@@ -47,9 +47,9 @@ def forest(
     ]  # fmt: skip
     cells = []
     for row in rows:
-        says = f"{' '.join(row.of)}: {told(row.found)}, n = {row.found.n}"
+        says = f"{' '.join(row.of)}: {wording(row.found)}, n = {row.found.n}"
         plot = whiskers([Drawn(row.found, row.colour, row.mark)], says, scale=scale, line=line)
-        number = Cell(told(row.found), sort=row.found.value, title=says)
+        number = Cell(wording(row.found), sort=row.found.value, title=says)
         n = Cell(f"{row.found.n:,}", sort=row.found.n)
         cells.append([*(Cell(text, style=row.style) for text in row.of), Cell("", plot=plot), number, n, *row.further])
     return Table(caption, columns, cells, kind=f"forest {kind}".rstrip(), is_folded=is_folded)
@@ -78,7 +78,7 @@ def compared(
         each = [row.found.get(name, NOTHING) for name in policies]
         says = [f"{row.label}, {name}: {rate(one)}, n = {one.n}" for name, one in zip(policies, each, strict=True)]
         drawn = [Drawn(one, 1 + place % 4, place % 4) for place, one in enumerate(each)]
-        numbers = [Cell(rate(one), sort=one.value, title=told) for one, told in zip(each, says, strict=True)]
+        numbers = [Cell(rate(one), sort=one.value, title=wording) for one, wording in zip(each, says, strict=True)]
         plot = Cell("", plot=whiskers(drawn, "; ".join(says)))
         cells.append([Cell(row.label, style=row.style), plot, *numbers, *row.further])
     return Table(caption, columns, cells, kind="forest")

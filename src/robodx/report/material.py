@@ -12,12 +12,12 @@ from typing import Any
 
 import polars as pl
 
-from robodx.analysis.asking import options
 from robodx.analysis.compare import Comparison, Unlike, compare_tables
-from robodx.analysis.estimates import Estimate
 from robodx.analysis.findings.base import Diagnosis
 from robodx.analysis.findings.diagnose import Because, because_of, diagnose
-from robodx.analysis.sequential import Stopped, stopped_how
+from robodx.analysis.policy_label import options
+from robodx.analysis.statistics.estimates import Estimate
+from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.analysis.stress import StressTable
 from robodx.analysis.summary import Summary, success_rate
 from robodx.analysis.variants import REPEATED
@@ -67,13 +67,13 @@ class Subject:
 
     @cached_property
     def base(self) -> pl.DataFrame:
-        """Without a suite's stressors and without the identity arm."""
+        """Without a suite's stressors and without the identity variant."""
         return self.summary.episodes.filter("is_base")
 
     @cached_property
     def stressed(self) -> pl.DataFrame:
         """What a suite put under a stressor, or in a hurry."""
-        return self.summary.episodes.filter(~pl.col("is_base") & ~pl.col("arm").str.ends_with(REPEATED))
+        return self.summary.episodes.filter(~pl.col("is_base") & ~pl.col("variant").str.ends_with(REPEATED))
 
     @property
     def asked_by(self) -> str:
@@ -93,7 +93,7 @@ class Subject:
 
     @cached_property
     def stress(self) -> tuple[StressTable, ...]:
-        """One of all runs that share what was asked of every arm: the clean arm of one is that of the others."""
+        """One of all runs that share what was asked of every variant: clean trials of one serve all of them."""
         alike: dict[str, list[Run]] = {}
         for run in self.runs:
             if run.stopped == "planned" and "request" in run.about:
@@ -151,7 +151,7 @@ class Material:
     @property
     def not_compared(self) -> list[str]:
         """Why there is no comparison with some."""
-        return [told for told in self._found if isinstance(told, str)]
+        return [kept for kept in self._found if isinstance(kept, str)]
 
     @cached_property
     def _found(self) -> list[Comparison | str]:
@@ -178,9 +178,9 @@ def gather(paths: Sequence[Path]) -> Material:
     """Everything readable in the run folders; none of it at all is the user's mistake."""
     runs, problems = [], []
     for path in dict.fromkeys(paths):
-        run, told = _read(path)
+        run, kept = _read(path)
         runs.append(run)
-        problems += told
+        problems += kept
     read = [run for run in runs if len(run.episodes)]
     if not read:
         where = ", ".join(str(run.path) for run in runs)
@@ -235,12 +235,12 @@ def _subject(policy: str, runs: Sequence[Run], problems: list[str]) -> Subject:
         mine = run.episodes.filter(pl.col("policy") == policy)
         if len(mine):
             own.append(Run(run.path, run.about, mine, run.is_finished))
-    told = [run for run in own if not _is_search(run)] or own
-    differing = pl.concat([run.episodes for run in told]).group_by("trial_id").agg(pl.col("trajectory_hash").n_unique())
+    kept = [run for run in own if not _is_search(run)] or own
+    differing = pl.concat([run.episodes for run in kept]).group_by("trial_id").agg(pl.col("trajectory_hash").n_unique())
     if clashes := int((differing["trajectory_hash"] > 1).sum()):
         word = counted(clashes, "trial")
         problems.append(f"{word} of {policy} went differently in two of the runs: the last one given counts.")
-    return Subject(policy, tuple(own), _together(told), _joined([run.about for run in told]))
+    return Subject(policy, tuple(own), _together(kept), _joined([run.about for run in kept]))
 
 
 def _together(runs: Sequence[Run]) -> pl.DataFrame:
@@ -255,7 +255,7 @@ def _joined(abouts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     about["not_applicable"] = sorted({task for one in abouts for task in one.get("not_applicable", [])})
     requests = [one["request"] for one in abouts if "request" in one]
     if requests:
-        # One that its outcomes ended makes all of it so; what only some were asked to perturb is an arm of the whole.
+        # One that its outcomes ended makes all of it so; what only some were asked to perturb is a variant.
         strictest = max(requests, key=lambda request: HOW.index(stopped_how(request)))
         least = min((request.get("perturbations", []) for request in requests), key=len)
         about["request"] = {**strictest, "perturbations": least}
@@ -272,8 +272,8 @@ def _because(runs: Sequence[Run]) -> Because:
 
 
 def _stopped(runs: Sequence[Run]) -> Stopped:
-    told = [run for run in runs if not _is_search(run)] or runs
-    return max((run.stopped for run in told), key=HOW.index)
+    kept = [run for run in runs if not _is_search(run)] or runs
+    return max((run.stopped for run in kept), key=HOW.index)
 
 
 def _is_search(run: Run) -> bool:

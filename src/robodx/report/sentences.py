@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from robodx.analysis.estimates import Estimate
+from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import Degradation
 from robodx.analysis.summary import TIERS, error_bounds
 from robodx.report.blocks import Missing
@@ -51,8 +51,8 @@ def _abilities(subject: Subject) -> Iterator[Line]:
         return
     if success.value is None:
         low, high = error_bounds(base) or (0.0, 1.0)
-        told = f"between {percent(low)} and {percent(high)} of {counted(len(base), 'episode')}"
-        yield Line(f"Unknown: too many episodes ended in errors. Had they ended, it would be {told}.")
+        wording = f"between {percent(low)} and {percent(high)} of {counted(len(base), 'episode')}"
+        yield Line(f"Unknown: too many episodes ended in errors. Had they ended, it would be {wording}.")
         return
     tasks = counted(base["task"].n_unique(), "task")
     yield Line(
@@ -64,12 +64,12 @@ def _abilities(subject: Subject) -> Iterator[Line]:
     )
     if len(families) > 1:
         best, worst = families[0], families[-1]
-        outstanding = [f"Strongest: {_told(best)}."] if _is_below(success, best.success) else []
-        outstanding += [f"Weakest: {_told(worst)}."] if _is_below(worst.success, success) else []
+        outstanding = [f"Strongest: {_wording(best)}."] if _is_below(success, best.success) else []
+        outstanding += [f"Weakest: {_wording(worst)}."] if _is_below(worst.success, success) else []
         if outstanding:
             yield Line(" ".join(outstanding))
         else:
-            yield Line(f"No family stands out: from {_told(worst)} to {_told(best)}.")
+            yield Line(f"No family stands out: from {_wording(worst)} to {_wording(best)}.")
 
 
 def _is_below(lower: Estimate, higher: Estimate) -> bool:
@@ -77,7 +77,7 @@ def _is_below(lower: Estimate, higher: Estimate) -> bool:
     return lower.high is not None and higher.low is not None and lower.high < higher.low
 
 
-def _told(one: Ability) -> str:
+def _wording(one: Ability) -> str:
     return f"{one.family} {rate(one.success)}"
 
 
@@ -101,8 +101,8 @@ def _under_stress(subject: Subject) -> Iterator[Line]:
                 unharmed.append(name)
             else:
                 unknown.append(name)
-    for told in breaks[:MOST]:
-        yield Line(told)
+    for wording in breaks[:MOST]:
+        yield Line(wording)
     if len(breaks) > MOST:
         yield Line(f"It also breaks under {len(breaks) - MOST} more stressors.")
     if unharmed:
@@ -122,7 +122,7 @@ def _fall(name: str, rows: list[Degradation]) -> str:
 def _at_cliffs(subject: Subject) -> Iterator[Line]:
     for one in searches(subject):
         if one.found.is_found:
-            yield Line(f"On {one.task} its success is halved at {one.stressor} {one.told()}.")
+            yield Line(f"On {one.task} its success is halved at {one.stressor} {one.wording()}.")
         elif one.found.is_absent:
             yield Line(f"On {one.task} {one.stressor} does not halve its success up to {one.found.maximum:g}.")
 
@@ -131,7 +131,7 @@ def _by_tier(subject: Subject) -> Iterator[Line]:
     found = [
         one
         for one in subject.summary.subtotals("tier")
-        if one.perturbations in subject.summary.base_arms[:1] and one.success.value is not None
+        if one.perturbations in subject.summary.base_variants[:1] and one.success.value is not None
     ]
     if len(found) > 1 and found[0].group in TIERS:
         first, last = found[0].success, found[-1].success
@@ -150,8 +150,8 @@ def _why(subject: Subject) -> Iterator[Line]:
             yield Line(f"Nothing is confirmed yet. Suspected: {diagnosis.findings[0].statement}")
         elif not confirmed:
             yield Line(diagnosis.headline)
-    for told in first_sentence(subject):
-        yield Line(told.text, told.command if isinstance(told, Missing) else "")
+    for wording in first_sentence(subject):
+        yield Line(wording.text, wording.command if isinstance(wording, Missing) else "")
     for failures in subject.summary.failures():
         if failures.kinds:
             total = sum(share.count for share in failures.kinds)

@@ -48,7 +48,7 @@ def films(paths: Iterable[tuple[str, Path]], how: Mode, *, page: Path | None, mo
     return found
 
 
-def told(found: dict[str, Film]) -> str:
+def wording(found: dict[str, Film]) -> str:
     embedded = sum(film.is_embedded for film in found.values())
     linked = len(found) - embedded
     parts = [f"{embedded} within the page" if embedded else "", f"{linked} linked" if linked else ""]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from robodx.analysis.estimates import Estimate
+from robodx.analysis.statistics.estimates import Estimate
 
 # They turn the direction of what follows, and could make a name read as another.
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f]")

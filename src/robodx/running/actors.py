@@ -17,9 +17,9 @@ from typing import Any
 from robodx.errors import Stop, UserError
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec, opened
 from robodx.records.trial import Trial
-from robodx.running.crew import Died
 from robodx.running.observers import Finished
 from robodx.running.rollout import FAILURES
+from robodx.running.worker_pool import WorkerLost
 from robodx.running.workers import Job, begin, run_here
 from robodx.wires.remote import Declared, declared
 
@@ -41,7 +41,7 @@ class _Stopped(UserError):
 
 
 @contextmanager
-def _told_by_ray() -> Iterator[None]:
+def _portable_errors() -> Iterator[None]:
     """Let out only what is known at the other end too: a user's exception need not survive the way."""
     try:
         yield
@@ -77,7 +77,7 @@ class EnvironmentActor:
 
     def ready(self) -> None:
         _settle(self._folder)
-        with _told_by_ray():
+        with _portable_errors():
             begin(self._job, self._index)
             self._policy: Policy
             if self._policy_actor is None:
@@ -85,29 +85,29 @@ class EnvironmentActor:
             else:
                 self._policy = ActorPolicy(self._policy_actor)
 
-    def run(self, trials: Sequence[Trial], attempt: int) -> Finished | Died | None:
+    def run(self, trials: Sequence[Trial], attempt: int) -> Finished | WorkerLost | None:
         """Begin a group, and answer as `proceed` does."""
         if isinstance(self._policy, ActorPolicy):
-            with _told_by_ray():
+            with _portable_errors():
                 why = self._policy.connect()
             if why is not None:
-                return Died("policy actor", why, has_begun=False)
+                return WorkerLost("policy actor", why, has_begun=False)
         self._episodes = run_here(trials, self._policy, self._job, attempt)
         return self.proceed()
 
-    def proceed(self) -> Finished | Died | None:
+    def proceed(self) -> Finished | WorkerLost | None:
         """The group's next episode, None at its end, or that the policy actor is lost."""
-        with _told_by_ray():
+        with _portable_errors():
             finished = next(self._episodes, None)
         lost = self._policy.lost if isinstance(self._policy, ActorPolicy) else None
         if finished is not None and finished.episode.outcome == "error" and lost is not None:
             # With the actor went what it knew of every episode under way.
             self._episodes = iter(())
-            return Died("policy actor", lost, is_shared=True)
+            return WorkerLost("policy actor", lost, is_shared=True)
         return finished
 
     def close(self) -> None:
-        with _told_by_ray():
+        with _portable_errors():
             self._held.close()
 
 
@@ -124,7 +124,7 @@ class PolicyActor:
         return True
 
     def declare(self) -> Declared:
-        with _told_by_ray():
+        with _portable_errors():
             if self._policy is None:
                 _settle(self._folder)
                 begin(self._job, self._index)
@@ -134,7 +134,7 @@ class PolicyActor:
     def reset(self, starts: Sequence[EpisodeStart]) -> bool:
         if self._policy is None:
             return False
-        with _told_by_ray():
+        with _portable_errors():
             self._policy.reset(starts)
         self._known.update(start.episode_id for start in starts)
         return True
@@ -143,17 +143,17 @@ class PolicyActor:
         """None for an episode that began before this process did."""
         if self._policy is None or any(observation.episode_id not in self._known for observation in observations):
             return None
-        with _told_by_ray():
+        with _portable_errors():
             return self._policy.act([_writable(observation) for observation in observations])
 
     def finish(self, ids: Sequence[str]) -> None:
         if self._policy is not None and self._known.issuperset(ids):
-            with _told_by_ray():
+            with _portable_errors():
                 self._policy.finish(ids)
             self._known.difference_update(ids)
 
     def close(self) -> None:
-        with _told_by_ray():
+        with _portable_errors():
             self._held.close()
 
 

@@ -21,8 +21,8 @@ from robodx.errors import UserError
 from robodx.records.trial import Trial
 from robodx.running import threads
 from robodx.running.actors import EnvironmentActor, Gone, PolicyActor, answer_of, import_ray
-from robodx.running.crew import Died
 from robodx.running.observers import Finished
+from robodx.running.worker_pool import WorkerLost
 from robodx.running.workers import STOP_S, Job
 from robodx.wires.remote import Declared
 
@@ -44,7 +44,7 @@ class Cluster:
         # What the actors were made for.
         self._job: Job | None = None
         self._policies: list[Any] = []
-        self._crew: Actors | None = None
+        self._pool: Actors | None = None
 
     def declared(self, job: Job) -> Declared | None:
         """As the policy actors tell it, so that the driver need not build the policy; None if there are none."""
@@ -59,40 +59,40 @@ class Cluster:
         if not self._ray.wait([call], timeout=PATIENCE_S)[0]:
             _tell_waiting(self._ray, f"policy actors with {self._policy_gpus:g} GPUs each")
         try:
-            told: Declared = answer_of(self._ray, call)
+            declaration: Declared = answer_of(self._ray, call)
         except Gone as gone:
             raise UserError(f'the policy actor died while it built "{job.policy}": {gone}') from None
-        if told.spec.is_privileged:
+        if declaration.spec.is_privileged:
             raise UserError(
                 f'the policy "{job.policy}" sees the simulator\'s own state, which does not travel: '
                 "run it without policy actors"
             )
-        return told
+        return declaration
 
     @contextmanager
-    def crew(self, job: Job, size: int) -> Iterator[Actors]:
+    def pool(self, job: Job, size: int) -> Iterator[Actors]:
         """Kept for the next round, unless the block ends with an exception."""
         self._turn_to(job)
-        if self._crew is not None and self._crew.size != size:
-            self._crew.close()
-            self._crew = None
-        if self._crew is None:
+        if self._pool is not None and self._pool.size != size:
+            self._pool.close()
+            self._pool = None
+        if self._pool is None:
             self.declared(job)
-            self._crew = Actors(self._ray, job, size, self._policies)
+            self._pool = Actors(self._ray, job, size, self._policies)
         try:
-            yield self._crew
+            yield self._pool
         except BaseException:
             # What still runs is nobody's any more.
             self.close()
             raise
 
     def close(self) -> None:
-        if self._crew is not None:
-            self._crew.close()
+        if self._pool is not None:
+            self._pool.close()
         _let_go(self._ray, self._policies)
         for actor in self._policies:
             self._ray.kill(actor)
-        self._job, self._policies, self._crew = None, [], None
+        self._job, self._policies, self._pool = None, [], None
 
     def _turn_to(self, job: Job) -> None:
         """Where trajectories go is the driver's own business."""
@@ -194,7 +194,7 @@ def _let_go(ray: ModuleType, actors: Sequence[Any]) -> None:
 
 
 class Actors:
-    """A crew of environment actors.
+    """A worker pool of environment actors.
 
     One that dies is replaced from here: of an actor that Ray restarts it cannot be told whether it waits for a place or
     dies again and again.
@@ -217,20 +217,20 @@ class Actors:
         self.idle.discard(worker)
         self._calls[self._actors[worker].run.remote(trials, attempt)] = worker
 
-    def wait(self) -> Iterator[tuple[int, Finished | Died | None]]:
+    def wait(self) -> Iterator[tuple[int, Finished | WorkerLost | None]]:
         done, _ = self._ray.wait(list(self._calls), timeout=self._patience_s)
         if not done:
             _tell_waiting(self._ray, f"the first of {self.size} environment actors with 1 CPU each")
         self._patience_s = None
         for call in done:
             index = self._calls.pop(call)
-            event: Finished | Died | None
+            event: Finished | WorkerLost | None
             try:
                 event = answer_of(self._ray, call)
             except Gone as gone:
                 self._ray.kill(self._actors[index])
                 self._start(index)
-                event = Died("environment actor", str(gone))
+                event = WorkerLost("environment actor", str(gone))
             else:
                 if isinstance(event, Finished):
                     self._calls[self._actors[index].proceed.remote()] = index

@@ -16,11 +16,11 @@ from robodx.language.meaning import Instruction, Meaning
 from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation
 from robodx.policy_contract import ActionChunk, Calibration, EpisodeStart, Observation, PolicySpec, Privileged
 from robodx.records.clock import Clock
-from robodx.records.episode import Told
+from robodx.records.episode import InstructionUpdate
 from robodx.records.trajectory import Hand, Index, Query, Recorder, Trajectory
 from robodx.records.trial import Trial
 from robodx.robots.control import Controller, action_width, as_joint_action, joint_columns, read_chunk
-from robodx.running.standin import stand_in
+from robodx.running.expert_takeover import takeover_expert
 from robodx.scoring.events import Script
 from robodx.scoring.stages import Score, Stage
 from robodx.sim.build import PHYSICS_STEP_S, camera_quaternion
@@ -82,14 +82,14 @@ class Environment:
         for perturbation in self._perturbations:
             perturbation.meet(self.world)
         # Who acts in the policy's place, if anybody ever does.
-        self._standin = stand_in(self._perturbations, self.world, self.robot, 1.0 / spec.hz)
+        self._takeover_expert = takeover_expert(self._perturbations, self.world, self.robot, 1.0 / spec.hz)
         self._is_assisted = False
         # Whether the policy is to begin anew, for it was not its own doing how things came to be as they are.
         self.is_handed_over = False
         self.score = Score(tuple(Stage.of(stage) for stage in situation.stages), situation.never)
         self.events = (*situation.events, *(event for p in self._perturbations for event in p.events()))
         self._script = Script(self.events)
-        self.told: list[Told] = []
+        self.instruction_updates: list[InstructionUpdate] = []
         # What each of these means.
         self.meanings: list[Meaning] = []
         self._instruct(situation.instruction)
@@ -130,7 +130,7 @@ class Environment:
             "base_pose": lambda: [*base.position, *base.quaternion],
         }
         self._note_state()
-        if self._standin is not None:
+        if self._takeover_expert is not None:
             self._change_hands()
 
     # What the policy is told.
@@ -144,7 +144,7 @@ class Environment:
             robot=self.trial.robot,
             situation_seed=self.trial.seed,
             repeat=self.trial.repeat,
-            instruction=self.told[-1].text,
+            instruction=self.instruction_updates[-1].text,
             cameras=self._calibrations,
             privileged=self._privileged(),
         )
@@ -155,7 +155,7 @@ class Environment:
             episode_id=self.trial.id,
             step=simulation.step_count,
             time_s=simulation.time_s,
-            instruction=self.told[-1].text,
+            instruction=self.instruction_updates[-1].text,
             state={name: np.array(self._senses[name](), dtype=np.float32) for name in self.spec.state},
             privileged=self._privileged(),
         )
@@ -240,9 +240,9 @@ class Environment:
         if self._awaited is not None and step >= self._awaited[1]:
             self._pending.extend(self._awaited[0])
             self._awaited = None
-        if self._is_assisted and self._standin is not None:
+        if self._is_assisted and self._takeover_expert is not None:
             action = self._no_action
-            self._issued = self._standin.command(self._instruction.meaning, self._issued)
+            self._issued = self._takeover_expert.command(self._instruction.meaning, self._issued)
         elif self._pending:
             action = self._pending.popleft()
             achieved = simulation.joint_positions() if self._controller.starts_from_achieved else None
@@ -262,17 +262,17 @@ class Environment:
         is_perturbed = self._is_assisted or command is not self._issued
         self._recorder.note_step(action, as_joint_action(command, self.robot), is_perturbed)
         self._note_state()
-        if self._standin is not None:
+        if self._takeover_expert is not None:
             self._change_hands()
 
     def _change_hands(self) -> None:
         """Let the expert act, or the policy again, whoever's turn it is."""
-        assert self._standin is not None
-        was_assisted, self._is_assisted = self._is_assisted, self._standin.is_called(self.score)
+        assert self._takeover_expert is not None
+        was_assisted, self._is_assisted = self._is_assisted, self._takeover_expert.is_called(self.score)
         if self._is_assisted and not was_assisted:
             self._pending.clear()
             self._awaited = None
-            self._standin.take_over()
+            self._takeover_expert.take_over()
         elif was_assisted and not self._is_assisted:
             self.is_handed_over = True
 
@@ -306,10 +306,10 @@ class Environment:
         self._is_altered = self._is_altered or instruction is not said
         self._instruction = instruction
         self.meanings.append(instruction.meaning)
-        if self._standin is not None and not self._is_assisted:
-            self._standin.listen(instruction.meaning)
+        if self._takeover_expert is not None and not self._is_assisted:
+            self._takeover_expert.listen(instruction.meaning)
         step = self.simulation.step_count
-        self.told.append(Told(step, instruction.text))
+        self.instruction_updates.append(InstructionUpdate(step, instruction.text))
         if step:
             # A chunk under way goes on: the policy reads the new words when it is asked next, as it would on a robot.
             self.world.log.add(LogEntry(step, self.simulation.time_s, "instruction", instruction.text))

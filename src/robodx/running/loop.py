@@ -15,10 +15,10 @@ from robodx.records.design import design_table, united, with_design
 from robodx.records.episode import Episode
 from robodx.records.table import to_table
 from robodx.records.trial import Trial
-from robodx.running.crew import MAX_ATTEMPTS
 from robodx.running.observers import EpisodeObserver
 from robodx.running.rollout import rollout
 from robodx.running.rounds import Rounds
+from robodx.running.worker_pool import MAX_ATTEMPTS
 
 # A server that was restarted, a worker that was killed: most errors do not come twice.
 RETRIES = 2

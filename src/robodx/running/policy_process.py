@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from robodx.errors import Stop, UserError
 from robodx.policy_contract import opened
-from robodx.running.crew import MAX_ATTEMPTS
+from robodx.running.worker_pool import MAX_ATTEMPTS
 from robodx.running.workers import STOP_S, Failure, Job, begin, settle, start
 from robodx.wires.protocols import openpi
 from robodx.wires.remote import Declared, declared
@@ -35,7 +35,7 @@ GLANCE_S = 0.1
 PATIENCE_S = 20.0
 
 
-class Lodged(NamedTuple):
+class OutOfProcessPolicy(NamedTuple):
     """A job whose policy is reached at an address of this machine, and what the policy says of itself."""
 
     job: Job
@@ -43,27 +43,27 @@ class Lodged(NamedTuple):
 
 
 @contextmanager
-def policy_process(job: Job) -> Iterator[Lodged]:
+def policy_process(job: Job) -> Iterator[OutOfProcessPolicy]:
     """Build the job's policy in another process, for the time of the block."""
-    lodging = _Lodging(job)
+    host = _PolicyProcess(job)
     try:
         begun_s = time.monotonic()
-        said = lodging.start()
+        said = host.start()
         if isinstance(said, Failure):
             raise said.again()
         # Twice, for the machine is busier now.
         patience_s = ceil(PATIENCE_S + 2 * (time.monotonic() - begun_s))
-        lodging.watch()
+        host.watch()
         address = f"openpi://127.0.0.1:{said.port}?connect={patience_s}"
         try:
-            yield Lodged(replace(job, policy=address, preset=None, is_lodged=True), said.policy)
+            yield OutOfProcessPolicy(replace(job, policy=address, preset=None, is_out_of_process=True), said.policy)
         except Stop:
-            if lodging.trouble is None:
+            if host.trouble is None:
                 raise
             # What workers say is about a port that nobody typed.
-            raise Stop(lodging.trouble) from None
+            raise Stop(host.trouble) from None
     finally:
-        lodging.close()
+        host.close()
 
 
 class _Ready(NamedTuple):
@@ -96,7 +96,7 @@ class _Process(NamedTuple):
             self.connection.close()
 
 
-class _Lodging:
+class _PolicyProcess:
     """The policy's process, and a thread that starts it again. Once that watches, it alone touches the process."""
 
     def __init__(self, job: Job) -> None:

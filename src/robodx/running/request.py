@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robodx.analysis.asking import label
+from robodx.analysis.policy_label import label
 from robodx.analysis.verdicts import MARGIN
 from robodx.errors import UserError
 from robodx.policy_contract import POLICIES
 from robodx.records.trial import Trial
 from robodx.records.values import Applied
-from robodx.running.bounds import LAST_FIRST_SEED, MOST_REPEATS, MOST_SEEDS
+from robodx.running.limits import LAST_FIRST_SEED, MOST_REPEATS, MOST_SEEDS
 from robodx.suites.base import GROWING, find_suite
 
 

@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 
 from robodx.analysis import motion
-from robodx.analysis.account import EpisodeFacts
 from robodx.analysis.attribution.cause import attribute, first_mistake, quality_flags, slips
+from robodx.analysis.episode_facts import EpisodeFacts
 from robodx.analysis.metrics.quantities import measured
 from robodx.policy_contract import ActionChunk, Observation, Policy
 from robodx.records.episode import Episode, Evidence, Happening, Outcome
 from robodx.records.trial import Trial
-from robodx.running import demands
-from robodx.running.accounts import account_of, hand_axes
+from robodx.running import requirements
 from robodx.running.environment import Environment
-from robodx.running.line import Answer, Line, ThreadedLine
+from robodx.running.episode_facts import facts_of, hand_axes
 from robodx.running.observers import EpisodeObserver, Finished
+from robodx.running.policy_channel import Answer, PolicyChannel, ThreadedPolicyChannel
 from robodx.sim.geometry import Array
 from robodx.tasks.base import TASKS
 
@@ -49,8 +49,8 @@ def rollout(
     all calls of the policy come from one thread, one after the other; the simulator stays in the caller's.
     """
     waiting = deque(trials)
-    line = ThreadedLine() if batch > 1 else Line()
-    live = _Batch(policy, line, quality, attempt, observers)
+    channel = ThreadedPolicyChannel() if batch > 1 else PolicyChannel()
+    live = _Batch(policy, channel, quality, attempt, observers)
     try:
         while waiting or live.is_busy or live.suspects:
             if live.suspects and not (waiting or live.is_busy):
@@ -58,7 +58,7 @@ def rollout(
                 waiting.append(live.suspects.popleft())
             can_open = waiting and len(live.episodes) < batch
             finished = None
-            if line.has_answer or not (can_open or live.ready):
+            if channel.has_answer or not (can_open or live.ready):
                 finished = live.take_answer()
             elif can_open:
                 finished = live.open(waiting.popleft())
@@ -68,7 +68,7 @@ def rollout(
             if finished is not None:
                 yield finished
     finally:
-        line.close()
+        channel.close()
         for one in live.episodes:
             one.environment.close()
 
@@ -89,9 +89,9 @@ class _Batch:
     """The live episodes. Each is either ready to be stepped, or asking, or in a call of the policy: never two of it."""
 
     def __init__(
-        self, policy: Policy, line: Line, quality: str, attempt: int, observers: Sequence[EpisodeObserver]
+        self, policy: Policy, channel: PolicyChannel, quality: str, attempt: int, observers: Sequence[EpisodeObserver]
     ) -> None:
-        self._policy, self._line, self._quality, self._attempt = policy, line, quality, attempt
+        self._policy, self._channel, self._quality, self._attempt = policy, channel, quality, attempt
         self._observers = observers
         # Most watch no steps, of which there are many.
         unwatched = EpisodeObserver.after_step
@@ -147,7 +147,7 @@ class _Batch:
 
     def take_answer(self) -> Finished | None:
         """Wait for the next answer of the policy, and go on with those it was for."""
-        answer = self._line.answer()
+        answer = self._channel.answer()
         if answer.error is not None and not isinstance(answer.error, FAILURES):
             raise answer.error
         return self._awaited.popleft()(answer)
@@ -159,7 +159,7 @@ class _Batch:
         then: Callable[[Answer], Finished | None],
     ) -> None:
         self._awaited.append(then)
-        self._line.call(method, argument)
+        self._channel.call(method, argument)
 
     def _ask(self, group: list[_Live]) -> None:
         self._call(self._act, [one.observation for one in group], partial(self._answered, group))
@@ -259,15 +259,15 @@ def _text(error: BaseException) -> str:
 
 def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished:
     score, log, trajectory = environment.score, environment.world.log, environment.trajectory()
-    account = account_of(environment, trajectory)
+    facts = facts_of(environment, trajectory)
     outcome: Outcome = "timeout"
     if score.is_success:
         outcome = "success"
     elif environment.invalid_action is not None or score.broken is not None:
         outcome = "failure"
-    cause, mistake = (None, None) if outcome == "success" else (attribute(account), first_mistake(account))
+    cause, mistake = (None, None) if outcome == "success" else (attribute(facts), first_mistake(facts))
     forces = [entry.value for entry in log.entries if entry.kind == "collision"]
-    arms, period_s = environment.robot.arms, account.period_s
+    arms, period_s = environment.robot.arms, facts.period_s
     percentiles = _percentiles_ms(trajectory.inference_s)
     scene, colours, meanings = environment.simulation.scene, environment.simulation.colours, environment.meanings
     episode = _record(environment.trial, attempt, wall_s)(
@@ -278,28 +278,30 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         stages_reached=score.reached,
         stage_steps=tuple(score.stage_steps),
         steps=environment.simulation.step_count,
-        instructions=tuple(environment.told),
+        instructions=tuple(environment.instruction_updates),
         events=tuple(Happening(e.step, e.time_s, e.kind, e.object, e.other, e.value) for e in log.entries),
         first_touched=log.first_touched,
-        demands=demands.demands(meanings, scene, environment.events, environment.task.varies),
-        target=demands.target(meanings[-1], scene),
+        requirements=requirements.requirements(meanings, scene, environment.events, environment.task.varies),
+        target=requirements.target(meanings[-1], scene),
         mistaken=(
-            demands.mistaken(meanings[-1], demands.as_coloured(scene, colours), mistake.object, _asked_for(account))
+            requirements.mistaken(
+                meanings[-1], requirements.as_coloured(scene, colours), mistake.object, _asked_for(facts)
+            )
             if mistake is not None
             else ()
         ),
         failure_kind=cause and cause.kind,
         failure_type=cause and cause.type,
         failure_evidence=cause and Evidence(cause.step, cause.object, cause.condition, cause.says),
-        quality_flags=quality_flags(account),
+        quality_flags=quality_flags(facts),
         error=environment.invalid_action,
         trajectory_hash=trajectory.digest(),
         duration_s=environment.simulation.time_s,
-        path_length_m=motion.path_length_m(account.tools),
-        mean_squared_jerk=motion.mean_squared_jerk(account.tools, account.times_s),
-        sparc=motion.sparc(account.tools, period_s),
-        stability=motion.stability(account.joints),
-        slips=slips(account, hand_axes(trajectory)),
+        path_length_m=motion.path_length_m(facts.tools),
+        mean_squared_jerk=motion.mean_squared_jerk(facts.tools, facts.times_s),
+        sparc=motion.sparc(facts.tools, period_s),
+        stability=motion.stability(facts.joints),
+        slips=slips(facts, hand_axes(trajectory)),
         drops=log.count("drop"),
         collisions=len(forces),
         peak_collision_n=max(forces, default=None),
@@ -317,14 +319,14 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         inference_ms_p50=percentiles[0],
         inference_ms_p95=percentiles[1],
         inference_ms_p99=percentiles[2],
-        quantities=measured(account),
+        quantities=measured(facts),
     )
     return Finished(episode, trajectory)
 
 
-def _asked_for(account: EpisodeFacts) -> frozenset[str]:
+def _asked_for(facts: EpisodeFacts) -> frozenset[str]:
     """All that the stages that were not reached speak of."""
-    return frozenset().union(*(stage.mentioned for stage in account.stages[len(account.stage_steps) :]))
+    return frozenset().union(*(stage.mentioned for stage in facts.stages[len(facts.stage_steps) :]))
 
 
 def _percentiles_ms(inference_s: Array) -> list[float | None]:

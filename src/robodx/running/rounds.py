@@ -13,7 +13,7 @@ from robodx.records.schema import SCHEMA
 from robodx.records.trial import Trial
 from robodx.running.request import Request
 from robodx.running.stopping import Rule
-from robodx.suites.base import Plan, ask, find_suite
+from robodx.suites.base import SuiteRequest, ask, find_suite
 from robodx.tasks.base import NEEDS_LANGUAGE, TASKS
 
 
@@ -70,7 +70,7 @@ def plan_round(request: Request, done: pl.DataFrame, spec: PolicySpec | None = N
     planned: list[Planned] = []
     for selector in request.selectors:
         name, within = find_suite(selector)
-        plan = Plan(
+        plan = SuiteRequest(
             policy=request.label,
             seeds=request.seeds,
             robot=request.robot,

@@ -75,11 +75,11 @@ def run(
     execution = execution or Execution()
     rule = stopping.rule(request)
     with ExitStack() as stack:
-        job, policy, told = _policy(request, out, execution, stack)
-        rounds = Rounds(request, told.spec, rule, planned)
-        check(request, told.spec, rounds.first, execution.workers)
+        job, policy, declaration = _policy(request, out, execution, stack)
+        rounds = Rounds(request, declaration.spec, rule, planned)
+        check(request, declaration.spec, rounds.first, execution.workers)
         facts = {
-            **description_of(told, rounds.first),
+            **description_of(declaration, rounds.first),
             "not_applicable": rounds.not_applicable,
             "is_named": request.name is not None,
         }
@@ -108,18 +108,18 @@ def _policy(request: Request, out: Path, execution: Execution, stack: ExitStack)
     observers = (ExpertReference(), TrajectoryWriter(out / "trajectories"))
     job = Job(request.policy, observers, request.quality, request.batch, request.plugins, request.preset)
     if execution.in_own_process:
-        lodged, told = stack.enter_context(policy_process(job))
-        return lodged, None, told
+        out_of_process, declaration = stack.enter_context(policy_process(job))
+        return out_of_process, None, declaration
     # Where the policy lives in actors of its own, it is not built here too.
     if execution.cluster is not None and (of_actors := execution.cluster.declared(job)) is not None:
         return job, None, of_actors
     policy = stack.enter_context(opened(job.policy, job.preset))
-    told = declared(policy)
+    declaration = declared(policy)
     if (execution.workers > 1 or execution.cluster is not None) and not isinstance(policy, RemotePolicy):
         # The workers build their own, and a model is large.
         stack.pop_all().close()
-        return job, None, told
-    return job, policy, told
+        return job, None, declaration
+    return job, policy, declaration
 
 
 def _asked(request: Request, facts: Mapping[str, Any], trials: list[Trial]) -> dict[str, Any]:

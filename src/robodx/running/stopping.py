@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from robodx.analysis.compare import compare_tables
-from robodx.analysis.sequential import confidence_sequence, stopped_how
+from robodx.analysis.statistics.sequential import confidence_sequence, stopped_how
 from robodx.errors import UserError
 from robodx.records.about import read_about
 from robodx.records.folder import digest
@@ -154,7 +154,7 @@ def _next(seen: int, groups: int) -> int:
 def _groups(trials: list[Trial]) -> dict[Group, list[Trial]]:
     groups: dict[Group, list[Trial]] = {}
     for trial in trials:
-        # A suite may repeat situations as an arm of their own.
+        # A suite may repeat situations as a variant of their own.
         key = (trial.task, trial.task_version, trial.robot, trial.repeat, trial.perturbations, trial.clock)
         groups.setdefault(key, []).append(trial)
     return groups

@@ -12,8 +12,8 @@ from robodx.analysis.causes import (
     FOLDER,
     SUBSTITUTES,
     SUBSTITUTION,
-    Arm,
     Cause,
+    Variant,
     causal_shares,
     changed,
     kinds_of,
@@ -66,12 +66,12 @@ def why(
         raise UserError(f"{run} has no failed episode to ask about")
     request = _request(run, about["request"], policy, preset, plugins)
     hz = float(about["policy_spec"]["hz"])
-    # One that no trial of the run has: the arms share it, and were not chosen for the luck that it brought.
+    # One that no trial of the run has: the variants share it, and were not chosen for the luck that it brought.
     repeat = 1 + max(table["repeat"])
     planned = [
         one
         for row in failed.iter_rows(named=True)
-        for one in _arms(row, changed(row, kinds), repeat, only or names, hz)
+        for one in _variants(row, changed(row, kinds), repeat, only or names, hz)
     ]
     done = execute_run(request, out or run / FOLDER, Execution(workers=workers), observers=observers, planned=planned)
     return causal_shares(failed, done, kinds)
@@ -83,13 +83,13 @@ def failed_trials(run: Path) -> int:
     return len(sample(table, len(table), kinds_of({"perturbations": perturbation_cards()})))
 
 
-def _arms(
-    row: Mapping[str, Any], arms: Mapping[str, Arm], repeat: int, only: Sequence[str], hz: float
+def _variants(
+    row: Mapping[str, Any], variants: Mapping[str, Variant], repeat: int, only: Sequence[str], hz: float
 ) -> list[Planned]:
     failed = Trial.of_row(row)
     trials = {
-        name: replace(failed, repeat=repeat, perturbations=arm.perturbations, suite=FOLDER, clock=arm.clock)
-        for name, arm in arms.items()
+        name: replace(failed, repeat=repeat, perturbations=variant.perturbations, suite=FOLDER, clock=variant.clock)
+        for name, variant in variants.items()
         if name == AGAIN or name in only
     }
     plain = Environment(trials[AGAIN], PolicySpec(hz=hz))
@@ -109,7 +109,7 @@ def _is_applicable(name: str, trial: Trial, plain: Environment) -> bool:
     if name not in ("plain_words", "lone_target"):
         return True
     other = Environment(trial, plain.spec)
-    is_changed = (other.told, other.meanings) != (plain.told, plain.meanings)
+    is_changed = (other.instruction_updates, other.meanings) != (plain.instruction_updates, plain.meanings)
     if name == "lone_target":
         return is_changed or other.simulation.scene != plain.simulation.scene
     return is_changed or any(isinstance(event.effect, NewInstruction) for event in plain.events)

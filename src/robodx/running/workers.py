@@ -22,10 +22,10 @@ from robodx.policy_contract import Policy, opened
 from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.registry import load_plugin
-from robodx.running.crew import Died, carry_out
 from robodx.running.observers import EpisodeObserver, Finished
 from robodx.running.rollout import rollout
 from robodx.running.threads import pin
+from robodx.running.worker_pool import WorkerLost, carry_out
 from robodx.wires.base import WORKER
 from robodx.wires.remote import RemotePolicy
 
@@ -47,7 +47,7 @@ class Job:
     plugins: tuple[str, ...] = ()
     preset: str | None = None
     # The policy has a process of its own, which is started again if it dies: workers only ask it.
-    is_lodged: bool = False
+    is_out_of_process: bool = False
 
     @property
     def elsewhere(self) -> Job:
@@ -66,21 +66,22 @@ def execute(
     """Yield an episode for each trial, in the order in which they end.
 
     A single worker is this process, and uses `policy` if it is given; several build their own by name. On a cluster
-    even a single one is an actor there, and one that asks a lodged policy is a process, whose trials can be run again.
+    even a single one is an actor there, and one that asks an out-of-process policy is a process: its trials can be run
+    again.
     """
     if workers < 1:
         raise ValueError(f"{workers} workers: at least 1 is needed")
     if not trials:
         return
     if cluster is not None:
-        with cluster.crew(job, workers) as actors:
+        with cluster.pool(job, workers) as actors:
             by_id = {trial.id: trial for trial in trials}
             for finished in carry_out(trials, actors, job.batch):
                 for observer in job.observers:
                     if observer.writes_here:
                         finished = observer.after_episode(by_id[finished.episode.trial_id], finished)
                 yield finished.episode
-    elif workers == 1 and not job.is_lodged:
+    elif workers == 1 and not job.is_out_of_process:
         with opened(job.policy, job.preset) if policy is None else nullcontext(policy) as mine:
             for finished in run_here(trials, mine, job, attempt=1):
                 yield finished.episode
@@ -159,7 +160,7 @@ class _Worker(NamedTuple):
 
 
 class Processes:
-    """A crew of processes on this machine. They store trajectories themselves, and send back episodes only."""
+    """A worker pool of processes on this machine. They store trajectories themselves, and send back episodes only."""
 
     def __init__(self, job: Job, size: int) -> None:
         pin()
@@ -180,7 +181,7 @@ class Processes:
         with suppress(OSError):
             self._workers[worker].connection.send((trials, attempt))
 
-    def wait(self) -> Iterator[tuple[int, Finished | Died | None]]:
+    def wait(self) -> Iterator[tuple[int, Finished | WorkerLost | None]]:
         by_connection = {worker.connection: index for index, worker in enumerate(self._workers)}
         for connection in wait_for(list(by_connection)):
             assert isinstance(connection, Connection)
@@ -225,13 +226,13 @@ class Processes:
         there.close()
         return _Worker(process, here)
 
-    def _replace(self, index: int) -> Died:
+    def _replace(self, index: int) -> WorkerLost:
         process, connection = self._workers[index]
         connection.close()
         process.join()
         self.idle.discard(index)
         self._workers[index] = self._start(index)
-        return Died("worker process", f"exit code {process.exitcode}")
+        return WorkerLost("worker process", f"exit code {process.exitcode}")
 
 
 def _join(processes: Sequence[SpawnProcess]) -> None:
@@ -256,18 +257,20 @@ def _work(job: Job, index: int, connection: Connection) -> None:
         _send(connection, Failure.of(error, "a worker"))
 
 
-def _events(trials: Sequence[Trial], policy: Policy, job: Job, attempt: int) -> Iterator[Finished | Died]:
-    """An event for each trial, until the process of a lodged policy is lost, and with it all that is under way."""
-    wire = policy.wire if job.is_lodged and isinstance(policy, RemotePolicy) else None
+def _events(trials: Sequence[Trial], policy: Policy, job: Job, attempt: int) -> Iterator[Finished | WorkerLost]:
+    """An event for each trial, until the policy's own process is lost, and with it all that is under way."""
+    wire = policy.wire if job.is_out_of_process and isinstance(policy, RemotePolicy) else None
     losses = wire.losses if wire is not None else 0
     for finished in run_here(trials, policy, job, attempt):
         if wire is not None and wire.losses > losses and finished.episode.outcome == "error":
-            yield Died("policy's process", (finished.episode.error or "").strip().rpartition("\n")[2], is_shared=True)
+            yield WorkerLost(
+                "policy's process", (finished.episode.error or "").strip().rpartition("\n")[2], is_shared=True
+            )
             return
         yield Finished(finished.episode, None)
 
 
-def _send(connection: Connection, message: Finished | Died | Failure | None) -> None:
+def _send(connection: Connection, message: Finished | WorkerLost | Failure | None) -> None:
     try:
         connection.send(message)
     except OSError:

@@ -1,4 +1,4 @@
-"""One episode by eye: looks and words in, steps of the course out, and another look before long."""
+"""One episode by eye: looks and words in, steps of the plan out, and another look before long."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from robodx.experts.course import Course
+from robodx.experts.plan_executor import PlanExecutor
 from robodx.experts.skills import Hand, Waypoint
 from robodx.language.meaning import Meaning
 from robodx.language.reading import NotUnderstood, read
@@ -41,7 +41,7 @@ class SeenEpisode:
         }
         self._hand = Hand(tool, _opening(first), period_s, tool)
         self._sight = Sight(self._hand)
-        self._course = Course(self._hand)
+        self._executor = PlanExecutor(self._hand)
         self._is_settled = True
         self._looks = 0
         self._has_seen = False
@@ -94,10 +94,10 @@ class SeenEpisode:
 
     def _next(self, meaning: Meaning) -> Waypoint:
         try:
-            return self._course.next(meaning, self._sight)
+            return self._executor.next(meaning, self._sight)
         except UnknownName:
             # A thing that is now taken for another lacks what the plan needs of it.
-            self._course.plan_anew()
+            self._executor.plan_anew()
             return self._hand.stay()
 
 

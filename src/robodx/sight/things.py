@@ -11,10 +11,10 @@ from itertools import groupby
 
 import numpy as np
 
-from robodx.sight.compound import compound, with_peg_heads
-from robodx.sight.plain import plain
+from robodx.sight.multi_colour import multi_colour, with_peg_heads
 from robodx.sight.segment import Patch
 from robodx.sight.sighting import Sighting
+from robodx.sight.single_colour import single_colour
 
 
 def sightings(patches: Sequence[Patch]) -> list[Sighting]:
@@ -32,9 +32,9 @@ def _if_any(patches: list[Patch]) -> list[Sighting]:
 
 
 def _of_blob(patches: list[Patch]) -> Iterator[Sighting]:
-    whole = compound(patches) if len(patches) > 1 else None
+    whole = multi_colour(patches) if len(patches) > 1 else None
     if whole is not None:
         yield whole
         return
     for patch in with_peg_heads(patches):
-        yield from plain(patch.points, patch.colour)
+        yield from single_colour(patch.points, patch.colour)

@@ -122,7 +122,7 @@ class Contacts:
         mujoco.mj_step(self._model, self._data, nstep=substeps)
 
     def end_step(
-        self, step: int, time_s: float, told_openings: NDArray[np.float32], openings: Callable[[], list[float]]
+        self, step: int, time_s: float, commanded_openings: NDArray[np.float32], openings: Callable[[], list[float]]
     ) -> None:
         """Log what began and ended in this control step, given what the grippers were told and how to measure them."""
         geoms = self._data.contact.geom.tobytes()
@@ -135,7 +135,7 @@ class Contacts:
         touched = [name for name, count in zip(self._names, counts, strict=True) if count]
         self._log_touches(touched, before, step, time_s)
         self._log_collisions(touched, pattern, step, time_s)
-        self._log_grasps(pattern, step, time_s, told_openings, openings)
+        self._log_grasps(pattern, step, time_s, commanded_openings, openings)
         # A look like this one again says nothing new, unless a force or the direction of a pinch must be measured.
         is_measured = self._open_collisions or any(self.held[arm] is None for arm, _ in pattern.pinches)
         self._steady = None if is_measured or self._since_s > 0 else look
@@ -180,7 +180,7 @@ class Contacts:
         pattern: _Pattern,
         step: int,
         time_s: float,
-        told_openings: NDArray[np.float32],
+        commanded_openings: NDArray[np.float32],
         openings: Callable[[], list[float]],
     ) -> None:
         held = tuple(self._held_by(pattern, arm) for arm in range(len(self.held)))
@@ -189,7 +189,7 @@ class Contacts:
                 continue
             if before is not None:
                 # Not told to open any further than when it closed on the thing: it slipped, or was knocked out.
-                is_drop = bool(told_openings[arm] <= self._held_at[arm])
+                is_drop = bool(commanded_openings[arm] <= self._held_at[arm])
                 self._log.add(LogEntry(step, time_s, "drop" if is_drop else "release", before))
             if now is not None:
                 self._held_at[arm] = openings()[arm]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -17,7 +19,7 @@ from robodx.tasks.base import TASKS, Task
 
 
 @dataclass(frozen=True)
-class Plan:
+class SuiteRequest:
     """What the user asked of a suite."""
 
     policy: str
@@ -42,7 +44,7 @@ class Plan:
 
 # Called in rounds with the completed episodes, until it yields no trial that is not done. A trial that is held against
 # another, or stands for more than itself, comes as `Planned`, which says so.
-Suite = Callable[[pl.DataFrame, Plan], Iterable[Trial | Planned]]
+Suite = Callable[[pl.DataFrame, SuiteRequest], Iterable[Trial | Planned]]
 
 SUITES: Registry[Suite] = Registry("suite", "suites")
 # Those that ask for other trials when they have seen some.
@@ -58,9 +60,9 @@ def suite(name: str, *, grows: bool = False) -> Callable[[Suite], Suite]:
     return register
 
 
-def ask(name: str, done: pl.DataFrame, plan: Plan) -> list[Planned]:
+def ask(name: str, done: pl.DataFrame, request: SuiteRequest) -> list[Planned]:
     """What a suite wants to be run, with what for: a bare trial is a clean one."""
-    return [one if isinstance(one, Planned) else Planned(one) for one in SUITES[name](done, plan)]
+    return [one if isinstance(one, Planned) else Planned(one) for one in SUITES[name](done, request)]
 
 
 def select(words: Sequence[str], tasks: Iterable[Task] | None = None) -> list[Task]:
@@ -99,3 +101,12 @@ def find_suite(selector: str) -> tuple[str, tuple[str, ...]]:
         near = difflib.get_close_matches(head, list(SUITES), n=1)
         raise UnknownName(unknown("suite", head, SUITES) if near else str(error)) from None
     return "tasks", (head, *rest)
+
+
+if not TYPE_CHECKING:  # a type checker shall not take any name for one of this module
+
+    def __getattr__(name: str) -> Any:
+        if name == "Plan":  # as it was called in 0.1
+            warnings.warn("robodx.suites.base.Plan is called SuiteRequest now", DeprecationWarning, stacklevel=2)
+            return SuiteRequest
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,7 +8,7 @@ from typing import get_args
 import polars as pl
 
 from robodx.records.trial import Trial
-from robodx.suites.base import Plan, select, suite
+from robodx.suites.base import SuiteRequest, select, suite
 from robodx.tasks.base import TASKS, Task, Tier
 
 FAMILIES = ("primitive", "control", "perception", "language", "spatial", "dynamic", "robustness")
@@ -16,9 +16,9 @@ TIERS = (None, *get_args(Tier))
 
 
 @suite("capability")
-def capability(done: pl.DataFrame, plan: Plan) -> Iterable[Trial]:
+def capability(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Trial]:
     """Every task tagged `capability`, narrowed by `capability/family/tier`."""
-    return plan.trials(select(plan.within, capability_tasks()), "capability")
+    return request.trials(select(request.within, capability_tasks()), "capability")
 
 
 def capability_tasks() -> list[Task]:

@@ -8,12 +8,12 @@ from functools import cached_property
 
 import polars as pl
 
-from robodx.analysis.psychometric import Cliff, Floats, Psychometric, count, severities
+from robodx.analysis.statistics.psychometric import Cliff, Floats, Psychometric, count, severities
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS, PerturbationEntry
 from robodx.records.design import Planned
 from robodx.records.trial import Trial
-from robodx.suites.base import Plan, suite
+from robodx.suites.base import SuiteRequest, suite
 from robodx.tasks.base import TASKS, Task
 
 # Whatever the number of workers, so that the answer does not depend on it.
@@ -22,9 +22,9 @@ FORM = "cliff/STRESSOR/FAMILY/TASK or cliff/STRESSOR=MAXIMUM/FAMILY/TASK"
 
 
 @suite("cliff", grows=True)
-def cliff(done: pl.DataFrame, plan: Plan) -> Iterable[Planned]:
+def cliff(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
     """The severity at which a task's success is halved, within so many episodes: `cliff/noise/primitive/pick_cube`."""
-    search = Search.of(plan)
+    search = Search.of(request)
     return [search.planned(trial) for trial in search.next(done)]
 
 
@@ -40,20 +40,20 @@ class Point:
 
 @dataclass(frozen=True)
 class Search:
-    """The search for one task's cliff under one stressor; the plan's seeds are its budget of episodes."""
+    """The search for one task's cliff under one stressor; the request's seeds are its budget of episodes."""
 
-    plan: Plan
+    request: SuiteRequest
     task: Task
     stressor: PerturbationEntry
     maximum: float
 
     @classmethod
-    def of(cls, plan: Plan) -> Search:
-        if len(plan.within) < 2:
-            raise UserError(f'"{"/".join(("cliff", *plan.within))}" is no search for a cliff: write {FORM}')
-        if plan.repeats > 1:
+    def of(cls, request: SuiteRequest) -> Search:
+        if len(request.within) < 2:
+            raise UserError(f'"{"/".join(("cliff", *request.within))}" is no search for a cliff: write {FORM}')
+        if request.repeats > 1:
             raise UserError("every episode of a cliff search is a situation of its own: it has no repeats")
-        stressed, *task = plan.within
+        stressed, *task = request.within
         stressor, _, level = stressed.partition("=")
         entry = PERTURBATIONS[stressor]
         if not entry.is_ordered:
@@ -62,7 +62,7 @@ class Search:
         maximum = entry.severity(level or max(entry.severities, key=lambda word: entry.severities[word]))
         if maximum <= 0:
             raise UserError(f"the largest severity of {stressor} to look at must be above 0, not {maximum:g}")
-        return cls(plan, TASKS["/".join(task)], entry, maximum)
+        return cls(request, TASKS["/".join(task)], entry, maximum)
 
     @cached_property
     def procedure(self) -> Psychometric:
@@ -98,13 +98,13 @@ class Search:
     def _follow(self, outcomes: Mapping[str, bool | None]) -> tuple[list[Trial], list[Trial]]:
         """The trials that are done, and the wave that comes next: the search is gone through again from its start."""
         finished: list[Trial] = []
-        while len(finished) < self.plan.seeds:
+        while len(finished) < self.request.seeds:
             counts = self._count(finished, outcomes)
             if finished and self.procedure.read(*counts).is_settled:
                 break
-            places = self.procedure.wave(*counts, min(WAVE, self.plan.seeds - len(finished)))
+            places = self.procedure.wave(*counts, min(WAVE, self.request.seeds - len(finished)))
             # Each in a situation of its own, so that n counts situations.
-            seed = self.plan.first_seed + len(finished)
+            seed = self.request.first_seed + len(finished)
             wave = [self._trial(int(place), seed + at) for at, place in enumerate(places)]
             ended = [trial for trial in wave if trial.id in outcomes]
             finished += ended
@@ -125,12 +125,12 @@ class Search:
 
     def _trial(self, place: int, seed: int) -> Trial:
         severity = self.procedure.severities[place]
-        # The clean arm is not stressed at all.
+        # The clean variant is not stressed at all.
         stress = ((self.stressor.name, severity),) if severity else ()
-        plan = self.plan
+        request = self.request
         return Trial(
-            self.task.id, self.task.version, plan.policy, seed, plan.robot, 0, (*plan.perturbations, *stress), "cliff",
-            plan.clock,
+            self.task.id, self.task.version, request.policy, seed, request.robot, 0,
+            (*request.perturbations, *stress), "cliff", request.clock,
         )  # fmt: skip
 
     def _severity(self, trial: Trial) -> float:

@@ -11,11 +11,11 @@ from itertools import cycle, islice
 import polars as pl
 
 from robodx.analysis.findings.diagnose import screen
-from robodx.analysis.findings.prepare import situations, with_arms
+from robodx.analysis.findings.prepare import situations, with_variants
 from robodx.analysis.findings.search import Candidate
 from robodx.errors import UserError
 from robodx.records.design import Planned
-from robodx.suites.base import Plan, select, suite
+from robodx.suites.base import SuiteRequest, select, suite
 from robodx.suites.stress import pursuits
 from robodx.tasks.base import TASKS, Task
 
@@ -37,28 +37,28 @@ MORE_WORDS = "isolation"
 
 
 @suite(SUITE, grows=True)
-def diagnosis(done: pl.DataFrame, plan: Plan) -> Iterable[Planned]:
+def diagnosis(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
     """Some seeds of everything, then fresh seeds of what looked weak; narrowed as `diagnosis/language`."""
-    if plan.repeats > 1:
+    if request.repeats > 1:
         raise UserError("a diagnosis confirms on fresh situations: ask for more --seeds, not --repeats")
-    tasks = select(plan.within, [task for task in TASKS.entries() if _is_asked(task)])
-    screening = _screening(done, plan, tasks)
+    tasks = select(request.within, [task for task in TASKS.entries() if _is_asked(task)])
+    screening = _screening(done, request, tasks)
     screened = done.filter(pl.col("trial_id").is_in([one.trial.id for one in screening]))
     # Tasks that say nothing of such a policy were asked for and are never run.
     met = set(done["task"])
     if not met or len(screened) < sum(one.trial.task in met for one in screening):
         return screening
-    return [*screening, *_confirming(screened, plan, tasks)]
+    return [*screening, *_confirming(screened, request, tasks)]
 
 
 def _is_asked(task: Task) -> bool:
     return bool(TAGS & set(task.tags)) or (MORE_WORDS in task.tags and "instruction" in task.varies)
 
 
-def _screening(done: pl.DataFrame, plan: Plan, tasks: list[Task]) -> list[Planned]:
-    """Also in real time where haste matters, once it is known how long the policy thinks."""
-    hasty = [task.id for task in tasks if task.family == "pursuit"]
-    every = [*map(Planned, plan.trials(tasks, SUITE)), *(pursuits(done, plan, hasty) if hasty else ())]
+def _screening(done: pl.DataFrame, request: SuiteRequest, tasks: list[Task]) -> list[Planned]:
+    """Also in real time where real time matters, once it is known how long the policy thinks."""
+    realtime = [task.id for task in tasks if task.family == "pursuit"]
+    every = [*map(Planned, request.trials(tasks, SUITE)), *(pursuits(done, request, realtime) if realtime else ())]
     return list(
         {
             one.trial.id: replace(one, trial=replace(one.trial, suite=SUITE), variant="screening", suite=SUITE)
@@ -67,8 +67,8 @@ def _screening(done: pl.DataFrame, plan: Plan, tasks: list[Task]) -> list[Planne
     )
 
 
-def _confirming(screened: pl.DataFrame, plan: Plan, tasks: list[Task]) -> list[Planned]:
-    table = situations(with_arms(screened, {}))
+def _confirming(screened: pl.DataFrame, request: SuiteRequest, tasks: list[Task]) -> list[Planned]:
+    table = situations(with_variants(screened, {}))
     suspected = screen(table)
     if not suspected:
         return []
@@ -77,11 +77,11 @@ def _confirming(screened: pl.DataFrame, plan: Plan, tasks: list[Task]) -> list[P
     for candidate in suspected:
         wanted += _tasks_of(candidate, table)
         wanted += _tasks_beside(candidate, table, wanted)
-    fresh = list(_fresh(wanted[:MOST_FRESH], plan))
-    if not any(candidate.condition.sort == "clock" for candidate in suspected):
+    fresh = list(_fresh(wanted[:MOST_FRESH], request))
+    if not any(candidate.stratum.sort == "clock" for candidate in suspected):
         return fresh
-    hasty = dict(table.filter("is_realtime").select("task", "clock").iter_rows())
-    return [*fresh, *(_hurried(one, hasty[one.trial.task]) for one in fresh if one.trial.task in hasty)]
+    realtime = dict(table.filter("is_realtime").select("task", "clock").iter_rows())
+    return [*fresh, *(_hurried(one, realtime[one.trial.task]) for one in fresh if one.trial.task in realtime)]
 
 
 def _hurried(planned: Planned, clock: str) -> Planned:
@@ -90,8 +90,8 @@ def _hurried(planned: Planned, clock: str) -> Planned:
 
 
 def _tasks_of(candidate: Candidate, table: pl.DataFrame) -> list[str]:
-    """The tasks to run again, each as often as it is named: in turn those in which the condition holds most often."""
-    shares = _shares(table, pl.Series(candidate.condition.inside))
+    """The tasks to run again, each as often as it is named: in turn those in which the stratum holds most often."""
+    shares = _shares(table, pl.Series(candidate.stratum.inside))
     turns: list[str] = []
     expected = 0.0
     for task, share in cycle(shares):
@@ -103,21 +103,23 @@ def _tasks_of(candidate: Candidate, table: pl.DataFrame) -> list[str]:
 
 
 def _tasks_beside(candidate: Candidate, table: pl.DataFrame, wanted: list[str]) -> list[str]:
-    """What lacks of tasks outside of the condition: of a wide one there are few."""
-    shares = dict(_shares(table, pl.Series(candidate.condition.outside)))
+    """What lacks of tasks outside of the stratum: of a wide one there are few."""
+    shares = dict(_shares(table, pl.Series(candidate.stratum.outside)))
     lacking = OUTSIDE - sum(shares.get(task, 0.0) for task in wanted)
-    return list(islice(cycle(shares), max(0, math.ceil(lacking)))) if shares and not candidate.condition.is_arm else []
+    return (
+        list(islice(cycle(shares), max(0, math.ceil(lacking)))) if shares and not candidate.stratum.is_variant else []
+    )
 
 
 def _shares(table: pl.DataFrame, inside: pl.Series) -> list[tuple[str, float]]:
-    """Of each task, in how many of its episodes the condition holds; those first in which it mostly does."""
+    """Of each task, in how many of its episodes the stratum holds; those first in which it mostly does."""
     shares = table.with_columns(inside=inside).group_by("task").agg(pl.col("inside").mean())
     return list(shares.filter(pl.col("inside") > 0).sort("inside", "task", descending=[True, False]).iter_rows())
 
 
-def _fresh(wanted: list[str], plan: Plan) -> Iterator[Planned]:
+def _fresh(wanted: list[str], request: SuiteRequest) -> Iterator[Planned]:
     """A seed that was not screened for each time that a task is named."""
     for task, count in Counter(wanted).items():
-        fresh = replace(plan, first_seed=plan.first_seed + plan.seeds, seeds=count)
+        fresh = replace(request, first_seed=request.first_seed + request.seeds, seeds=count)
         for trial in fresh.trials([TASKS[task]], CONFIRMATION):
             yield Planned(trial, "confirmation", suite=SUITE)

@@ -8,24 +8,24 @@ import polars as pl
 
 from robodx.records.design import Planned
 from robodx.registry import UnknownName, unknown
-from robodx.suites.base import Plan, suite
+from robodx.suites.base import SuiteRequest, suite
 from robodx.tasks.base import TASKS, Task
 
 
 @suite("isolation")
-def isolation(done: pl.DataFrame, plan: Plan) -> Iterable[Planned]:
+def isolation(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
     """Every task tagged `isolation`, beside its plain partner, narrowed by a factor or a task: `isolation/control`."""
     entangled = [task for task in TASKS.entries() if "isolation" in task.tags]
-    found = [task for task in entangled if all(word in _words(task) for word in plan.within)]
+    found = [task for task in entangled if all(word in _words(task) for word in request.within)]
     if not found:
         valid = {word for task in entangled for word in _words(task)[:2]}
-        raise UnknownName(unknown("factor or task of the isolation check", "/".join(plan.within), valid))
+        raise UnknownName(unknown("factor or task of the isolation check", "/".join(request.within), valid))
     partners = dict.fromkeys(f"perception/{_words(task)[0]}" for task in found)
-    plain = {name: plan.trials([TASKS[name]], "isolation") for name in partners}
+    plain = {name: request.trials([TASKS[name]], "isolation") for name in partners}
     yield from (Planned(trial, "source") for trials in plain.values() for trial in trials)
     for task in found:
         partner, factor, _ = _words(task)
-        for trial, source in zip(plan.trials([task], "isolation"), plain[f"perception/{partner}"], strict=True):
+        for trial, source in zip(request.trials([task], "isolation"), plain[f"perception/{partner}"], strict=True):
             yield Planned(trial, "follow-up", source, (("entangled_with", factor),))
 
 

@@ -9,14 +9,14 @@ from typing import get_args
 
 import polars as pl
 
-from robodx.analysis.estimates import TESTABLE
+from robodx.analysis.statistics.estimates import TESTABLE
 from robodx.perturbations.base import PERTURBATIONS, STRESS_LEVELS, PerturbationEntry
 from robodx.records.clock import LONGEST_S, Clock
 from robodx.records.design import Planned
 from robodx.records.trial import Trial
 from robodx.records.values import as_factors
 from robodx.registry import UnknownName, unknown
-from robodx.suites.base import Plan, suite
+from robodx.suites.base import SuiteRequest, suite
 from robodx.tasks.base import TASKS, Tier
 
 CARRIERS = ("primitive/pick_cube", "control/stack_cube", "perception/touch_red_sphere")
@@ -35,52 +35,52 @@ Path = tuple[str, ...]
 
 
 @suite("stress", grows=True)
-def stress(done: pl.DataFrame, plan: Plan) -> Iterable[Planned]:
+def stress(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
     """Stressors at three levels on carrier tasks, beside clean and repeated ones: `stress/noise/v2`."""
     stressors = [entry for entry in PERTURBATIONS.entries() if entry.is_stressor]
-    _check(plan, stressors)
-    asked = [entry for entry in stressors if _is_asked(plan.within, entry.kind, entry.name)]
+    _check(request, stressors)
+    asked = [entry for entry in stressors if _is_asked(request.within, entry.kind, entry.name)]
     tasks = list(dict.fromkeys(task for entry in asked for task in carriers(entry.name)))
-    clean = _trials(plan, tasks)
+    clean = _trials(request, tasks)
     yield from map(Planned, clean)
-    yield from (Planned(trial, "repeated", _clean(trial, plan)) for trial in _trials(plan, tasks, REPEATED))
+    yield from (Planned(trial, "repeated", _clean(trial, request)) for trial in _trials(request, tasks, REPEATED))
     # Stressed variants come when it is known where the policy has something to lose.
     solid = _testable(done, clean)
     for entry in asked:
         for index, level in enumerate(STRESS_LEVELS):
-            if len(plan.within) < 2 or level == plan.within[1]:
+            if len(request.within) < 2 or level == request.within[1]:
                 stressor = (entry.name, entry.levels[level])
-                stressed = replace(plan, perturbations=(*plan.perturbations, stressor))
+                stressed = replace(request, perturbations=(*request.perturbations, stressor))
                 # Were its randomness that of the clean variant, a policy whom stress does not touch would do there just
                 # what it did clean, and only the repeated variant would vary.
                 for trial in _trials(stressed, [t for t in carriers(entry.name) if t in solid], REPEATED + 1 + index):
-                    yield Planned(trial, "stressed", _clean(trial, plan), as_factors([stressor]), level)
-    if _is_asked(plan.within, "execution", "stability"):
-        yield from _graded(plan, [task for task in STABILITY if _is_at(task, plan.within)])
-    if _is_asked(plan.within, "cognitive", "adaptability"):
-        yield from _graded(plan, _family("adaptability", plan.within))
-    if _is_asked(plan.within, "cognitive", "inference_frequency"):
-        yield from pursuits(done, plan, _family("pursuit", plan.within))
+                    yield Planned(trial, "stressed", _clean(trial, request), as_factors([stressor]), level)
+    if _is_asked(request.within, "execution", "stability"):
+        yield from _graded(request, [task for task in STABILITY if _is_at(task, request.within)])
+    if _is_asked(request.within, "cognitive", "adaptability"):
+        yield from _graded(request, _family("adaptability", request.within))
+    if _is_asked(request.within, "cognitive", "inference_frequency"):
+        yield from pursuits(done, request, _family("pursuit", request.within))
 
 
 def carriers(stressor: str) -> Path:
     return (*CARRIERS, *FURTHER_CARRIERS.get(stressor, ()))
 
 
-def _trials(plan: Plan, tasks: Iterable[str], variant: int = CLEAN) -> list[Trial]:
-    """The plan's trials of these tasks, each variant with a randomness of its own: one of every five repeats."""
-    trials = plan.trials((TASKS[task] for task in tasks), "stress")
+def _trials(request: SuiteRequest, tasks: Iterable[str], variant: int = CLEAN) -> list[Trial]:
+    """The request's trials of these tasks, each variant with a randomness of its own: one of every five repeats."""
+    trials = request.trials((TASKS[task] for task in tasks), "stress")
     return [replace(trial, repeat=VARIANTS * trial.repeat + variant) for trial in trials]
 
 
-def _clean(trial: Trial, plan: Plan) -> Trial:
+def _clean(trial: Trial, request: SuiteRequest) -> Trial:
     """What a variant is held against: the same situation and the same repeat of it, without what was added."""
-    return replace(trial, repeat=trial.repeat - trial.repeat % VARIANTS, perturbations=plan.perturbations)
+    return replace(trial, repeat=trial.repeat - trial.repeat % VARIANTS, perturbations=request.perturbations)
 
 
-def _graded(plan: Plan, tasks: Iterable[str]) -> Iterator[Planned]:
+def _graded(request: SuiteRequest, tasks: Iterable[str]) -> Iterator[Planned]:
     """Tasks whose tiers are the levels."""
-    return (Planned(trial, level=_grade(trial.task)) for trial in _trials(plan, tasks))
+    return (Planned(trial, level=_grade(trial.task)) for trial in _trials(request, tasks))
 
 
 def _grade(task: str) -> str | None:
@@ -103,10 +103,10 @@ def _testable(done: pl.DataFrame, clean: list[Trial]) -> set[str]:
     return {task for task, rate in rates.iter_rows() if rate >= TESTABLE}
 
 
-def pursuits(done: pl.DataFrame, plan: Plan, tasks: Sequence[str]) -> list[Planned]:
+def pursuits(done: pl.DataFrame, request: SuiteRequest, tasks: Sequence[str]) -> list[Planned]:
     """First the world waits, which tells how long the policy thinks; then it does not wait, for just so long."""
-    waiting = list(_graded(replace(plan, clock="lockstep"), tasks))
-    clock = plan.clock
+    waiting = list(_graded(replace(request, clock="lockstep"), tasks))
+    clock = request.clock
     if not Clock.parse(clock).is_realtime:
         ids = [one.trial.id for one in waiting]
         thought_ms = done.filter(pl.col("trial_id").is_in(ids))["inference_ms_p95"].median()
@@ -131,8 +131,8 @@ def _is_asked(within: Path, kind: str, name: str) -> bool:
     return not within or within[0] in (kind, name)
 
 
-def _check(plan: Plan, stressors: list[PerturbationEntry]) -> None:
-    within = plan.within
+def _check(request: SuiteRequest, stressors: list[PerturbationEntry]) -> None:
+    within = request.within
     names = [*(entry.name for entry in stressors), "stability", *COGNITIVE]
     kinds = dict.fromkeys([*(entry.kind for entry in stressors), "cognitive"])
     if within and within[0] not in (*names, *kinds):

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import polars as pl
 
 from robodx.records.trial import Trial
-from robodx.suites.base import Plan, select, suite
+from robodx.suites.base import SuiteRequest, select, suite
 
 
 @suite("tasks")
-def tasks(done: pl.DataFrame, plan: Plan) -> Iterable[Trial]:
+def tasks(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Trial]:
     """Every selected task at every seed."""
-    return plan.trials(select(plan.within), "tasks")
+    return request.trials(select(request.within), "tasks")

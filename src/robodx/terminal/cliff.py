@@ -10,12 +10,12 @@ from typing import Any
 
 import polars as pl
 
-from robodx.analysis.estimates import TESTABLE
-from robodx.analysis.psychometric import Cliff
+from robodx.analysis.statistics.estimates import TESTABLE
+from robodx.analysis.statistics.psychometric import Cliff
 from robodx.errors import UserError
 from robodx.records.table import load
 from robodx.records.values import settled
-from robodx.suites.base import Plan
+from robodx.suites.base import SuiteRequest
 from robodx.suites.cliff import Search
 from robodx.terminal.console import counted, print_json, table_lines, wrapped
 
@@ -47,7 +47,7 @@ def lines(search: Search, episodes: pl.DataFrame) -> list[str]:
     ]
     errors = search.errors(episodes)
     return [
-        f"{search.plan.policy} on {search.task.id} under {search.stressor.name}",
+        f"{search.request.policy} on {search.task.id} under {search.stressor.name}",
         *(f"  {line}" for line in table_lines(table)),
         f"Clean success {found.clean}; 95% credible interval, from {counted(found.n, 'episode')}"
         + (f" and {counted(errors, 'error')}, which say nothing." if errors else "."),
@@ -88,11 +88,11 @@ def searches(about: Mapping[str, Any]) -> list[Search]:
                 raise UserError(f"run.json asks for {selector}, but does not say request.{min(missing)}")
             applied = tuple((name, settled(value)) for name, value in request["perturbations"])
             # Repeats it has none.
-            plan = Plan(
+            suite_request = SuiteRequest(
                 request["policy"], request["seeds"], request["robot"], 1, applied, request["clock"], tuple(within)
             )
             with suppress(UserError):
-                found.append(Search.of(plan))
+                found.append(Search.of(suite_request))
     return found
 
 
@@ -109,7 +109,7 @@ def note(found: Cliff) -> str:
 def as_dict(search: Search, episodes: pl.DataFrame) -> dict[str, Any]:
     found = search.read(episodes)
     return {
-        "policy": search.plan.policy,
+        "policy": search.request.policy,
         "task": search.task.id,
         "stressor": search.stressor.name,
         "maximum": found.maximum,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from robodx.analysis.compare import Comparison, Row, compare
-from robodx.analysis.estimates import Estimate
+from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.variants import CLEAN
 from robodx.terminal.console import print_json, table_lines, wrapped
 
@@ -26,14 +26,16 @@ def print_comparison(first: Path, second: Path, *, margin: float, as_json: bool)
 def lines(found: Comparison) -> list[str]:
     """The sentence comes last, where it is seen."""
     who = dict(zip("AB", names(found), strict=True))
-    where = f", both under {found.arms[0]}" if found.arms not in ((), (CLEAN,)) and len(found.arms) == 1 else ""
-    told = [*_cautions(found), *_legend(found), sentence(found)]
+    where = (
+        f", both under {found.variants[0]}" if found.variants not in ((), (CLEAN,)) and len(found.variants) == 1 else ""
+    )
+    notes = [*_cautions(found), *_legend(found), sentence(found)]
     return [
         *wrapped(", ".join(f"{letter}: {name}" for letter, name in who.items()) + where),
         "",
         *_table(found),
         "",
-        *(line for text in told for line in wrapped(text)),
+        *(line for text in notes for line in wrapped(text)),
     ]
 
 
@@ -78,20 +80,20 @@ def p_value(p: float | None) -> str | None:
 
 
 def _table(found: Comparison) -> Iterator[str]:
-    """Tasks arm by arm, then what they come to."""
+    """Tasks variant by variant, then what they come to."""
     header, *texts = table_lines([_cells(row) for row in found.rows])
     yield header
-    before: str | None = found.arms[0] if len(found.arms) == 1 else ""
+    before: str | None = found.variants[0] if len(found.variants) == 1 else ""
     for row, text in zip(found.rows, texts, strict=True):
-        if row.arm != before:
-            yield "" if row.arm is None else f"{row.arm}:"
-        before = row.arm
+        if row.variant != before:
+            yield "" if row.variant is None else f"{row.variant}:"
+        before = row.variant
         yield text
 
 
 def _cells(row: Row) -> dict[str, Any]:
     return {
-        "task": row.name if row.arm is None else row.name.removesuffix(f" {row.arm}"), "n": row.n,
+        "task": row.name if row.variant is None else row.name.removesuffix(f" {row.variant}"), "n": row.n,
         "A": _rate(row.rate_a), "B": _rate(row.rate_b), "difference": points(row.difference),
         "p": p_value(row.adjusted_p), "errors": row.errors or None,
         "verdict": "none: too many errors" if row.verdict is None else str(row.verdict),
@@ -125,9 +127,9 @@ def _cautions(found: Comparison) -> Iterator[str]:
         yield f"Left out, for the other run has nothing like them: {' and '.join(left_out)}."
     if found.other_versions:
         yield f"Not compared, for their scoring was changed: {'; '.join(found.other_versions)}."
-    if len(found.arms) > 1:
-        what = "clean and stressed ones" if CLEAN in found.arms else "all of them stressed"
-        yield f"Means over tasks mix {len(found.arms)} arms, {what}: each row above counts the same in them."
+    if len(found.variants) > 1:
+        what = "clean and stressed ones" if CLEAN in found.variants else "all of them stressed"
+        yield f"Means over tasks mix {len(found.variants)} variants, {what}: each row above counts the same in them."
 
 
 def _legend(found: Comparison) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from robodx.analysis.failing import Failed, Failures
+from robodx.analysis.failure_summary import Failed, Failures
 from robodx.analysis.metrics.failures import UNKNOWN, FailureShare
 from robodx.analysis.summary import Summary
 from robodx.analysis.variants import CLEAN
@@ -17,13 +17,13 @@ SHOWN_ERRORS = 5
 
 
 def lines(summary: Summary, *, in_full: bool) -> Iterator[str]:
-    """Kinds with an example each or, in full, by arm and episode by episode; then errors."""
+    """Kinds with an example each or, in full, by variant and episode by episode; then errors."""
     has_policies = summary.episodes["policy"].n_unique() > 1
     for failures in summary.failures():
         yield from _of_failures(failures, f" of {failures.policy}" if has_policies else "", has_example=not in_full)
     if in_full:
-        if not summary.has_one_arm:
-            yield from table_lines([_of_arm(one, has_policies) for one in summary.failures(by_arm=True)])
+        if not summary.has_one_variant:
+            yield from table_lines([_of_variant(one, has_policies) for one in summary.failures(by_variant=True)])
             yield ""
         failed = summary.failed()
         for one in failed[:SHOWN_FAILURES]:
@@ -61,17 +61,17 @@ def _of_failures(failures: Failures, whose: str, *, has_example: bool) -> Iterat
         yield from wrapped(f"Faults in the {counted(failures.successes, 'success', 'es')}{whose}: {flags}.")
 
 
-def _of_arm(failures: Failures, has_policies: bool) -> dict[str, Any]:
+def _of_variant(failures: Failures, has_policies: bool) -> dict[str, Any]:
     return {
-        "policy": failures.policy if has_policies else None, "arm": failures.arm,
+        "policy": failures.policy if has_policies else None, "variant": failures.variant,
         "failed": f"{failures.n - failures.successes} of {failures.n}",
         "how": ", ".join(f"{kind.label} {kind.count}" for kind in failures.kinds) or None,
     }  # fmt: skip
 
 
 def _example(one: Failed, whose: str) -> Iterator[str]:
-    where = [whose, one.task, "" if one.arm == CLEAN else one.arm, f"seed {one.seed}"]
-    where += [f"repeat {one.repeat}"] if one.repeat and one.arm == CLEAN else []
+    where = [whose, one.task, "" if one.variant == CLEAN else one.variant, f"seed {one.seed}"]
+    where += [f"repeat {one.repeat}"] if one.repeat and one.variant == CLEAN else []
     where += [] if one.step is None else [f"step {one.step}"]
     what = ", ".join(filter(None, [one.kind, one.type if one.type != one.kind else None]))
     says = "" if one.says is None else f": {one.says}"

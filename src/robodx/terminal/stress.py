@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from robodx.analysis.estimates import Estimate
+from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import Degradation, NotTestable, StressTable, StressTrend
 from robodx.terminal.comparison import p_value, points
 from robodx.terminal.console import table_lines, wrapped

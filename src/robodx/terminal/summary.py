@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from robodx.analysis.compare import Comparison
-from robodx.analysis.estimates import Estimate
 from robodx.analysis.metrics.base import METRICS, UP_TO_ONE
+from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.summary import By, Measured, Row, Subtotal, Summary, error_bounds, grouping
 from robodx.records.about import read_about
 from robodx.records.table import is_finished, load
@@ -24,7 +24,7 @@ from robodx.terminal.console import counted, print_json, table_lines, wrapped
 # The rest is in the JSON.
 MOVING = {"length_ratio": "path / expert's", "sparc": "smoothness", "stability": "stability"}
 ANSWERING = {"actions_per_s": "actions / s", "inference_ms_p50": "latency, ms", "inference_ms_p95": "95% within, ms"}
-# Of tasks in several arms; more are shown when asked for.
+# Of tasks in several variants; more are shown when asked for.
 MOST_ROWS = 60
 
 
@@ -68,8 +68,8 @@ def print_summary(
         print("", *of_comparison.lines(comparison), sep="\n")
         verdict = comparison.overall.verdict
         if summary.stopped == "together" and verdict is not None and verdict.word == "undecided":
-            told = f"The trials that {comparison.run_a} has are used up: for a verdict, make that run larger."
-            print(*wrapped(f"{told} It takes a folder of its own, and so does the next comparison."), sep="\n")
+            advice = f"The trials that {comparison.run_a} has are used up: for a verdict, make that run larger."
+            print(*wrapped(f"{advice} It takes a folder of its own, and so does the next comparison."), sep="\n")
     return summary.success.value is not None
 
 
@@ -100,8 +100,8 @@ def lines(
             is_clean = is_stressed and not by
             if is_clean:
                 yield _unstressed(summary)
-            rows = [row for row in summary.rows() if not is_clean or row.perturbations in summary.base_arms]
-            yield from table_lines([_of_task(row, has_policies, summary.has_one_arm) for row in rows])
+            rows = [row for row in summary.rows() if not is_clean or row.perturbations in summary.base_variants]
+            yield from table_lines([_of_task(row, has_policies, summary.has_one_variant) for row in rows])
         else:
             yield from table_lines([_of_group(one, group, has_policies) for one in summary.subtotals(group)])
         yield ""
@@ -123,7 +123,7 @@ def _cliffs(about: Mapping[str, Any], summary: Summary) -> list[Search]:
 
 
 def _unstressed(summary: Summary) -> str:
-    base = [arm for arm in summary.base_arms if "=" in arm]
+    base = [variant for variant in summary.base_variants if "=" in variant]
     return f"Without stress beyond {base[0]}, which all have:" if base else "Without stress:"
 
 
@@ -132,17 +132,17 @@ def _groups(summary: Summary, *, has_metrics: bool) -> list[By]:
         return ["task"]
     if summary.stress is not None:
         return ["task"]
-    if summary.has_one_arm:
+    if summary.has_one_variant:
         others: tuple[By, ...] = ("family", "tier")
         return ["task", *(group for group in others if summary.has_several(group))]
-    # Families in each of many arms would be a long table that nobody asked for, and so would tasks.
-    is_long = summary.episodes.select("policy", "task", "arm").n_unique() > MOST_ROWS
+    # Families in each of many variants would be a long table that nobody asked for, and so would tasks.
+    is_long = summary.episodes.select("policy", "task", "variant").n_unique() > MOST_ROWS
     return ["perturbation"] if is_long else ["task", "perturbation"]
 
 
-def _of_task(row: Row, has_policies: bool, has_one_arm: bool) -> dict[str, Any]:
+def _of_task(row: Row, has_policies: bool, has_one_variant: bool) -> dict[str, Any]:
     return {
-        "policy": row.policy if has_policies else None, "task": row.task, "tier": row.tier if has_one_arm else None,
+        "policy": row.policy if has_policies else None, "task": row.task, "tier": row.tier if has_one_variant else None,
         "perturbed": row.perturbations or None, "success": str(row.success), "above chance": _percent(row.above_chance),
         "n": row.success.n, "progress": None if row.progress is None else f"{100 * row.progress:.0f}%",
         "steps": None if row.median_steps is None else f"{row.median_steps:.0f}", "errors": row.errors or None,
@@ -194,7 +194,7 @@ def _overall(summary: Summary, groups: Sequence[By], run: Path | str) -> Iterato
     elif overall.value is None:
         low, high = error_bounds(episodes) or (0.0, 1.0)
         yield f"Too many errors for a rate: between {low:.0%} and {high:.0%} of {len(episodes)}, had they ended."
-    elif summary.has_one_arm:
+    elif summary.has_one_variant:
         yield f"{counted(len(episodes), 'episode')}; success over all of them {overall}, n = {overall.n}."
     else:
         yield f"{counted(len(episodes), 'episode')}."
@@ -202,12 +202,12 @@ def _overall(summary: Summary, groups: Sequence[By], run: Path | str) -> Iterato
             yield f"By task: robodx summary {run} --by task"
         if summary.stress is not None and summary.stress.rows and "task" in groups:
             yield f"Stressors level by level: robodx summary {run} --by perturbation"
-        if "perturbation" in groups and _has_unlike_arms(episodes):
-            yield "Not all arms are of the same tasks: their means do not compare, those of a task do."
+        if "perturbation" in groups and _has_unlike_variants(episodes):
+            yield "Not all variants are of the same tasks: their means do not compare, those of a task do."
 
 
-def _has_unlike_arms(episodes: pl.DataFrame) -> bool:
-    return episodes.group_by("arm").agg(pl.col("task").unique().sort())["task"].n_unique() > 1
+def _has_unlike_variants(episodes: pl.DataFrame) -> bool:
+    return episodes.group_by("variant").agg(pl.col("task").unique().sort())["task"].n_unique() > 1
 
 
 def _title(metric: str) -> str:

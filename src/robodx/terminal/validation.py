@@ -12,7 +12,7 @@ from robodx.terminal.console import eta_bar, table_lines
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What the diagnosis is held to: the share that must be told right.
+# What the diagnosis is held to: the share that must be correct.
 GOALS: dict[Group, float] = {"one fault": 0.95, "weaker base": 0.8, "two faults": 0.8, "no fault": 0.95}
 SAYS: dict[Group, str] = {
     "one fault": "one fault: the top finding is its",
@@ -43,12 +43,12 @@ def lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 
 def matrix_rows(verdicts: Sequence[Verdict], group: Group) -> Iterator[dict[str, Any]]:
-    """A row for each planted fault and top finding: in how many runs, and how many of these were told right."""
-    told: dict[tuple[str, str], list[bool]] = {}
+    """A row for each planted fault and top finding: in how many runs, and how many of these were correct."""
+    by_finding: dict[tuple[str, str], list[bool]] = {}
     for one in verdicts:
         if one.group == group:
-            told.setdefault((one.planted, one.found[0] if one.found else NOTHING), []).append(one.is_right)
-    for (planted, name), right in sorted(told.items(), key=lambda item: (item[0][0], -len(item[1]))):
+            by_finding.setdefault((one.planted, one.found[0] if one.found else NOTHING), []).append(one.is_right)
+    for (planted, name), right in sorted(by_finding.items(), key=lambda item: (item[0][0], -len(item[1]))):
         mark = "" if all(right) else "wrong"
         yield {f"{group}": planted, "top finding": name, "runs": len(right), "right": sum(right), "": mark}
 
@@ -80,7 +80,7 @@ def validation_bar(total: int) -> Iterator[Callable[[Verdict], None]]:
         def tell(verdict: Verdict) -> None:
             nonlocal wrong
             wrong += not verdict.is_right
-            bar.update(job, advance=1, description=f"runs, {wrong} told wrong")
+            bar.update(job, advance=1, description=f"runs, {wrong} wrong")
             if not console.is_terminal:
                 found = ", ".join(verdict.found) or "no weakness found"
                 console.print(f"{verdict.planted}: {found}{'' if verdict.is_right else ' (wrong)'}", soft_wrap=True)

@@ -18,8 +18,8 @@ SOME = 0.2
 def print_causes(run: str, causes: Sequence[Cause], failed: int, *, as_json: bool = False) -> None:
     """`failed` is how many failed trials the run has to ask about."""
     if as_json:
-        told = [_json(cause) for cause in causes]
-        print_json({"run": run, "failed": failed, "conclusion": conclusion(causes, failed), "causes": told})
+        stated = [_json(cause) for cause in causes]
+        print_json({"run": run, "failed": failed, "conclusion": conclusion(causes, failed), "causes": stated})
         return
     for line in lines(causes, failed):
         print(line)
@@ -78,11 +78,11 @@ def verdict(cause: Cause) -> str | None:
 def _too_few(cause: Cause, failed: int) -> str:
     """What it recovers, and how many trials would tell whether that is an accident."""
     recovered = f"{_says(cause)} recovers {round((cause.recovered.value or 0.0) * cause.n)} of {cause.n}"
-    told = f"{recovered}, but {counted(cause.n, 'trial')} {'is' if cause.n == 1 else 'are'} too few to be sure"
+    stated = f"{recovered}, but {counted(cause.n, 'trial')} {'is' if cause.n == 1 else 'are'} too few to be sure"
     episodes = cause.to_ask(failed)
     if episodes is None:
-        return f"{told}, and the run has only {counted(failed, 'failed trial')} to ask about: run it on more seeds."
-    return f"{told}: ask with --episodes {episodes}."
+        return f"{stated}, and the run has only {counted(failed, 'failed trial')} to ask about: run it on more seeds."
+    return f"{stated}: ask with --episodes {episodes}."
 
 
 def _row(cause: Cause) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from robodx.experts import skills
-from robodx.experts.base import OVER_M, TRIES, Scenery, take
+from robodx.experts.base import OVER_M, TRIES, PlanContext, take
 from robodx.experts.grasps import OUTLINE_TURN_RAD, nearest_turn
 from robodx.experts.skills import PoseNow, Steps
 from robodx.language.meaning import Clause
@@ -44,14 +44,14 @@ def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
     return (Grasped(target), settled(target) & inserted)
 
 
-def plan(scenery: Scenery, clause: Clause) -> Steps:
+def plan(context: PlanContext, clause: Clause) -> Steps:
     """The thing's `tip` to its hole in the other, then in along the hole's axis until the tip is near its far end."""
-    view = scenery.view
-    name, (other,) = scenery.target(clause), scenery.others(clause)
+    view = context.view
+    name, (other,) = context.target(clause), context.others(clause)
     thing = view.thing(name)
     hole = hole_for(thing, view.thing(other))
     for each, frame in ((name, "tip"), (name, "grasp"), (other, hole)):
-        scenery.require(each, frame)
+        context.require(each, frame)
     thing_in_tip = thing.frame("tip").inverse()
     depth = insertion_depth_m(thing, view.thing(other))
 
@@ -59,10 +59,10 @@ def plan(scenery: Scenery, clause: Clause) -> Steps:
         return lambda: view.frame(other, hole) @ Pose((depth_m, 0.0, 0.0), about("x", turn_rad)) @ thing_in_tip
 
     for _ in range(TRIES):
-        yield from take(scenery, name)
+        yield from take(context, name)
         turn_rad = fitting_turn(view.frame(name, "tip"), view.frame(other, hole), thing.kind)
         entry, goal = at(-0.02, turn_rad), at(depth, turn_rad)
-        yield from skills.insert(scenery.hand, scenery.pose(name), entry, goal, over_m=OVER_M)
+        yield from skills.insert(context.hand, context.pose(name), entry, goal, over_m=OVER_M)
         if view.frame(name, "tip").inverse().apply(view.frame(other, hole).position)[0] < -0.5 * depth:
             return
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robodx.experts.base import Plan, Scenery, put, resting
+from robodx.experts.base import Plan, PlanContext, put, resting
 from robodx.experts.skills import Steps
 from robodx.language.meaning import Clause, Direction
 from robodx.scoring.relations import HEADINGS
@@ -12,13 +12,13 @@ from robodx.verbs.base import Sense, verb
 def _plan(direction: Direction) -> Plan:
     """By the distance asked for, from where the thing is when its turn comes."""
 
-    def steps(scenery: Scenery, clause: Clause) -> Steps:
-        name = scenery.target(clause)
+    def steps(context: PlanContext, clause: Clause) -> Steps:
+        name = context.target(clause)
         assert clause.place is not None and clause.place.distance_m is not None, "moved how far?"
-        x, y, z = scenery.view.position(name)
-        floor = z - scenery.view.reach(name)[2]
+        x, y, z = context.view.position(name)
+        floor = z - context.view.reach(name)[2]
         dx, dy = (clause.place.distance_m * way for way in HEADINGS[direction])
-        yield from put(scenery, name, lambda: resting(scenery, name, x + dx, y + dy, floor))
+        yield from put(context, name, lambda: resting(context, name, x + dx, y + dy, floor))
 
     return steps
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robodx.experts.base import Scenery, take
+from robodx.experts.base import PlanContext, take
 from robodx.experts.skills import Steps
 from robodx.language.lexicon import EVERYDAY
 from robodx.language.meaning import Clause
@@ -17,8 +17,8 @@ def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
     return (Grasped(target), Grasped(target) & Lifted(target, LIFT_M))
 
 
-def plan(scenery: Scenery, clause: Clause) -> Steps:
-    yield from take(scenery, scenery.target(clause))
+def plan(context: PlanContext, clause: Clause) -> Steps:
+    yield from take(context, context.target(clause))
 
 
 verb(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robodx.experts import skills
-from robodx.experts.base import TRIES, Scenery
+from robodx.experts.base import TRIES, PlanContext
 from robodx.experts.grasps import from_above
 from robodx.experts.skills import Steps
 from robodx.language.meaning import Clause
@@ -19,10 +19,10 @@ def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
     return (JointBeyond(f"{target}/{part.name}", PRESSED_SHARE * part.range[1]),)
 
 
-def plan(scenery: Scenery, clause: Clause) -> Steps:
-    view = scenery.view
-    name = scenery.target(clause)
-    scenery.require(name, "button")
+def plan(context: PlanContext, clause: Clause) -> Steps:
+    view = context.view
+    name = context.target(clause)
+    context.require(name, "button")
     travel = view.thing(name).parts[0].range[1]
 
     def button() -> Pose:
@@ -30,7 +30,7 @@ def plan(scenery: Scenery, clause: Clause) -> Steps:
         return from_above(x, y, z, 0.0)
 
     for _ in range(TRIES):
-        yield from skills.press(scenery.hand, button, depth_m=travel)
+        yield from skills.press(context.hand, button, depth_m=travel)
 
 
 verb(

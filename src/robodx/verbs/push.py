@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from robodx.experts import skills
-from robodx.experts.base import TRIES, Scenery
+from robodx.experts.base import TRIES, PlanContext
 from robodx.experts.grasps import from_above, nearest_turn
 from robodx.experts.skills import Steps
 from robodx.language.meaning import Clause
@@ -24,9 +24,9 @@ def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
     return (settled(target) & CentredOn(target, others[0], radius),)
 
 
-def plan(scenery: Scenery, clause: Clause) -> Steps:
-    view, hand = scenery.view, scenery.hand
-    name, (goal,) = scenery.target(clause), scenery.others(clause)
+def plan(context: PlanContext, clause: Clause) -> Steps:
+    view, hand = context.view, context.hand
+    name, (goal,) = context.target(clause), context.others(clause)
     half = view.thing(name).half_extents
 
     def behind() -> Pose:
@@ -37,7 +37,7 @@ def plan(scenery: Scenery, clause: Clause) -> Steps:
         return from_above(x - (gx - x) / length * back, y - (gy - y) / length * back, max(z, 0.02), yaw)
 
     for _ in range(TRIES):
-        yield from skills.push(hand, behind, scenery.pose(name), scenery.pose(goal), near_m=PUSH_NEAR_M)
+        yield from skills.push(hand, behind, context.pose(name), context.pose(goal), near_m=PUSH_NEAR_M)
         if math.dist(view.position(name)[:2], view.position(goal)[:2]) < view.thing(goal).half_extents[0] / 2:
             return
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from robodx.experts.base import Plan, Scenery, put, resting
+from robodx.experts.base import Plan, PlanContext, put, resting
 from robodx.experts.skills import Steps
 from robodx.language.meaning import Clause
 from robodx.scoring.contact import Grasped, settled
@@ -50,48 +50,48 @@ def stages_at(side: Flank) -> StagesOf:
     return stages
 
 
-def plan_on(scenery: Scenery, clause: Clause) -> Steps:
+def plan_on(context: PlanContext, clause: Clause) -> Steps:
     """On top of one thing, or across the middle of several."""
-    name, supports = scenery.target(clause), scenery.others(clause)
+    name, supports = context.target(clause), context.others(clause)
 
     def goal() -> Pose:
-        places = [scenery.view.position(support) for support in supports]
-        top = max(z + scenery.view.reach(support)[2] for support, (_, _, z) in zip(supports, places, strict=True))
+        places = [context.view.position(support) for support in supports]
+        top = max(z + context.view.reach(support)[2] for support, (_, _, z) in zip(supports, places, strict=True))
         x, y = (sum(place[axis] for place in places) / len(places) for axis in (0, 1))
-        return resting(scenery, name, x, y, top)
+        return resting(context, name, x, y, top)
 
-    yield from put(scenery, name, goal)
+    yield from put(context, name, goal)
 
 
-def plan_in(scenery: Scenery, clause: Clause) -> Steps:
-    name, (container,) = scenery.target(clause), scenery.others(clause)
-    scenery.require(container, "cell")
-    drop_m = max(0.0, HELD_OVER_FLOOR_M - scenery.view.thing(name).half_extents[2])
+def plan_in(context: PlanContext, clause: Clause) -> Steps:
+    name, (container,) = context.target(clause), context.others(clause)
+    context.require(container, "cell")
+    drop_m = max(0.0, HELD_OVER_FLOOR_M - context.view.thing(name).half_extents[2])
 
     def goal() -> Pose:
-        x, y, z = scenery.view.frame(container, "cell").position
-        return resting(scenery, name, x, y, z + drop_m)
+        x, y, z = context.view.frame(container, "cell").position
+        return resting(context, name, x, y, z + drop_m)
 
-    yield from put(scenery, name, goal, opening=OPENING_IN_BIN)
+    yield from put(context, name, goal, opening=OPENING_IN_BIN)
 
 
-def plan_beside(scenery: Scenery, clause: Clause) -> Steps:
+def plan_beside(context: PlanContext, clause: Clause) -> Steps:
     """Behind or in front of the other, whichever side is free: the fingers close along y and stay clear of it."""
-    name, (other,) = scenery.target(clause), scenery.others(clause)
-    side = free_side(scenery, name, other)
+    name, (other,) = context.target(clause), context.others(clause)
+    side = free_side(context, name, other)
 
     def goal() -> Pose:
-        x, y, z = scenery.view.position(other)
-        rx, _, rz = scenery.view.reach(other)
-        offset = rx + scenery.view.thing(name).half_extents[0] + BESIDE_GAP_M
-        return resting(scenery, name, x + side * offset, y, z - rz)
+        x, y, z = context.view.position(other)
+        rx, _, rz = context.view.reach(other)
+        offset = rx + context.view.thing(name).half_extents[0] + BESIDE_GAP_M
+        return resting(context, name, x + side * offset, y, z - rz)
 
-    yield from put(scenery, name, goal)
+    yield from put(context, name, goal)
 
 
-def free_side(scenery: Scenery, name: str, other: str) -> int:
+def free_side(context: PlanContext, name: str, other: str) -> int:
     """+1 behind, -1 in front: where no third thing is in the way."""
-    view = scenery.view
+    view = context.view
     x, y, _ = view.position(other)
     offset = view.reach(other)[0] + view.thing(name).half_extents[0]
 
@@ -108,29 +108,29 @@ def free_side(scenery: Scenery, name: str, other: str) -> int:
     return -1 if room(-1) >= min(room(+1), 2 * offset) else +1
 
 
-def plan_between(scenery: Scenery, clause: Clause) -> Steps:
-    name, (first, second) = scenery.target(clause), scenery.others(clause)
+def plan_between(context: PlanContext, clause: Clause) -> Steps:
+    name, (first, second) = context.target(clause), context.others(clause)
 
     def goal() -> Pose:
-        (ax, ay, _), (bx, by, _) = scenery.view.position(first), scenery.view.position(second)
-        return resting(scenery, name, (ax + bx) / 2, (ay + by) / 2, 0.0)
+        (ax, ay, _), (bx, by, _) = context.view.position(first), context.view.position(second)
+        return resting(context, name, (ax + bx) / 2, (ay + by) / 2, 0.0)
 
-    yield from put(scenery, name, goal)
+    yield from put(context, name, goal)
 
 
 def plan_at(side: Flank) -> Plan:
     axis, way = FLANKS[side]
 
-    def steps(scenery: Scenery, clause: Clause) -> Steps:
-        name, (other,) = scenery.target(clause), scenery.others(clause)
-        offset = scenery.view.reach(other)[axis] + scenery.view.thing(name).half_extents[axis] + FLANK_GAP_M
+    def steps(context: PlanContext, clause: Clause) -> Steps:
+        name, (other,) = context.target(clause), context.others(clause)
+        offset = context.view.reach(other)[axis] + context.view.thing(name).half_extents[axis] + FLANK_GAP_M
 
         def goal() -> Pose:
-            x, y, z = scenery.view.position(other)
+            x, y, z = context.view.position(other)
             dx, dy = (way * offset, 0.0) if axis == 0 else (0.0, way * offset)
-            return resting(scenery, name, x + dx, y + dy, z - scenery.view.reach(other)[2])
+            return resting(context, name, x + dx, y + dy, z - context.view.reach(other)[2])
 
-        yield from put(scenery, name, goal)
+        yield from put(context, name, goal)
 
     return steps
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robodx.experts import skills
-from robodx.experts.base import Scenery
+from robodx.experts.base import PlanContext
 from robodx.experts.skills import Steps
 from robodx.language.meaning import Clause
 from robodx.scoring.contact import Grasped, settled
@@ -16,13 +16,13 @@ def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
     return (Grasped(target), settled(target))
 
 
-def plan(scenery: Scenery, clause: Clause) -> Steps:
+def plan(context: PlanContext, clause: Clause) -> Steps:
     """Open the fingers where they are, which is what is said; what else they may hold is not let go of."""
-    view, name = scenery.view, scenery.target(clause)
+    view, name = context.view, context.target(clause)
     if any(view.is_grasped(other) for other in view.things if other != name):
         return
-    yield from skills.release(scenery.hand)
-    yield from skills.retreat(scenery.hand)
+    yield from skills.release(context.hand)
+    yield from skills.retreat(context.hand)
 
 
 verb(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from robodx.experts import skills
-from robodx.experts.base import TRIES, Scenery, is_crossed
+from robodx.experts.base import TRIES, PlanContext, is_crossed
 from robodx.experts.grasps import from_above, nearest_turn
 from robodx.experts.skills import Steps
 from robodx.language.meaning import Clause
@@ -13,10 +13,10 @@ from robodx.sim.geometry import Pose
 from robodx.verbs.base import Sense, verb
 
 
-def plan(scenery: Scenery, clause: Clause) -> Steps:
+def plan(context: PlanContext, clause: Clause) -> Steps:
     """Stopped between the fingers, then rolled before one of them: they close along the way to the goal."""
-    view = scenery.view
-    name, (goal,) = scenery.target(clause), scenery.others(clause)
+    view = context.view
+    name, (goal,) = context.target(clause), context.others(clause)
 
     def around() -> Pose:
         (x, y, z), (gx, gy, _) = view.position(name), view.position(goal)
@@ -24,11 +24,11 @@ def plan(scenery: Scenery, clause: Clause) -> Steps:
 
     for _ in range(TRIES):
         yield from skills.roll(
-            scenery.hand,
+            context.hand,
             around,
-            scenery.pose(name),
-            scenery.pose(goal),
-            velocity=scenery.velocity(name),
+            context.pose(name),
+            context.pose(goal),
+            velocity=context.velocity(name),
             is_clear=lambda: not is_crossed(view, name),
         )
         if math.dist(view.position(name)[:2], view.position(goal)[:2]) < view.thing(goal).half_extents[0] / 2:

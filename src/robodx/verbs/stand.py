@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from robodx.experts import skills
-from robodx.experts.base import CARRY_M, DROP_M, OVER_M, TRIES, Scenery
+from robodx.experts.base import CARRY_M, DROP_M, OVER_M, TRIES, PlanContext
 from robodx.experts.grasps import from_above, nearest_turn, yaw_of
 from robodx.experts.skills import Steps
 from robodx.language.meaning import Clause
@@ -27,13 +27,13 @@ def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
     return (Grasped(target), settled(target) & Standing(target))
 
 
-def plan(scenery: Scenery, clause: Clause) -> Steps:
+def plan(context: PlanContext, clause: Clause) -> Steps:
     """Take it near the end further left, and turn it about the fingers' axis until its other end points down.
 
     The hand then points left: sideways is how it can lie near the table.
     """
-    view, hand = scenery.view, scenery.hand
-    name = scenery.target(clause)
+    view, hand = context.view, context.hand
+    name = context.target(clause)
     half = view.thing(name).half_extents[0]
     for _ in range(TRIES):
         start = view.pose(name)
@@ -50,7 +50,7 @@ def plan(scenery: Scenery, clause: Clause) -> Steps:
             return goal
 
         yield from skills.pick(hand, grasp, lift_to_m=CARRY_M)
-        yield from skills.place(hand, scenery.pose(name), goal_now, over_m=OVER_M)
+        yield from skills.place(hand, context.pose(name), goal_now, over_m=OVER_M)
         if abs(view.pose(name).axis("x")[2]) > UPRIGHT_COSINE:
             return
 

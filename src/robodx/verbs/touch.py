@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robodx.experts import skills
-from robodx.experts.base import TRIES, Scenery
+from robodx.experts.base import TRIES, PlanContext
 from robodx.experts.grasps import from_above
 from robodx.experts.skills import Steps
 from robodx.language.meaning import Clause
@@ -14,15 +14,15 @@ from robodx.verbs.base import Sense, verb
 PRESS_M = 0.004
 
 
-def plan(scenery: Scenery, clause: Clause) -> Steps:
-    view, name = scenery.view, scenery.target(clause)
+def plan(context: PlanContext, clause: Clause) -> Steps:
+    view, name = context.view, context.target(clause)
 
     def top() -> Pose:
         x, y, z = view.position(name)
         return from_above(x, y, z + view.reach(name)[2], 0.0)
 
     for _ in range(TRIES):
-        yield from skills.touch(scenery.hand, top, depth_m=PRESS_M)
+        yield from skills.touch(context.hand, top, depth_m=PRESS_M)
 
 
 verb(

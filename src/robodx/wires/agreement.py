@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
 from robodx.wires.actions import Actions
-from robodx.wires.base import Told
+from robodx.wires.base import ServerInfo
 from robodx.wires.messages import quote
 from robodx.wires.parts import PARTS
 from robodx.wires.pictures import Picture
@@ -18,16 +18,16 @@ Shape = tuple[int | None, ...]
 IN_METRES = frozenset(["gripper_width", "finger_positions"])
 
 
-def mismatches(preset: Preset, told: Told) -> list[str]:
+def mismatches(preset: Preset, server_info: ServerInfo) -> list[str]:
     """Where the two disagree, each with both sides."""
     wrong: list[str] = []
-    if told.inputs is not None:
-        wrong += _inputs(preset, told.inputs)
-    if told.outputs is not None:
-        wrong += _outputs(preset, told.outputs)
+    if server_info.inputs is not None:
+        wrong += _inputs(preset, server_info.inputs)
+    if server_info.outputs is not None:
+        wrong += _outputs(preset, server_info.outputs)
     # A server that says what it needs besides suggests a preset, and leaves the rest to the user.
-    if told.preset is not None and told.inputs is None:
-        wrong += _differences(preset, read_preset(told.preset))
+    if server_info.preset is not None and server_info.inputs is None:
+        wrong += _differences(preset, read_preset(server_info.preset))
     return wrong
 
 

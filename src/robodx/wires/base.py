@@ -139,7 +139,7 @@ def wait_for(connect: Callable[[float], T], address: Address) -> T:
 
 
 @dataclass(frozen=True)
-class Told:
+class ServerInfo:
     """What a server says of itself; None where it does not say."""
 
     # To be shown to a person.
@@ -174,7 +174,7 @@ class Wire(Protocol):
     # 0 for ever where each episode has a connection of its own, or where servers remember nothing.
     losses: int
 
-    def describe(self) -> Told:
+    def describe(self) -> ServerInfo:
         """Connect, and say what the server said."""
 
     def start(self, episode_id: str, instruction: str) -> None:

@@ -27,28 +27,28 @@ def write_cameras(cameras: Mapping[str, Calibration]) -> dict[str, dict[str, Any
     }
 
 
-def read_cameras(told: object) -> dict[str, Calibration]:
+def read_cameras(data: object) -> dict[str, Calibration]:
     """Raises ValueError for what is no calibration, and says which camera's it is."""
-    if not isinstance(told, Mapping):
-        raise ValueError(f"cameras must be a map, not {type(told).__name__}")
-    return {str(name): _read_camera(str(name), camera) for name, camera in told.items()}
+    if not isinstance(data, Mapping):
+        raise ValueError(f"cameras must be a map, not {type(data).__name__}")
+    return {str(name): _read_camera(str(name), camera) for name, camera in data.items()}
 
 
-def _read_camera(name: str, told: object) -> Calibration:
+def _read_camera(name: str, data: object) -> Calibration:
     try:
-        if not isinstance(told, Mapping):
-            raise TypeError(f"{type(told).__name__} is no map")
-        frame = told["frame"]
+        if not isinstance(data, Mapping):
+            raise TypeError(f"{type(data).__name__} is no map")
+        frame = data["frame"]
         if frame not in ("base", "tool"):
             raise ValueError(f"its frame must be base or tool, not {frame!r}")
-        fovy_deg = _number(told["fovy_deg"])
+        fovy_deg = _number(data["fovy_deg"])
         if not 0 < fovy_deg < 180:
             raise ValueError(f"its field of view must be between 0 and 180 degrees, not {fovy_deg}")
-        quaternion = [_number(value) for value in told["quaternion_wxyz"]]
+        quaternion = [_number(value) for value in data["quaternion_wxyz"]]
         length = math.hypot(*quaternion)
         if abs(length - 1) > UNIT_TOLERANCE:
             raise ValueError(f"its quaternion must be of length 1, not {length}")
-        return Calibration(fovy_deg, Pose.of([_number(value) for value in told["position"]], quaternion), frame)
+        return Calibration(fovy_deg, Pose.of([_number(value) for value in data["position"]], quaternion), frame)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"the calibration of the camera {name} cannot be read: {error}") from error
 

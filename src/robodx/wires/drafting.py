@@ -28,15 +28,15 @@ def draft(policy: str, preset: str | None, out: Path, *, corrected: Preset | Non
         raise UserError(f"{out} is there already; name another file, or remove it")
     if policy.partition(":")[0] not in PROTOCOLS and corrected is None:
         raise UserError(f"{policy} is no server: it speaks RoboDx's own conventions, and takes no preset")
-    told = None if corrected is not None or preset is not None else describe(policy)
+    server_info = None if corrected is not None or preset is not None else describe(policy)
     if corrected is not None:
         text, source = _whole(corrected.as_dict(), out.stem), "the probe's findings"
     elif preset is not None:
         # With its comments, which say what is assumed.
         find_preset(preset)
         text, source = place_of(preset).read_text(), f"the preset {preset}"
-    elif told is not None and (told.preset or told.draft):
-        text, source = _whole(told.preset or told.draft or {}, out.stem), "what the server says of itself"
+    elif server_info is not None and (server_info.preset or server_info.draft):
+        text, source = _whole(server_info.preset or server_info.draft or {}, out.stem), "what the server says of itself"
     else:
         raise UserError(
             f"{policy} says nothing to draft a preset from: begin with --preset {' or '.join(shipped())} and edit it"

@@ -59,10 +59,10 @@ def write_observation(form: Form, request: Request) -> dict[str, Any]:
             observation.setdefault(modality, {})[name] = value
         else:
             observation[key] = value
-    told = {EPISODE: request[EPISODE]} if EPISODE in request else None
+    info = {EPISODE: request[EPISODE]} if EPISODE in request else None
     if form.has_batch:
-        return {"observation": observation, "options": told}
-    return {**observation, **(told or {})}
+        return {"observation": observation, "options": info}
+    return {**observation, **(info or {})}
 
 
 def read_actions(reply: object) -> Reply:
@@ -92,7 +92,7 @@ def read_observation(data: object) -> Asked:
     if not isinstance(data, Mapping):
         raise ValueError(f"get_action needs a map of data, not {quote(data)}")
     has_batch = "observation" in data
-    observation, told = (data["observation"], data.get("options")) if has_batch else (data, data)
+    observation, info = (data["observation"], data.get("options")) if has_batch else (data, data)
     if not isinstance(observation, Mapping):
         raise ValueError(f"the observation must be a map, not {quote(observation)}")
     is_nested = has_batch and any(isinstance(observation.get(modality), Mapping) for modality in MODALITIES)
@@ -103,10 +103,10 @@ def read_observation(data: object) -> Asked:
         raise ValueError(f"the observation must be of one batch, but has {quote(sizes)}")
     # A policy may need nothing at all, and is then asked for one episode.
     rows = [{key: rows[row] for key, rows in columns.items()} for row in range(max(sizes.values(), default=1))]
-    if isinstance(told, Mapping) and EPISODE in told:
+    if isinstance(info, Mapping) and EPISODE in info:
         if len(rows) != 1:
             raise ValueError(f"{EPISODE} tells of one episode, but the batch is of {len(rows)}")
-        rows[0][EPISODE] = told[EPISODE]
+        rows[0][EPISODE] = info[EPISODE]
     return Asked(form, rows)
 
 

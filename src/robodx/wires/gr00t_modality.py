@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from robodx.wires.base import Told, WireError
+from robodx.wires.base import ServerInfo, WireError
 from robodx.wires.messages import quote
 from robodx.wires.preset import EPISODE, Preset, keys_of
 
@@ -65,7 +65,7 @@ def read_config(reply: object) -> Config | None:
     return Config(**plain, is_n1_5=bool(prefixed))
 
 
-def told(reply: Mapping[str, Any], config: Config | None) -> Told:
+def server_info(reply: Mapping[str, Any], config: Config | None) -> ServerInfo:
     """What is known before the first step."""
     own = reply.get(EPISODE)
     preset = own.get("preset") if isinstance(own, Mapping) else None
@@ -74,12 +74,12 @@ def told(reply: Mapping[str, Any], config: Config | None) -> Told:
         shown = {name: getattr(config, name) for name in ("video", "state", "action", "language")}
         about = {name: {"keys": list(one.names), "steps": one.steps} for name, one in shown.items()}
     if isinstance(preset, Mapping):
-        return Told(about=about, preset=preset)
+        return ServerInfo(about=about, preset=preset)
     if config is None:
-        return Told(about=about)
+        return ServerInfo(about=about)
     # More than one moment is more than RoboDx sends: it then shows as a dimension that the preset does not have.
     seen, felt = ((modality.steps,) if modality.steps != 1 else () for modality in (config.video, config.state))
-    return Told(
+    return ServerInfo(
         about=about,
         draft=_draft(config),
         inputs={

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from robodx.wires.base import Told, WireError
+from robodx.wires.base import ServerInfo, WireError
 from robodx.wires.messages import quote
 from robodx.wires.preset import EPISODE
 
@@ -28,7 +28,7 @@ GUESSES: dict[tuple[int, int], tuple[list[str], str]] = {
 }
 
 
-def told(greeting: Mapping[str, Any]) -> Told:
+def server_info(greeting: Mapping[str, Any]) -> ServerInfo:
     """From the greeting of our script, or of a checkpoint in this process."""
     about = greeting.get(LEROBOT)
     try:
@@ -48,7 +48,7 @@ def told(greeting: Mapping[str, Any]) -> Told:
     draft = _draft(
         inputs, outputs, str(about.get("type")), TASK if is_told_words else "", replan=1 if looks_back else executed
     )
-    return Told(about=greeting, draft=draft, inputs=needed, outputs=outputs)
+    return ServerInfo(about=greeting, draft=draft, inputs=needed, outputs=outputs)
 
 
 def _shape(kind: str, shape: list[int]) -> tuple[int, ...]:

@@ -178,10 +178,10 @@ class Checkpoint:
             raise Refused(f"{TASK} must be a text, but is {request.get(TASK)!r}")
 
     def _remember(self, request: Request) -> None:
-        told = request.get(EPISODE)
-        if not isinstance(told, Mapping) or not isinstance(told.get("step"), int) or "episode_id" not in told:
+        info = request.get(EPISODE)
+        if not isinstance(info, Mapping) or not isinstance(info.get("step"), int) or "episode_id" not in info:
             raise Refused(f"the policy looks back, and must be told the episode and the step under {EPISODE}")
-        episode, step = str(told["episode_id"]), told["step"]
+        episode, step = str(info["episode_id"]), info["step"]
         past = self._pasts.get(episode)
         if step == 0:
             past = self._pasts[episode] = Past(0, deque([request] * self._moments, maxlen=self._moments))
@@ -252,11 +252,11 @@ class Checkpoint:
     @contextmanager
     def _seeded(self, requests: Sequence[Request]) -> Iterator[None]:
         """Noise from the trial's own seed and step where they are told: then the same trial gives the same actions."""
-        told = [request.get(EPISODE) for request in requests]
-        if not all(isinstance(one, Mapping) and "policy_seed" in one for one in told):
+        info = [request.get(EPISODE) for request in requests]
+        if not all(isinstance(one, Mapping) and "policy_seed" in one for one in info):
             yield
             return
-        words = repr([(one["policy_seed"], one.get("step")) for one in told if one])
+        words = repr([(one["policy_seed"], one.get("step")) for one in info if one])
         seed = int.from_bytes(hashlib.sha256(words.encode()).digest()[:7], "big")
         device = self._torch.device(self._config.device)
         with self._torch.random.fork_rng([device] if device.type == "cuda" else []):
@@ -281,8 +281,8 @@ def unpack(data: bytes) -> dict[str, Any]:
     message = msgpack.unpackb(data, object_hook=_decode, strict_map_key=False)
     if not isinstance(message, dict) or not all(isinstance(key, str) for key in message):
         raise Refused(f"a request must be a map of names, not {type(message).__name__}")
-    told = message.pop(EPISODE, None)
-    return {**_flat(message, "", 8), **({EPISODE: told} if told is not None else {})}
+    info = message.pop(EPISODE, None)
+    return {**_flat(message, "", 8), **({EPISODE: info} if info is not None else {})}
 
 
 def _flat(message: Mapping[str, Any], prefix: str, depth: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robodx.policy_contract import Policy
-from robodx.wires.base import Names, Reply, Request, Told, WireError
+from robodx.wires.base import Names, Reply, Request, ServerInfo, WireError
 from robodx.wires.serving import Endpoint
 
 
@@ -18,8 +18,8 @@ class Local:
     def __init__(self, policy: Policy) -> None:
         self.endpoint = Endpoint(policy, names=self.names)
 
-    def describe(self) -> Told:
-        return Told(preset=self.endpoint.preset.as_dict())
+    def describe(self) -> ServerInfo:
+        return ServerInfo(preset=self.endpoint.preset.as_dict())
 
     def start(self, episode_id: str, instruction: str) -> None: ...
 

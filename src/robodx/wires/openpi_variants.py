@@ -10,7 +10,7 @@ import numpy as np
 from robodx.errors import UserError
 from robodx.registry import UnknownName, unknown
 from robodx.wires import lerobot_features
-from robodx.wires.base import Address, Reply, Request, Told, WireError, failure_of
+from robodx.wires.base import Address, Reply, Request, ServerInfo, WireError, failure_of
 from robodx.wires.lerobot_features import LEROBOT
 from robodx.wires.messages import flatten, nest, quote
 from robodx.wires.preset import EPISODE
@@ -30,7 +30,7 @@ class Variant(Protocol):
     @property
     def tells_episodes_apart(self) -> bool: ...
 
-    def told(self) -> Told: ...
+    def server_info(self) -> ServerInfo: ...
 
     def reset(self, episode_id: str) -> Message | None:
         """What is to be sent when an episode begins; None if the server knows no episodes."""
@@ -48,11 +48,11 @@ class Plain:
     def __init__(self, greeting: Message, address: Address) -> None:
         self._greeting, self._address = greeting, address
 
-    def told(self) -> Told:
+    def server_info(self) -> ServerInfo:
         if LEROBOT in self._greeting:
-            return lerobot_features.told(self._greeting)
+            return lerobot_features.server_info(self._greeting)
         own = self._greeting.get(EPISODE)
-        return Told(about=self._greeting, preset=own.get("preset") if isinstance(own, Mapping) else None)
+        return ServerInfo(about=self._greeting, preset=own.get("preset") if isinstance(own, Mapping) else None)
 
     def reset(self, episode_id: str) -> Message | None:
         return None
@@ -70,9 +70,9 @@ class RoboArena:
     def __init__(self, greeting: Message, address: Address) -> None:
         self._greeting, self._address = greeting, address
 
-    def told(self) -> Told:
+    def server_info(self) -> ServerInfo:
         if not is_roboarena(self._greeting):
-            return Told(about=self._greeting)
+            return ServerInfo(about=self._greeting)
         wanted = self._wanted()
         height, width = wanted["image_resolution"] or (None, None)
         keys = [*self._cameras(wanted["n_external_cameras"], wanted["needs_wrist_camera"])]
@@ -83,7 +83,7 @@ class RoboArena:
         draft = self._draft(wanted)
         # RoboDx has no second lens to a camera, and what other numbers would mean is not known.
         is_enough = not wanted["needs_stereo_camera"] and wanted["action_space"] in ("joint_position", "joint_velocity")
-        return Told(self._greeting, draft if is_enough else None, draft, inputs, {"actions": 8})
+        return ServerInfo(self._greeting, draft if is_enough else None, draft, inputs, {"actions": 8})
 
     @property
     def tells_episodes_apart(self) -> bool:
@@ -159,7 +159,7 @@ class StarVla:
     def __init__(self, greeting: Message, address: Address) -> None:
         self._greeting, self._address = greeting, address
 
-    def told(self) -> Told:
+    def server_info(self) -> ServerInfo:
         width = self._greeting.get("model_action_dim")
         width = width if type(width) is int and width > 0 else 0
         size = self._greeting.get("action_chunk_size")
@@ -170,7 +170,7 @@ class StarVla:
             "images": {"image.0": {"camera": "front"}, "image.1": {"camera": "wrist"}},
             "actions": {"space": "ee_delta", "keys": {"actions": width}},
         }
-        return Told(self._greeting, None, draft, {"lang": None}, {"actions": width or None})
+        return ServerInfo(self._greeting, None, draft, {"lang": None}, {"actions": width or None})
 
     def reset(self, episode_id: str) -> Message | None:
         return None

@@ -11,7 +11,7 @@ from robodx.errors import UserError
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec
 from robodx.spaces import InvalidAction
 from robodx.wires.agreement import mismatches
-from robodx.wires.base import Request, Told, Wire, WireError
+from robodx.wires.base import Request, ServerInfo, Wire, WireError
 from robodx.wires.preset import BadPreset, Preset
 from robodx.wires.preset_files import find_preset, read_preset, shipped
 
@@ -28,8 +28,8 @@ class _Episode(NamedTuple):
 class RemotePolicy:
     """Speaks to a server in the words of its preset."""
 
-    def __init__(self, wire: Wire, preset: Preset, told: Told | None = None) -> None:
-        self.wire, self.preset, self.told = wire, preset, told or Told()
+    def __init__(self, wire: Wire, preset: Preset, server_info: ServerInfo | None = None) -> None:
+        self.wire, self.preset, self.server_info = wire, preset, server_info or ServerInfo()
         self.spec = preset.spec
         self._episodes: dict[str, _Episode] = {}
 
@@ -84,21 +84,21 @@ def connect(wire: Wire, name: str, preset: str | None) -> RemotePolicy:
     try:
         # A mistake in it should not have to wait for the server.
         chosen = find_preset(preset) if preset is not None else None
-        told = wire.describe()
-        if chosen is None and told.preset is not None:
-            chosen = read_preset(told.preset)
+        server_info = wire.describe()
+        if chosen is None and server_info.preset is not None:
+            chosen = read_preset(server_info.preset)
         if chosen is None:
             raise UserError(
                 f"the server at {name} does not say its conventions: give --preset with one of {', '.join(shipped())}, "
                 f"or a .toml of your own, which robodx check {name} --write-preset my.toml drafts"
             )
-        wrong = mismatches(chosen, told)
+        wrong = mismatches(chosen, server_info)
         if wrong:
             raise BadPreset(f"the preset {chosen.name} does not fit the server at {name}: {'; '.join(wrong)}")
     except BaseException:
         wire.close()
         raise
-    return RemotePolicy(wire, chosen, told)
+    return RemotePolicy(wire, chosen, server_info)
 
 
 class Declared(NamedTuple):

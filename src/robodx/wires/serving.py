@@ -52,19 +52,19 @@ class Endpoint:
 
     def answer(self, session: Hashable, request: Request) -> dict[str, Any]:
         """The reply, flat. A request that cannot be read raises ValueError and says why."""
-        told = request.get(EPISODE)
-        if told is not None:
-            start, step, time_s = _read_start(told)
+        info = request.get(EPISODE)
+        if info is not None:
+            start, step, time_s = _read_start(info)
         else:
             known = self._sessions.setdefault(session, _Session())
             step, time_s = known.step, known.step / self.preset.hz
             start = EpisodeStart(_episode_of(session, known), 0, "", "", 0, 0, "")
         observation = self.preset.observation(request, episode_id=start.episode_id, step=step, time_s=time_s)
-        self._begin(start if told is not None else replace(start, instruction=observation.instruction))
+        self._begin(start if info is not None else replace(start, instruction=observation.instruction))
         (chunk,) = self._policy.act([observation])
         if isinstance(chunk, Exception):
             raise chunk
-        if told is None:
+        if info is None:
             self._sessions[session].step += min(self.preset.replan or len(chunk), len(chunk))
         return self.preset.reply(chunk)
 
@@ -93,17 +93,17 @@ def _episode_of(session: Hashable, known: _Session) -> str:
     return f"{session}-{known.number}"
 
 
-def _read_start(told: object) -> tuple[EpisodeStart, int, float]:
-    if not isinstance(told, Mapping):
-        raise ValueError(f"{EPISODE} must be a map, not {type(told).__name__}")
+def _read_start(info: object) -> tuple[EpisodeStart, int, float]:
+    if not isinstance(info, Mapping):
+        raise ValueError(f"{EPISODE} must be a map, not {type(info).__name__}")
     try:
         start = EpisodeStart(
-            str(told["episode_id"]), int(told["policy_seed"]), str(told["task"]), str(told["robot"]),
-            int(told["situation_seed"]), int(told["repeat"]), str(told["first_instruction"]),
+            str(info["episode_id"]), int(info["policy_seed"]), str(info["task"]), str(info["robot"]),
+            int(info["situation_seed"]), int(info["repeat"]), str(info["first_instruction"]),
             # Clients that know nothing of calibration do not tell it.
-            read_cameras(told.get("cameras", {})),
+            read_cameras(info.get("cameras", {})),
         )  # fmt: skip
-        return start, int(told["step"]), float(told["time_s"])
+        return start, int(info["step"]), float(info["time_s"])
     except (KeyError, TypeError) as error:
         raise ValueError(f"{EPISODE} does not say its {error}") from error
 

@@ -100,13 +100,13 @@ class Playing(torch.nn.Module):  # type: ignore[misc]  # torch is not where type
     def __init__(self, rows: list[NDArray[np.float32]]) -> None:
         super().__init__()
         self.rows, self.step = rows, 0
-        self.told: list[str] = []
+        self.instructions: list[str] = []
 
     def reset(self) -> None:
         self.step = 0
 
     def select_action(self, observation: dict[str, Any]) -> torch.Tensor:
-        self.told = observation["task"]
+        self.instructions = observation["task"]
         now = [row[min(self.step, len(row) - 1)] for row in self.rows]
         self.step += 1
         return torch.from_numpy(np.stack(now))
@@ -133,7 +133,7 @@ def test_lerobot_sees_the_expert_succeed(use_async_envs: bool, made: list[Any]) 
     assert played["success"].any(dim=1).tolist() == [True, True]
     # Done at the step at which the recorded episode ended: the same situations moved alike.
     assert played["done"].int().argmax(dim=1).tolist() == [len(row) - 1 for row in rows]
-    assert policy.told == [one.episode.instructions[0].text for one in finished]
+    assert policy.instructions == [one.episode.instructions[0].text for one in finished]
     first_done = [int(row.int().argmax()) for row in played["done"]]
     returns = [float(rewards[: end + 1].sum()) for rewards, end in zip(played["reward"], first_done, strict=True)]
     assert returns == pytest.approx([1.0, 1.0])

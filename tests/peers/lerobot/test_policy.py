@@ -131,7 +131,7 @@ def seen(seed: int) -> dict[str, Any]:
     }
 
 
-def told(request: Mapping[str, Any], episode: str, step: int, **more: Any) -> dict[str, Any]:
+def with_episode(request: Mapping[str, Any], episode: str, step: int, **more: Any) -> dict[str, Any]:
     return {**request, "robodx": {"episode_id": episode, "step": step, **more}}
 
 
@@ -188,11 +188,11 @@ def test_temporal_ensembling_is_lerobot_s_own_in_every_episode_of_a_batch(ensemb
     wire = open_checkpoint(str(ensembling))
     first, second = Reference(ACTPolicy, ensembling), Reference(ACTPolicy, ensembling)
     for step in range(12):
-        requests = [told(seen(step), "a", step)]
+        requests = [with_episode(seen(step), "a", step)]
         expected = [first(seen(step))]
         # The other begins later.
         if step >= 3:
-            requests.append(told(seen(100 + step), "b", step - 3))
+            requests.append(with_episode(seen(100 + step), "b", step - 3))
             expected.append(second(seen(100 + step)))
         found = actions(wire, requests)
         assert all(chunk.shape == (1, DIM) for chunk in found)
@@ -208,7 +208,7 @@ def test_a_policy_that_looks_back_sees_what_lerobot_shows_it(diffusion: Path) ->
             request = seen(1000 * offset + step)
             # Without a seed of the trial's, the noise is the process's own.
             torch.manual_seed(step)
-            (chunk,) = actions(wire, [told(request, name, step)])
+            (chunk,) = actions(wire, [with_episode(request, name, step)])
             torch.manual_seed(step)
             np.testing.assert_array_equal(chunk, [reference(request)])
 
@@ -218,7 +218,8 @@ def test_noise_is_the_trial_s_own(diffusion: Path) -> None:
 
     def plan(policy_seed: int) -> list[NDArray[np.float32]]:
         return [
-            actions(wire, [told(seen(step), "episode", step, policy_seed=policy_seed)])[0].copy() for step in range(6)
+            actions(wire, [with_episode(seen(step), "episode", step, policy_seed=policy_seed)])[0].copy()
+            for step in range(6)
         ]
 
     before = torch.random.get_rng_state()
@@ -230,17 +231,17 @@ def test_noise_is_the_trial_s_own(diffusion: Path) -> None:
 
 def test_a_policy_that_looks_back_refuses_gaps(diffusion: Path) -> None:
     wire = open_checkpoint(str(diffusion))
-    actions(wire, [told(seen(0), "a", 0)])
+    actions(wire, [with_episode(seen(0), "a", 0)])
     for request, words in (
-        (told(seen(0), "a", 2), "must be asked at every step from 0: this is step 2, last at step 0"),
-        (told(seen(0), "b", 1), "this is step 1, never"),
+        (with_episode(seen(0), "a", 2), "must be asked at every step from 0: this is step 2, last at step 0"),
+        (with_episode(seen(0), "b", 1), "this is step 1, never"),
         (seen(0), "must be told the episode and the step under robodx"),
     ):
         with pytest.raises(WireError, match=words):
             actions(wire, [request])
     # What was refused changed nothing; and an episode may begin again.
-    actions(wire, [told(seen(1), "a", 1)])
-    actions(wire, [told(seen(0), "a", 0)])
+    actions(wire, [with_episode(seen(1), "a", 1)])
+    actions(wire, [with_episode(seen(0), "a", 0)])
 
 
 @pytest.mark.parametrize(

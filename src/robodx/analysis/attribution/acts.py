@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from robodx.analysis.account import Demand, EpisodeFacts
-from robodx.analysis.attribution.base import AWAY_M, REST_M, REST_S, SETTLED_S, Fault
+from robodx.analysis.attribution.base import AWAY_M, REST_M, REST_S, SETTLED_S, FailureCause
+from robodx.analysis.episode_facts import EpisodeFacts, Requirement
 from robodx.analysis.motion import is_shaking
 
 # Farther than this, or tilted by more, a thing was knocked and not brushed.
@@ -15,44 +15,44 @@ KNOCKED_M = 0.05
 KNOCKED_RAD = 0.7
 
 
-def failed_acts(account: EpisodeFacts) -> Iterator[Fault]:
-    demand = account.stages[len(account.stage_steps)]
-    is_unsteady = is_shaking(account.joints, account.period_s)
-    knocked = list(knocks(account))
+def failed_acts(facts: EpisodeFacts) -> Iterator[FailureCause]:
+    requirement = facts.stages[len(facts.stage_steps)]
+    is_unsteady = is_shaking(facts.joints, facts.period_s)
+    knocked = list(knocks(facts))
     # What lay well until it was knocked was not put wrongly.
     lost = [
-        fault
-        for fault in _lost(account, demand)
-        if not any(knock.object == fault.object and knock.step > fault.step for knock in knocked)
+        cause
+        for cause in _lost(facts, requirement)
+        if not any(knock.object == cause.object and knock.step > cause.step for knock in knocked)
     ]
-    for fault in (*knocked, *lost, *_missed(account, demand), *_misled(account, demand)):
-        yield fault._replace(type="control instability") if is_unsteady else fault
+    for cause in (*knocked, *lost, *_missed(facts, requirement), *_misled(facts, requirement)):
+        yield cause._replace(type="control instability") if is_unsteady else cause
 
 
-def knocks(account: EpisodeFacts) -> Iterator[Fault]:
+def knocks(facts: EpisodeFacts) -> Iterator[FailureCause]:
     """Things that were elsewhere, or on their side, after the robot met them without holding them."""
-    moved_by_events = {name for e in account.entries if e.kind == "event" for name in e.other.split(";")}
-    wait = round(SETTLED_S / account.period_s)
-    aimed_at = {name for demand in account.stages for name in demand.handled}
-    for name in sorted(account.movable):
+    moved_by_events = {name for e in facts.entries if e.kind == "event" for name in e.other.split(";")}
+    wait = round(SETTLED_S / facts.period_s)
+    aimed_at = {name for requirement in facts.stages for name in requirement.handled}
+    for name in sorted(facts.movable):
         # What rolls by itself proves nothing.
         if name in moved_by_events:
             continue
-        holds = [hold for hold in account.holds if hold.object == name]
+        holds = [hold for hold in facts.holds if hold.object == name]
         # Until it is taken, what is to be taken or pushed is expected to be moved.
         starts = [hold.end + wait for hold in holds if hold.end is not None]
         if not holds and name not in aimed_at:
             starts = [0]
         for start in starts:
-            end = min((hold.start for hold in holds if hold.start >= start), default=account.steps)
-            fault = _knock(account, name, start, end)
-            if fault is not None:
-                yield fault
+            end = min((hold.start for hold in holds if hold.start >= start), default=facts.steps)
+            cause = _knock(facts, name, start, end)
+            if cause is not None:
+                yield cause
                 break
 
 
-def _knock(account: EpisodeFacts, name: str, start: int, end: int) -> Fault | None:
-    places = account.positions[name]
+def _knock(facts: EpisodeFacts, name: str, start: int, end: int) -> FailureCause | None:
+    places = facts.positions[name]
     # What is still on the move was not knocked off its place.
     resting = (
         step
@@ -61,61 +61,63 @@ def _knock(account: EpisodeFacts, name: str, start: int, end: int) -> Fault | No
     )
     start = next(resting, end)
     shifts_m = np.linalg.norm(places[start : end + 1] - places[start], axis=1)
-    turns_rad = np.abs(account.tilts_rad[name][start : end + 1] - account.tilts_rad[name][start])
+    turns_rad = np.abs(facts.tilts_rad[name][start : end + 1] - facts.tilts_rad[name][start])
     if shifts_m.max() < KNOCKED_M and turns_rad.max() < KNOCKED_RAD:
         return None
     step = start + int(np.argmax((shifts_m > REST_M) | (turns_rad > KNOCKED_RAD / 5)))
-    is_met = any(e.kind == "contact" and e.object == name and start <= e.step <= step for e in account.entries)
-    held = [hold.object for hold in account.holds if hold.start <= step <= (hold.end or account.steps)]
-    if not is_met and not any(account.apart_m(name, other, step) < AWAY_M for other in held):
+    is_met = any(e.kind == "contact" and e.object == name and start <= e.step <= step for e in facts.entries)
+    held = [hold.object for hold in facts.holds if hold.start <= step <= (hold.end or facts.steps)]
+    if not is_met and not any(facts.apart_m(name, other, step) < AWAY_M for other in held):
         return None
     how = "over" if turns_rad.max() >= KNOCKED_RAD else f"{100 * shifts_m.max():.0f} cm away"
-    return Fault("motor", "collision", step, name, "", f"the robot knocked {name} {how}")
+    return FailureCause("motor", "collision", step, name, "", f"the robot knocked {name} {how}")
 
 
-def _lost(account: EpisodeFacts, demand: Demand) -> Iterator[Fault]:
+def _lost(facts: EpisodeFacts, requirement: Requirement) -> Iterator[FailureCause]:
     """Things that were held and left the hand, for good, without the stage being reached."""
-    for hold in account.holds:
-        if hold.end is None or hold.object not in demand.handled or hold.end <= account.last_stage_step():
+    for hold in facts.holds:
+        if hold.end is None or hold.object not in requirement.handled or hold.end <= facts.last_stage_step():
             continue
-        if account.is_held_again(hold):
+        if facts.is_held_again(hold):
             continue
         if hold.is_dropped:
             says = f"{hold.object} slipped out of the hand"
-            yield Fault("motor", "grasp stability", hold.end, hold.object, demand.says, says)
-        elif hold.end + round(SETTLED_S / account.period_s) <= account.steps:
-            says = f"{hold.object} was let go of, and it is not so: {demand.says}"
-            yield Fault("motor", "placement and release", hold.end, hold.object, demand.says, says)
+            yield FailureCause("motor", "grasp stability", hold.end, hold.object, requirement.says, says)
+        elif hold.end + round(SETTLED_S / facts.period_s) <= facts.steps:
+            says = f"{hold.object} was let go of, and it is not so: {requirement.says}"
+            yield FailureCause("motor", "placement and release", hold.end, hold.object, requirement.says, says)
 
 
-def _missed(account: EpisodeFacts, demand: Demand) -> Iterator[Fault]:
+def _missed(facts: EpisodeFacts, requirement: Requirement) -> Iterator[FailureCause]:
     """What was to be taken, and was only touched, or fingers closed on nothing."""
-    since = account.last_stage_step()
-    if not demand.wants_grasp or any(hold.object in demand.handled and hold.start >= since for hold in account.holds):
+    since = facts.last_stage_step()
+    if not requirement.wants_grasp or any(
+        hold.object in requirement.handled and hold.start >= since for hold in facts.holds
+    ):
         return
-    for step in account.closings:
-        names = sorted(demand.handled, key=lambda name: account.distance_m(name, step))
+    for step in facts.closings:
+        names = sorted(requirement.handled, key=lambda name: facts.distance_m(name, step))
         # Near where the thing is, or was: who comes too late closes on its place.
-        if names and step >= since and account.nearest_m(names, step) < AWAY_M:
-            away_m = account.distance_m(names[0], step)
+        if names and step >= since and facts.nearest_m(names, step) < AWAY_M:
+            away_m = facts.distance_m(names[0], step)
             says = f"the fingers closed {100 * away_m:.0f} cm from {names[0]} and held nothing"
-            yield Fault("motor", "grasp synthesis", step, names[0], demand.says, says)
-    for entry in account.entries:
-        if entry.kind == "contact" and entry.object in demand.handled and entry.step >= since:
+            yield FailureCause("motor", "grasp synthesis", step, names[0], requirement.says, says)
+    for entry in facts.entries:
+        if entry.kind == "contact" and entry.object in requirement.handled and entry.step >= since:
             says = f"{entry.object} was touched and never held"
-            yield Fault("motor", "grasp synthesis", entry.step, entry.object, demand.says, says)
+            yield FailureCause("motor", "grasp synthesis", entry.step, entry.object, requirement.says, says)
 
 
-def _misled(account: EpisodeFacts, demand: Demand) -> Iterator[Fault]:
+def _misled(facts: EpisodeFacts, requirement: Requirement) -> Iterator[FailureCause]:
     """What is moved without being held, pushed or pressed, and came to rest where it should not be."""
-    if demand.wants_grasp or any(hold.object in demand.handled for hold in account.holds):
+    if requirement.wants_grasp or any(hold.object in requirement.handled for hold in facts.holds):
         return
-    for name in sorted(demand.handled):
-        touched = account.touched(name)
+    for name in sorted(requirement.handled):
+        touched = facts.touched(name)
         if touched is None:
             continue
-        last = round(REST_S / account.period_s)
-        path = account.positions[name]
+        last = round(REST_S / facts.period_s)
+        path = facts.positions[name]
         if np.linalg.norm(path[-last:] - path[-1], axis=1).max() < REST_M:
-            says = f"{name} was moved and came to rest, and it is not so: {demand.says}"
-            yield Fault("motor", "placement and release", touched, name, demand.says, says)
+            says = f"{name} was moved and came to rest, and it is not so: {requirement.says}"
+            yield FailureCause("motor", "placement and release", touched, name, requirement.says, says)

@@ -1,4 +1,4 @@
-"""What a fault is: two labels, and what they hang on."""
+"""What a failure cause is: two labels, and what they hang on."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ REST_M = 0.01
 AWAY_M = 0.10
 
 
-class Fault(NamedTuple):
-    """`object` and `condition` are empty where the fault is of none."""
+class FailureCause(NamedTuple):
+    """`object` and `condition` are empty where the failure cause is of none."""
 
     kind: Kind
     # None for what is no behaviour: numbers that cannot be executed.

@@ -11,11 +11,11 @@ from typing import Literal
 
 import numpy as np
 
-from robodx.analysis.account import Array, EpisodeFacts
 from robodx.analysis.attribution.acts import failed_acts, knocks
-from robodx.analysis.attribution.base import REST_M, REST_S, Fault, Type
+from robodx.analysis.attribution.base import REST_M, REST_S, FailureCause, Type
 from robodx.analysis.attribution.choices import violation, wrong_choices
 from robodx.analysis.attribution.safety import beyond_reach, unsafe
+from robodx.analysis.episode_facts import Array, EpisodeFacts
 from robodx.analysis.motion import is_shaking, path_length_m
 
 # The fourth flag, "detour", needs the expert's path: see running/reference.py.
@@ -27,66 +27,66 @@ COLLISION_N = 5.0
 SLIP_M = 0.005
 
 
-def attribute(account: EpisodeFacts) -> Fault:
+def attribute(facts: EpisodeFacts) -> FailureCause:
     """Of an episode that did not succeed."""
-    if account.invalid_action is not None:
-        return Fault("invalid_action", None, account.steps, "", "", account.invalid_action)
-    faults = [*unsafe(account), *_misjudged(account)]
-    if not faults:
+    if facts.invalid_action is not None:
+        return FailureCause("invalid_action", None, facts.steps, "", "", facts.invalid_action)
+    causes = [*unsafe(facts), *_misjudged(facts)]
+    if not causes:
         # To reach for what is out of reach is no cause if it got there by what was done before.
-        faults = [*beyond_reach(account), *failed_acts(account)]
+        causes = [*beyond_reach(facts), *failed_acts(facts)]
     # Of two at the same step, the one that is named first says more.
-    return min(faults, key=lambda fault: fault.step, default=None) or _unfinished(account)
+    return min(causes, key=lambda cause: cause.step, default=None) or _unfinished(facts)
 
 
-def first_mistake(account: EpisodeFacts) -> Fault | None:
+def first_mistake(facts: EpisodeFacts) -> FailureCause | None:
     """What was chosen wrongly or was forbidden, cause or not: who scrapes the table may confuse colours too."""
-    return min(_misjudged(account), key=lambda fault: fault.step, default=None)
+    return min(_misjudged(facts), key=lambda cause: cause.step, default=None)
 
 
-def _misjudged(account: EpisodeFacts) -> Iterator[Fault]:
-    yield from wrong_choices(account)
-    if account.broken is not None and account.broken_step is not None:
-        yield violation(account, account.broken, account.broken_step)
+def _misjudged(facts: EpisodeFacts) -> Iterator[FailureCause]:
+    yield from wrong_choices(facts)
+    if facts.broken is not None and facts.broken_step is not None:
+        yield violation(facts, facts.broken, facts.broken_step)
 
 
-def _unfinished(account: EpisodeFacts) -> Fault:
-    demand = account.stages[min(len(account.stage_steps), len(account.stages) - 1)]
-    last = min(round(REST_S / account.period_s), account.steps)
+def _unfinished(facts: EpisodeFacts) -> FailureCause:
+    requirement = facts.stages[min(len(facts.stage_steps), len(facts.stages) - 1)]
+    last = min(round(REST_S / facts.period_s), facts.steps)
     kind: Type
-    if path_length_m(account.tools) < REST_M:
+    if path_length_m(facts.tools) < REST_M:
         kind, says = "incomplete execution", "the robot stood still"
-    elif path_length_m(account.tools[-last - 1 :]) < REST_M:
+    elif path_length_m(facts.tools[-last - 1 :]) < REST_M:
         kind, says = "incomplete execution", "the robot stopped before it was done"
-    elif is_shaking(account.joints, account.period_s):
+    elif is_shaking(facts.joints, facts.period_s):
         kind, says = "control instability", "the robot shook until the time was up"
     else:
         kind, says = "trajectory sub-optimality", "the time was up while the robot was still under way"
-    names = sorted(demand.handled)
-    reached = f"after {len(account.stage_steps)} of {len(account.stages)} stages"
-    if account.informed_step:
-        reached += f"; what it was to do had changed, and it was told at step {account.informed_step}"
-    return Fault("timeout", kind, account.steps, names[0] if names else "", demand.says, f"{says}, {reached}")
+    names = sorted(requirement.handled)
+    reached = f"after {len(facts.stage_steps)} of {len(facts.stages)} stages"
+    if facts.informed_step:
+        reached += f"; what it was to do had changed, and it was told at step {facts.informed_step}"
+    return FailureCause("timeout", kind, facts.steps, names[0] if names else "", requirement.says, f"{says}, {reached}")
 
 
-def quality_flags(account: EpisodeFacts) -> tuple[Flag, ...]:
+def quality_flags(facts: EpisodeFacts) -> tuple[Flag, ...]:
     """Faults of how it was done, whether or not it was done in the end."""
     flags: list[Flag] = []
-    if any(e.kind == "collision" and e.value > COLLISION_N for e in account.entries) or any(knocks(account)):
+    if any(e.kind == "collision" and e.value > COLLISION_N for e in facts.entries) or any(knocks(facts)):
         flags.append("collision")
-    if any(hold.is_dropped and account.is_held_again(hold) for hold in account.holds):
+    if any(hold.is_dropped and facts.is_held_again(hold) for hold in facts.holds):
         flags.append("drop_and_regrasp")
-    if is_shaking(account.joints, account.period_s):
+    if is_shaking(facts.joints, facts.period_s):
         flags.append("instability")
     return tuple(flags)
 
 
-def slips(account: EpisodeFacts, hands: Array) -> int:
+def slips(facts: EpisodeFacts, hands: Array) -> int:
     """How often a held thing moved in the hand by more than this; `hands` (n + 1, 3, 3) are the hand's axes."""
     count = 0
-    for hold in account.holds:
-        steps = slice(hold.start, hold.end if hold.end is not None else account.steps + 1)
-        offsets = account.positions[hold.object][steps] - account.tools[steps, 0]
+    for hold in facts.holds:
+        steps = slice(hold.start, hold.end if hold.end is not None else facts.steps + 1)
+        offsets = facts.positions[hold.object][steps] - facts.tools[steps, 0]
         inside = np.einsum("nij,ni->nj", hands[steps], offsets)
         count += bool(len(inside) and np.linalg.norm(inside - inside[0], axis=1).max() > SLIP_M)
     return count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from robodx.analysis.estimates import Estimate
+from robodx.analysis.statistics.estimates import Estimate
 
 # Suspected: seen in the episodes by which it was found, and not confirmed on others.
 Certainty = Literal["confirmed", "suspected"]
@@ -25,8 +25,8 @@ class Finding:
     subject: str
     statement: str
     # The place in the tree: what the trials have in common, and what happens in them.
-    condition: str
-    manner: str
+    stratum: str
+    failure_mode: str
     # The same in words: "trials with a negation", "it does the wrong thing".
     where: str
     happens: str

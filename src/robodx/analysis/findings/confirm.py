@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from robodx.analysis.estimates import NOTHING, Estimate, newcombe, wilson
-from robodx.analysis.findings.conditions import Mask
 from robodx.analysis.findings.search import BACKGROUND, LEAST_EFFECT, Candidate, Counts, count
-from robodx.analysis.multiple import holm
+from robodx.analysis.findings.strata import Mask
+from robodx.analysis.statistics.estimates import NOTHING, Estimate, newcombe, wilson
+from robodx.analysis.statistics.multiple import holm
 
 ALPHA = 0.05
 # Fewer episodes inside confirm nothing, however rare it should be.
@@ -32,62 +32,62 @@ class Tested(NamedTuple):
 
 
 def tested(suspected: Sequence[Candidate], table: pl.DataFrame, fresh: Mask) -> list[Tested]:
-    """Each candidate among fresh episodes that are alike in the conditions of those before it, with Holm's correction.
+    """Each candidate among fresh episodes that are alike in the strata of those before it, with Holm's correction.
 
     Fresh episodes were chosen for the candidates: what one of them costs must not be held for or against another. What
     is done to a policy is held against the same situations, and a target's value against others in the same task.
     """
-    strata = {str(place): _strata(one, suspected, table, fresh) for place, one in enumerate(suspected)}
-    p_values = holm({place: _p(each, suspected[int(place)]) for place, each in strata.items()})
-    return [Tested(*rates(each), p_values[place]) for place, each in strata.items()]
+    blocks = {str(place): _blocks(one, suspected, table, fresh) for place, one in enumerate(suspected)}
+    p_values = holm({place: _p(each, suspected[int(place)]) for place, each in blocks.items()})
+    return [Tested(*rates(each), p_values[place]) for place, each in blocks.items()]
 
 
-def rates(strata: Sequence[Counts]) -> tuple[Estimate, Estimate, Estimate]:
+def rates(blocks: Sequence[Counts]) -> tuple[Estimate, Estimate, Estimate]:
     """Inside, outside and the difference, strata weighted as Mantel and Haenszel do."""
-    n_inside, n_outside = sum(each.n_inside for each in strata), sum(each.n_outside for each in strata)
+    n_inside, n_outside = sum(each.n_inside for each in blocks), sum(each.n_outside for each in blocks)
     if not n_inside:
         return NOTHING, NOTHING, NOTHING
     if not n_outside:
-        inside = wilson(sum(each.inside for each in strata), n_inside)
+        inside = wilson(sum(each.inside for each in blocks), n_inside)
         return inside, NOTHING, inside
-    weights = np.array([each.n_inside * each.n_outside / (each.n_inside + each.n_outside) for each in strata])
+    weights = np.array([each.n_inside * each.n_outside / (each.n_inside + each.n_outside) for each in blocks])
     shares = weights / weights.sum()
-    k_inside = round(n_inside * float(shares @ [each.inside / each.n_inside for each in strata]))
-    k_outside = round(n_outside * float(shares @ [each.outside / each.n_outside for each in strata]))
+    k_inside = round(n_inside * float(shares @ [each.inside / each.n_inside for each in blocks]))
+    k_outside = round(n_outside * float(shares @ [each.outside / each.n_outside for each in blocks]))
     effect = newcombe(k_outside, n_outside, k_inside, n_inside)
     return wilson(k_inside, n_inside), wilson(k_outside, n_outside), effect
 
 
-def _strata(one: Candidate, suspected: Sequence[Candidate], table: pl.DataFrame, fresh: Mask) -> list[Counts]:
-    condition = one.condition
+def _blocks(one: Candidate, suspected: Sequence[Candidate], table: pl.DataFrame, fresh: Mask) -> list[Counts]:
+    stratum = one.stratum
     place = suspected.index(one)
     # Of those that explain less, only what lies quite outside: within it, they would divide what is to be shown.
     apart = [
-        each.condition.inside
+        each.stratum.inside
         for rank, each in enumerate(suspected)
-        if each.condition.sort != "all"
-        and not each.condition.is_arm
-        and (each.condition.inside != condition.inside).any()
-        and (rank < place or not (each.condition.inside & condition.inside).any())
+        if each.stratum.sort != "all"
+        and not each.stratum.is_variant
+        and (each.stratum.inside != stratum.inside).any()
+        and (rank < place or not (each.stratum.inside & stratum.inside).any())
     ]
-    if condition.sort == "all":
+    if stratum.sort == "all":
         # Held apart, but all of them counted: where others fail it happens as well.
         masks = [np.logical_or.reduce(apart)] if apart else []
-        return [count(condition, one.manner, fresh & part) for mask in masks for part in (~mask, mask)] or [
-            count(condition, one.manner, fresh)
+        return [count(stratum, one.failure_mode, fresh & part) for mask in masks for part in (~mask, mask)] or [
+            count(stratum, one.failure_mode, fresh)
         ]
     groups = [np.ones(len(fresh), dtype=np.bool_)]
-    if condition.paired_by is not None:
-        names = table[condition.paired_by].to_numpy()
-        groups = [names == name for name in np.unique(names[fresh & condition.inside])]
-    if not condition.is_arm:
+    if stratum.paired_by is not None:
+        names = table[stratum.paired_by].to_numpy()
+        groups = [names == name for name in np.unique(names[fresh & stratum.inside])]
+    if not stratum.is_variant:
         for mask in apart:
             groups = [part for group in groups for part in (group & mask, group & ~mask) if part.any()]
-    counted = [count(condition, one.manner, fresh & group) for group in groups]
+    counted = [count(stratum, one.failure_mode, fresh & group) for group in groups]
     return [each for each in counted if each.n_inside and each.n_outside]
 
 
-def _p(strata: Sequence[Counts], candidate: Candidate) -> float | None:
+def _p(blocks: Sequence[Counts], candidate: Candidate) -> float | None:
     """The chance of so many inside if it were as outside: Fisher's exact test in each stratum, all of them together.
 
     Where there is no outside, the chance of so many if they were as rare as in a policy without weaknesses.
@@ -95,16 +95,16 @@ def _p(strata: Sequence[Counts], candidate: Candidate) -> float | None:
     # Here, for it takes half a second to import.
     from scipy.stats import binom, hypergeom  # type: ignore[import-untyped]
 
-    if candidate.condition.sort == "all":
+    if candidate.stratum.sort == "all":
         # By those that were not chosen for the other candidates.
-        strata = strata[:1] if strata[0].n_inside >= LEAST_FRESH else strata
-    n_inside = sum(each.n_inside for each in strata)
+        blocks = blocks[:1] if blocks[0].n_inside >= LEAST_FRESH else blocks
+    n_inside = sum(each.n_inside for each in blocks)
     if n_inside < LEAST_FRESH:
         return None
-    inside = sum(each.inside for each in strata)
-    if candidate.condition.sort == "all":
+    inside = sum(each.inside for each in blocks)
+    if candidate.stratum.sort == "all":
         return float(binom.sf(inside - 1, n_inside, BACKGROUND))
     chances = np.ones(1)
-    for k, n, other, n_other in strata:
+    for k, n, other, n_other in blocks:
         chances = np.convolve(chances, hypergeom.pmf(np.arange(n + 1), n + n_other, k + other, n))
     return float(min(1.0, chances[inside:].sum()))

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from robodx.analysis.asking import options
 from robodx.analysis.causes import FOLDER, causal_shares, kinds_of, leading
 from robodx.analysis.findings.base import Diagnosis, Finding
-from robodx.analysis.findings.conditions import Condition, Mask, conditions
 from robodx.analysis.findings.confirm import Tested, rates, tested
+from robodx.analysis.findings.failure_modes import FailureMode, failure_modes
 from robodx.analysis.findings.kinds.base import FINDING_KINDS, NextTest
-from robodx.analysis.findings.manners import Manner, manners
 from robodx.analysis.findings.naming import Name, named, statement
-from robodx.analysis.findings.prepare import situations, with_arms
+from robodx.analysis.findings.prepare import situations, with_variants
 from robodx.analysis.findings.search import LEAST_EFFECT, Candidate, candidates
+from robodx.analysis.findings.strata import Mask, Stratum, strata
 from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
 from robodx.analysis.metrics.base import estimate
 from robodx.analysis.metrics.success import success_rate
-from robodx.analysis.power import smallest_visible_difference
-from robodx.analysis.sequential import Stopped, stopped_how
+from robodx.analysis.policy_label import options
+from robodx.analysis.statistics.power import smallest_visible_difference
+from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.records.about import read_about
 from robodx.records.table import is_finished, load
 
@@ -82,17 +82,17 @@ def because_of(runs: Sequence[Path]) -> Because:
 
 
 def screen(episodes: pl.DataFrame) -> list[Candidate]:
-    """What one policy's episodes, with their arms, make look weak: to be put to the test on other seeds."""
+    """What one policy's episodes, with their variants, make look weak: to be put to the test on other seeds."""
     everything = np.ones(len(episodes), dtype=np.bool_)
     return candidates(*_looked_for(episodes), everything, episodes["pair_id"].to_numpy())
 
 
-def _looked_for(episodes: pl.DataFrame) -> tuple[list[Condition], list[Manner]]:
+def _looked_for(episodes: pl.DataFrame) -> tuple[list[Stratum], list[FailureMode]]:
     """With what kinds of findings look for on their own."""
     kinds = FINDING_KINDS.entries()
-    where = [one for kind in kinds for one in kind.conditions(episodes)]
+    where = [one for kind in kinds for one in kind.strata(episodes)]
     what = [one for kind in kinds for one in kind.failure_modes(episodes)]
-    return conditions(episodes, where), manners(episodes, what)
+    return strata(episodes, where), failure_modes(episodes, what)
 
 
 def _of_policy(
@@ -105,10 +105,10 @@ def _of_policy(
 ) -> Diagnosis:
     policy = str(episodes["policy"][0])
     who = options(policy, about.get("runs", [about]))
-    arms = with_arms(episodes, about.get("perturbations", {}))
-    table = situations(arms)
+    variants = with_variants(episodes, about.get("perturbations", {}))
+    table = situations(variants)
     fresh = table["is_fresh"].to_numpy()
-    success = estimate(success_rate, arms.filter("is_base"), np.random.default_rng(0), stopped=stopped)
+    success = estimate(success_rate, variants.filter("is_base"), np.random.default_rng(0), stopped=stopped)
     findings: list[Finding] = []
     # Where too many erred to tell a rate, there is no telling what the rest is a sample of.
     if success.value is not None:
@@ -124,7 +124,7 @@ def _of_policy(
     return Diagnosis(
         policy=policy,
         episodes=len(table),
-        errors=int((arms["outcome"] == "error").sum()),
+        errors=int((variants["outcome"] == "error").sum()),
         success=success,
         findings=tuple(_distinct(ranked)),
         resolution=_resolution(table.filter(pl.col("is_fresh")) if fresh.any() else table),
@@ -148,15 +148,15 @@ def _finding(
     shown = table.filter(pl.Series(candidate.shows)).sort("is_fresh", descending=True, maintain_order=True)
     # Those of the most failing tasks first, and by name where they fail alike.
     tasks = shown["task"].value_counts().sort("count", "task", descending=[True, False])["task"].to_list()
-    concerned: Mask = candidate.condition.inside & ~table["is_fresh"].to_numpy()
+    concerned: Mask = candidate.stratum.inside & ~table["is_fresh"].to_numpy()
     return Finding(
         kind=name.kind.name,
         subject=name.subject,
         statement=statement(name, candidate, inside, outside),
-        condition=candidate.condition.name,
-        manner=candidate.manner.name,
-        where=candidate.condition.says,
-        happens=candidate.manner.says,
+        stratum=candidate.stratum.name,
+        failure_mode=candidate.failure_mode.name,
+        where=candidate.stratum.says,
+        happens=candidate.failure_mode.says,
         certainty="confirmed" if is_confirmed else "suspected",
         inside=inside,
         outside=outside,

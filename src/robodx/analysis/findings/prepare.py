@@ -1,4 +1,4 @@
-"""The episodes a diagnosis reads: one policy's, each situation once in each arm, some kept for confirming."""
+"""The episodes a diagnosis reads: one policy's, each situation once in each variant, some kept for confirming."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from robodx.records.design import has_variant
 from robodx.records.values import Applied, read_applied, spelled
 
 
-def with_arms(episodes: pl.DataFrame, cards: Cards) -> pl.DataFrame:
+def with_variants(episodes: pl.DataFrame, cards: Cards) -> pl.DataFrame:
     """One policy's episodes with what variant each is and which are kept for confirming, in one order.
 
-    `stress` is what was done to it, as "noise/v2", beyond what was done in all of them; `is_realtime` tells arms in
+    `stress` is what was done to it, as "noise/v2", beyond what was done in all of them; `is_realtime` tells variants in
     which the world did not wait from those in which it did; `is_base` is neither.
     """
     episodes = designed(episodes, {"perturbations": cards})
     applied = [read_applied(row) for row in episodes["perturbations"].to_list()]
     common = set(applied[0]).intersection(*applied) if applied else set()
-    arms = [_arm([one for one in each if one not in common], cards) for each in applied]
+    variants = [_variant([one for one in each if one not in common], cards) for each in applied]
     has_waited = (episodes["clock"] == "lockstep").any()
     is_confirming, is_screened = has_variant("confirmation"), has_variant("screening")
     is_substituted = [any(cards.get(name, {}).get("kind") == SUBSTITUTION for name, _ in each) for each in applied]
     return (
         episodes.with_columns(
-            pl.Series("stress", arms, pl.String),
+            pl.Series("stress", variants, pl.String),
             is_realtime=pl.lit(has_waited) & pl.col("clock").str.starts_with("realtime"),
             # What a diagnosis asked for to that end; of what others asked for every other seed.
             is_fresh=pl.when(is_confirming | is_screened)
@@ -41,7 +41,7 @@ def with_arms(episodes: pl.DataFrame, cards: Cards) -> pl.DataFrame:
 
 
 def situations(episodes: pl.DataFrame) -> pl.DataFrame:
-    """Those that ended on their own, each situation once in each arm: to try again there tells little more.
+    """Those that ended on their own, each situation once in each variant: to try again there tells little more.
 
     What moved alike, bit for bit, on a fresh seed as on a screened one is no further evidence.
     """
@@ -52,7 +52,7 @@ def situations(episodes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _arm(applied: list[Applied], cards: Cards) -> str | None:
+def _variant(applied: list[Applied], cards: Cards) -> str | None:
     if not applied:
         return None
     if len(applied) > 1:

@@ -11,9 +11,9 @@ class Thresholds:
     least_score: float = 3.0
     # Scores within this share of the best are as good; then the more telling name is taken.
     nearly: float = 0.97
-    # What is a weakness by itself is one of a condition only if it happens elsewhere in fewer episodes than this.
+    # What is a weakness by itself is one of a stratum only if it happens elsewhere in fewer episodes than this.
     healthy: float = 0.05
-    # Of the episodes in which it shows, so many happen in one manner for that to name it.
+    # Of the episodes in which it shows, so many happen in one failure mode for that to name it.
     mostly: float = 0.6
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from robodx.analysis.estimates import Estimate, wilson
 from robodx.analysis.findings.base import Diagnosis, Finding
+from robodx.analysis.statistics.estimates import Estimate, wilson
 
 Group = Literal["one fault", "weaker base", "two faults", "no fault"]
 GROUPS: tuple[Group, ...] = ("one fault", "weaker base", "two faults", "no fault")
@@ -46,7 +46,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Score:
-    """How often a group was told right: top finding, both of a pair among the first three, or no false alarm."""
+    """How often a group was correct: top finding, both of a pair among the first three, or no false alarm."""
 
     group: Group
     right: Estimate

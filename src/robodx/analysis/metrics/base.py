@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from robodx.analysis.estimates import CONFIDENCE, Estimate, wilson
 from robodx.analysis.metrics.observations import by_situation, is_fair, observations
 from robodx.analysis.metrics.resampled import RESAMPLES, bootstrap_seeds
-from robodx.analysis.resampling import Limits, bootstrap_macro_mean
-from robodx.analysis.sequential import Stopped, mean_over_tasks
+from robodx.analysis.statistics.estimates import CONFIDENCE, Estimate, wilson
+from robodx.analysis.statistics.resampling import Limits, bootstrap_macro_mean
+from robodx.analysis.statistics.sequential import Stopped, mean_over_tasks
 from robodx.errors import UserError
 from robodx.registry import Registry
 
@@ -116,7 +116,7 @@ def estimate(
     """The metric with its interval, for these tasks and new seeds; n counts situations.
 
     A rate on one task gets Wilson's interval, on several the score interval of their mean. Means of other numbers get
-    a bootstrap of seeds within tasks, and so does any other function, whose arms on shared seeds are drawn together.
+    a bootstrap of seeds within tasks, and so does any other function, whose variants of a seed are drawn together.
     Of a run that its outcomes ended, means within bounds get an always-valid interval, and others none.
     """
     one = METRICS[metric] if isinstance(metric, str) else metric

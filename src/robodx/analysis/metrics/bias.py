@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from robodx.analysis.estimates import Estimate, newcombe
+from robodx.analysis.statistics.estimates import Estimate, newcombe
 
 EPSILON = 1e-6
 

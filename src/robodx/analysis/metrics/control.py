@@ -7,12 +7,12 @@ import math
 import numpy as np
 import polars as pl
 
-from robodx.analysis.estimates import NOTHING, Estimate
 from robodx.analysis.metrics.base import mean_estimate, metric
 from robodx.analysis.metrics.observations import STRATUM, by_situation
 from robodx.analysis.metrics.transfer import ratio
+from robodx.analysis.statistics.estimates import NOTHING, Estimate
 
-ARM = tuple(name for name in STRATUM if name not in ("task", "task_version"))
+VARIANT = tuple(name for name in STRATUM if name not in ("task", "task_version"))
 RATES = (0.0, 1.0)
 
 
@@ -22,8 +22,10 @@ def mean_of_ratios(episodes: pl.DataFrame, rng: np.random.Generator, confidence:
     Resampling would not do: where a primitive always succeeded it would be taken for certain.
     """
     parts: list[tuple[int, Estimate]] = []
-    for (*_, primitive), tasks in _declared(episodes).group_by(*ARM, "primitive", maintain_order=True):
-        of_primitive = episodes.filter(pl.col("task") == primitive).join(tasks, on=ARM, how="semi", nulls_equal=True)
+    for (*_, primitive), tasks in _declared(episodes).group_by(*VARIANT, "primitive", maintain_order=True):
+        of_primitive = episodes.filter(pl.col("task") == primitive).join(
+            tasks, on=VARIANT, how="semi", nulls_equal=True
+        )
         above, below = (
             mean_estimate(by_situation(table, table["success"]), rng, bounds=RATES, confidence=confidence)
             for table in (tasks, of_primitive)
@@ -46,7 +48,7 @@ def control_normalised_success(episodes: pl.DataFrame) -> float | None:
     """A task's success divided by its primitive's, over the tasks that have one.
 
     Not capped: by luck a task may do better than its primitive, and cutting that off would bias the mean. A task whose
-    primitive was not run in the same arm, or never succeeded there, has no say.
+    primitive was not run in the same variant, or never succeeded there, has no say.
     """
     mean = control_normalised_by_task(episodes)["ratio"].mean()
     return float(mean) if isinstance(mean, float) else None
@@ -54,10 +56,10 @@ def control_normalised_success(episodes: pl.DataFrame) -> float | None:
 
 def control_normalised_by_task(episodes: pl.DataFrame) -> pl.DataFrame:
     """A row a task that declares a primitive, with `rate`, `primitive_rate` and `ratio`, null where it has none."""
-    of_primitives = _rates(episodes, "task").select(*ARM, primitive="task", primitive_rate="rate")
+    of_primitives = _rates(episodes, "task").select(*VARIANT, primitive="task", primitive_rate="rate")
     return (
         _rates(_declared(episodes), "task", "primitive")
-        .join(of_primitives, on=[*ARM, "primitive"], how="left", nulls_equal=True, maintain_order="left")
+        .join(of_primitives, on=[*VARIANT, "primitive"], how="left", nulls_equal=True, maintain_order="left")
         .with_columns(ratio=pl.when(pl.col("primitive_rate") > 0).then(pl.col("rate") / pl.col("primitive_rate")))
     )
 
@@ -69,5 +71,5 @@ def _declared(episodes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rates(episodes: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    seeds = episodes.group_by(*ARM, *keys, "seed", maintain_order=True).agg(rate=pl.col("success").mean())
-    return seeds.group_by(*ARM, *keys, maintain_order=True).agg(pl.col("rate").mean())
+    seeds = episodes.group_by(*VARIANT, *keys, "seed", maintain_order=True).agg(rate=pl.col("success").mean())
+    return seeds.group_by(*VARIANT, *keys, maintain_order=True).agg(pl.col("rate").mean())

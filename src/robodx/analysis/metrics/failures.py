@@ -7,9 +7,9 @@ from typing import Literal
 
 import polars as pl
 
-from robodx.analysis.estimates import Estimate, wilson
 from robodx.analysis.metrics.base import episode_metric
 from robodx.analysis.metrics.observations import observations
+from robodx.analysis.statistics.estimates import Estimate, wilson
 
 Column = Literal["failure_kind", "failure_type"]
 UNKNOWN = "unknown"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from robodx.analysis.estimates import MAX_ERROR_SHARE
+from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE
 
 # Within a stratum only the seed and the repeat differ; a mean over tasks is a mean over strata.
 STRATUM = ("policy", "task", "task_version", "robot", "perturbations", "clock")

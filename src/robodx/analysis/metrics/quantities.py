@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from robodx.analysis.account import EpisodeFacts
+from robodx.analysis.episode_facts import EpisodeFacts
 from robodx.analysis.metrics.base import Better, Unit, episode_metric
 from robodx.errors import UserError
 from robodx.records.episode import Quantity
@@ -44,9 +44,9 @@ def recorded_as(name: str) -> pl.Expr:
     return pl.col("quantities").list.eval(one).list.first().alias(name)
 
 
-def measured(account: EpisodeFacts) -> tuple[Quantity, ...]:
+def measured(facts: EpisodeFacts) -> tuple[Quantity, ...]:
     """All that is registered, of one episode."""
-    found = ((name, QUANTITIES[name](account)) for name in QUANTITIES)
+    found = ((name, QUANTITIES[name](facts)) for name in QUANTITIES)
     return tuple(Quantity(name, _checked(name, value)) for name, value in found if value is not None)
 
 

@@ -1,4 +1,4 @@
-"""A bootstrap for any function of episodes: seeds are drawn within tasks, and all arms of a seed come together."""
+"""A bootstrap for any function of episodes: seeds are drawn within tasks, and all variants of a seed come together."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy.typing as npt
 import polars as pl
 from scipy.special import stdtrit  # type: ignore[import-untyped]
 
-from robodx.analysis.estimates import CONFIDENCE, NOTHING, Estimate
-from robodx.analysis.resampling import Limits
+from robodx.analysis.statistics.estimates import CONFIDENCE, NOTHING, Estimate
+from robodx.analysis.statistics.resampling import Limits
 
 # Each costs a call of the function, about a millisecond for a thousand episodes.
 RESAMPLES = 1_000

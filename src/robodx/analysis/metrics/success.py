@@ -7,9 +7,9 @@ import math
 import numpy as np
 import polars as pl
 
-from robodx.analysis.estimates import NOTHING, Estimate, above_chance
 from robodx.analysis.metrics.base import episode_metric, macro_mean, mean_estimate, metric
 from robodx.analysis.metrics.observations import by_situation
+from robodx.analysis.statistics.estimates import NOTHING, Estimate, above_chance
 
 
 @episode_metric(unit="rate", better="higher")

@@ -7,16 +7,16 @@ import math
 import numpy as np
 import polars as pl
 
-from robodx.analysis.estimates import Estimate
 from robodx.analysis.metrics.base import estimate
 from robodx.analysis.metrics.success import success_rate
+from robodx.analysis.statistics.estimates import Estimate
 
 
 def ratio(numerator: Estimate, denominator: Estimate) -> Estimate:
     """The ratio of two independent estimates that are not negative, its interval from theirs (Donner and Zou 2012).
 
     None where the denominator is zero. Where the denominator may well be zero the ratio has no upper bound, and `high`
-    is None. For arms on shared seeds, which tend to agree, the interval is wider than it need be.
+    is None. For variants on shared seeds, which tend to agree, the interval is wider than it need be.
     """
     n = numerator.n + denominator.n
     if numerator.value is None or not denominator.value:

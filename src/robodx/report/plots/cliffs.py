@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from robodx.analysis.psychometric import Cliff
+from robodx.analysis.statistics.psychometric import Cliff
 from robodx.report.plots.curves import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
 from robodx.report.plots.svg import Scale, drawing, path, tag
 from robodx.report.words import percent, short
@@ -45,9 +45,11 @@ def cliff_curve(title: str, note: str, asked: Sequence[Asked], found: Cliff) -> 
     parts.append(tag("text", "severity", x=WIDTH - RIGHT, y=HEIGHT - 10, text_anchor="end", class_="tick"))
     if found.is_found and found.severity is not None and found.low is not None and found.high is not None:
         left, right = x(found.low), x(found.high)
-        told = f"Half of the clean success at {found.severity:.3g} [{found.low:.3g}, {found.high:.3g}]"
+        wording = f"Half of the clean success at {found.severity:.3g} [{found.low:.3g}, {found.high:.3g}]"
         height = HEIGHT - TOP - BOTTOM
-        parts.append(tag("rect", tag("title", told), x=left, y=TOP, width=right - left, height=height, class_="harm"))
+        parts.append(
+            tag("rect", tag("title", wording), x=left, y=TOP, width=right - left, height=height, class_="harm")
+        )
         middle = x(found.severity)
         parts.append(tag("line", x1=middle, x2=middle, y1=TOP, y2=HEIGHT - BOTTOM, class_="cliff thin"))
         anchor = "end" if middle > 0.7 * WIDTH else "start"
@@ -59,12 +61,12 @@ def cliff_curve(title: str, note: str, asked: Sequence[Asked], found: Cliff) -> 
         tag("polyline", points=path([(x(one.severity), y(one.foreseen)) for one in asked]), class_="profile open c1")
     )
     for one in asked:
-        told = tag(
+        wording = tag(
             "title", f"severity {one.severity:g}: {one.successes} of {one.n} solved, fitted {percent(one.foreseen)}"
         )
         size = 2.2 + 1.1 * math.sqrt(one.n)
         parts.append(
-            tag("circle", told, cx=x(one.severity), cy=y(one.successes / one.n), r=size, class_="dot faint c1")
+            tag("circle", wording, cx=x(one.severity), cy=y(one.successes / one.n), r=size, class_="dot faint c1")
         )
     said = ", ".join(f"{one.severity:g}: {one.successes} of {one.n}" for one in asked)
     return drawing(WIDTH, HEIGHT, f"{title}. {note}. Solved by severity: {said}", *parts)

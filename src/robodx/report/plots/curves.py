@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from robodx.analysis.estimates import Estimate
+from robodx.analysis.statistics.estimates import Estimate
 from robodx.report.plots.svg import MARKS, Scale, drawing, mark, path, tag
 from robodx.report.words import percent, rate, short
 
@@ -22,7 +22,7 @@ APART = 30.0
 LEGEND_ROW = 15.0
 LETTER = 6.4
 LONGEST = 40
-# The identity arm stands beside the clean one, both at no stress.
+# The identity variant stands beside the clean one, both at no stress.
 BESIDE = 11.0
 
 
@@ -39,7 +39,7 @@ class Level:
 class Curve:
     """One policy's success, clean first, in the colour that is its own.
 
-    `again` is the identity arm's, `harmed_from` the first level from which on all are seen to harm.
+    `again` is the identity variant's, `harmed_from` the first level from which on all are seen to harm.
     """
 
     policy: str
@@ -108,8 +108,8 @@ def _legend(rows: Sequence[Sequence[Curve]]) -> list[Markup]:
         x, y = LEFT + 4, 32 + LEGEND_ROW * below
         for curve in row:
             parts.append(mark(MARKS[curve.colour % len(MARKS)], x, y - 4, class_=f"dot c{curve.colour + 1}"))
-            told = tag("title", curve.policy)
-            parts.append(tag("text", short(curve.policy, LONGEST), told, x=x + 9, y=y, class_="tick"))
+            wording = tag("title", curve.policy)
+            parts.append(tag("text", short(curve.policy, LONGEST), wording, x=x + 9, y=y, class_="tick"))
             x += _legend_width(curve)
     return parts
 
@@ -119,7 +119,7 @@ def _legend_width(curve: Curve) -> float:
 
 
 def _background(curve: Curve, places: dict[float, float]) -> list[Markup]:
-    """The level of the clean arm, and from where on it breaks."""
+    """The level of the clean variant, and from where on it breaks."""
     parts = []
     if curve.harmed_from is not None:
         x = next(places[one.severity] for one in curve.levels if one.name == curve.harmed_from)
@@ -144,12 +144,12 @@ def _curve(curve: Curve, places: dict[float, float]) -> list[Markup]:
     if curve.again is not None and curve.again.value is not None:
         x = places[0.0] + BESIDE
         parts += _whisker(x, curve.again, f"whisker again {colour}")
-        told = tag("title", f"{curve.policy}, the same situations again without stress: {_told(curve.again)}")
-        parts.append(mark("diamond", x, _y(curve.again.value), 3.4, told, class_=f"dot hollow {colour}"))
+        wording = tag("title", f"{curve.policy}, the same situations again without stress: {_wording(curve.again)}")
+        parts.append(mark("diamond", x, _y(curve.again.value), 3.4, wording, class_=f"dot hollow {colour}"))
     for x, y, one in known:
         parts += _whisker(x, one.success, f"whisker {colour}")
-        told = tag("title", f"{curve.policy}, {one.name}: {_told(one.success)}")
-        parts.append(mark(MARKS[curve.colour % len(MARKS)], x, y, 4, told, class_=f"dot {colour}"))
+        wording = tag("title", f"{curve.policy}, {one.name}: {_wording(one.success)}")
+        parts.append(mark(MARKS[curve.colour % len(MARKS)], x, y, 4, wording, class_=f"dot {colour}"))
     return parts
 
 
@@ -163,11 +163,11 @@ def _fall(fall: Fall, places: dict[float, float]) -> list[Markup]:
     def x(severity: float) -> float:
         return float(np.interp(severity, list(places), list(places.values())))
 
-    told = tag("title", f"Half of the clean success at {fall.severity:.3g} [{fall.low:.3g}, {fall.high:.3g}]")
+    wording = tag("title", f"Half of the clean success at {fall.severity:.3g} [{fall.low:.3g}, {fall.high:.3g}]")
     at = x(fall.severity)
     return [
         tag("line", x1=x(fall.low), x2=x(fall.high), y1=_y(0.5), y2=_y(0.5), class_="cliff"),
-        tag("line", told, x1=at, x2=at, y1=TOP, y2=FLOOR, class_="cliff thin"),
+        tag("line", wording, x1=at, x2=at, y1=TOP, y2=FLOOR, class_="cliff thin"),
         tag("text", "cliff", x=at + 4, y=TOP + 12, class_="harmed halo"),
     ]
 
@@ -188,12 +188,12 @@ def _y(share: float) -> float:
     return TOP + (FLOOR - TOP) * (1 - share)
 
 
-def _told(found: Estimate) -> str:
+def _wording(found: Estimate) -> str:
     return f"{rate(found)}, n = {found.n}"
 
 
 def _said(of_policies: Sequence[Curve]) -> str:
     def levels(curve: Curve) -> str:
-        return ", ".join(f"{one.name} {_told(one.success)}" for one in curve.levels)
+        return ", ".join(f"{one.name} {_wording(one.success)}" for one in curve.levels)
 
     return "; ".join(f"{curve.policy}: {levels(curve)}" for curve in of_policies)

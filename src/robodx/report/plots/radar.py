@@ -70,8 +70,8 @@ def _profile(one: Series, index: int, axes: Sequence[str], places: list[tuple[fl
                 parts.append(tag("line", x1=start[0], y1=start[1], x2=end[0], y2=end[1], class_=f"profile {style}"))
     for name, place, found in zip(axes, places, one.rates, strict=True):
         if place is not None:
-            told = tag("title", f"{one.name}, {name}: {percent(found)}")
-            parts.append(mark(MARKS[index % len(MARKS)], *place, 3.6, told, class_=f"dot c{index + 1}"))
+            wording = tag("title", f"{one.name}, {name}: {percent(found)}")
+            parts.append(mark(MARKS[index % len(MARKS)], *place, 3.6, wording, class_=f"dot c{index + 1}"))
     return parts
 
 

@@ -15,13 +15,13 @@ MARKS = ("circle", "square", "triangle", "diamond")
 
 def tag(name: str, *children: Markup | str, **attributes: object) -> Markup:
     """An element; `class_` is written class, and other underscores as dashes. Attributes of None are left out."""
-    told = "".join(
+    written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_attribute(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
     inside = "".join(child if isinstance(child, Markup) else escape(plain(child)) for child in children)
-    return Markup(f"<{name}{told}>{inside}</{name}>")
+    return Markup(f"<{name}{written}>{inside}</{name}>")
 
 
 def drawing(width: float, height: float, says: str, *children: Markup) -> Markup:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import polars as pl
 from markupsafe import Markup
 
-from robodx.analysis.estimates import Estimate
+from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.summary import TIERS, success_rate
 from robodx.report.blocks import Block, Cell, Column, Figure, Missing, Table, Text
 from robodx.report.forest import Compared, Row, compared, forest
@@ -155,7 +155,7 @@ def _mark(tier: str | None) -> int:
 
 
 def _caption(material: Material) -> str:
-    told = "The rim is 100%. A line is left out where nothing was measured. How sure each rate is, the table says."
+    wording = "The rim is 100%. A line is left out where nothing was measured. How sure each rate is, the table says."
     if not material.is_comparison:
-        return told
-    return f"{told} The last one has the policies side by side: means over the tiers that all of them have."
+        return wording
+    return f"{wording} The last one has the policies side by side: means over the tiers that all of them have."

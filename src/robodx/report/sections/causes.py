@@ -27,10 +27,10 @@ def causes(material: Material) -> Content | None:
     data = []
     for subject in material.subjects:
         found = causes_of(subject)
-        told = [*first_sentence(subject), *_tables(found)] if found else _not_asked(subject)
-        if told and material.is_comparison:
+        wording = [*first_sentence(subject), *_tables(found)] if found else _not_asked(subject)
+        if wording and material.is_comparison:
             blocks.append(Heading(subject.policy))
-        blocks += told
+        blocks += wording
         data += [{"policy": subject.policy, **asdict(one), "is_shown": one.is_shown} for one in found]
     return Content(blocks, data)
 
@@ -73,19 +73,19 @@ def _too_few(likely: Cause, subject: Subject) -> Missing:
     """What it recovers, and how to know whether that is an accident."""
     recovered = f"{likely.substitution} recovers {round((likely.recovered.value or 0.0) * likely.n)} of {likely.n}"
     few = f"{counted(likely.n, 'trial')} {'is' if likely.n == 1 else 'are'} too few to be sure"
-    told = f"{recovered} ({DOES[likely.substitution]}), but {few}"
+    wording = f"{recovered} ({DOES[likely.substitution]}), but {few}"
     run = next(run for run in subject.runs if (run.path / FOLDER / "run.json").exists())
     failed = len(sample(run.episodes, len(run.episodes), kinds_of(run.about)))
     episodes = likely.to_ask(failed)
     if episodes is None:
-        return Missing(f"{told}: run it on more seeds, then ask again with", _command(run))
-    return Missing(f"{told}: ask with", f"{_command(run)} --episodes {episodes}")
+        return Missing(f"{wording}: run it on more seeds, then ask again with", _command(run))
+    return Missing(f"{wording}: ask with", f"{_command(run)} --episodes {episodes}")
 
 
 def _not_asked(subject: Subject) -> list[Missing]:
-    told = "Failures were not yet run again with one component made perfect:"
+    wording = "Failures were not yet run again with one component made perfect:"
     failed = pl.col("outcome").is_in(["failure", "timeout"])
-    return [Missing(told, _command(run)) for run in subject.runs if len(run.episodes.filter(failed))][:1]
+    return [Missing(wording, _command(run)) for run in subject.runs if len(run.episodes.filter(failed))][:1]
 
 
 def _command(run: Run) -> str:
@@ -118,7 +118,7 @@ def _tables(found: list[Cause]) -> list[Block]:
         what="beyond trying again",
         scale=DIFFERENCES,
         tick=signed,
-        told=points,
+        wording=points,
         line=0.0,
         further=[Column("recovered", is_number=True), Column("again", is_number=True), P],
         is_folded=True,

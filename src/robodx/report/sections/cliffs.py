@@ -27,7 +27,7 @@ def cliffs(material: Material) -> Content | None:
     ]  # fmt: skip
     rows = [
         [
-            Cell(one.task), Cell(one.policy), Cell(one.stressor), Cell(one.found.verdict), Cell(one.told()),
+            Cell(one.task), Cell(one.policy), Cell(one.stressor), Cell(one.found.verdict), Cell(one.wording()),
             Cell(rate(one.found.clean)), Cell(str(one.found.n), sort=one.found.n),
         ]
         for one in found

@@ -34,7 +34,7 @@ def comparison(material: Material) -> Content | None:
             tasks = [row for row in stressed.rows if row.kind == "task"]
             blocks.append(_table(stressed, tasks, "Under stress, by task and level", is_folded=True))
         blocks.append(Text(_method(found, stressed), "quiet"))
-    blocks += [Text(told, "warning") for told in material.not_compared]
+    blocks += [Text(wording, "warning") for wording in material.not_compared]
     stressed_too = {policy: asdict(found) for policy, found in material.under_stress.items()}
     return Content(
         blocks,
@@ -49,15 +49,15 @@ def sentence(found: Comparison) -> str:
         return f"No verdict on {b} against {a}: {row.errors} of the shared trials ended in errors, which is too many."
     rates = f"{percent(row.rate_b.value)} against {percent(row.rate_a.value)}"
     n = f"{row.n:,} {'pairs of the same situations' if found.is_paired else 'situations'}"
-    n += "" if CLEAN in found.arms else f" under {listed(list(found.arms))}"
+    n += "" if CLEAN in found.variants else f" under {listed(list(found.variants))}"
     more = "" if row.verdict.more is None else f" About {row.verdict.more:,} more would decide."
-    told = {
+    wording = {
         "improved": f"{b} improved on {a}",
         "regressed": f"{b} regressed against {a}",
         "held": f"{b} held against {a} (within ± {100 * row.verdict.margin:g} points)",
         "undecided": f"Undecided between {b} and {a}",
     }[row.verdict.word]
-    return f"{told}: {rates}, a difference of {points(row.difference, unit=True)} on {n}.{more}"
+    return f"{wording}: {rates}, a difference of {points(row.difference, unit=True)} on {n}.{more}"
 
 
 def _broad(found: Comparison) -> list[Row]:
@@ -81,7 +81,7 @@ def _table(found: Comparison, rows: list[Row], name: str, *, is_folded: bool) ->
     return forest.forest(
         f"{name}: success of {found.policy_b} less that of {found.policy_a}, in points, with 95% intervals",
         [""], drawn,
-        what="difference", scale=_scale(rows), tick=signed, told=points, line=0.0,
+        what="difference", scale=_scale(rows), tick=signed, wording=points, line=0.0,
         further=[
             Column(found.policy_a, is_number=True), Column(found.policy_b, is_number=True),
             Column("p", "adjusted (Holm) among the rows of a kind", is_number=True), Column("verdict"),
@@ -128,14 +128,14 @@ def _method(found: Comparison, stressed: Comparison | None) -> str:
         for n, name in ((found.only_a, found.policy_a), (found.only_b, found.policy_b))
         if n
     ]
-    told = f"{pairs}; p is exact (McNemar) or by permutation, adjusted (Holm) among the rows of a kind."
-    told += f" Held: the whole interval lies within ± {100 * found.margin:g} points."
+    wording = f"{pairs}; p is exact (McNemar) or by permutation, adjusted (Holm) among the rows of a kind."
+    wording += f" Held: the whole interval lies within ± {100 * found.margin:g} points."
     if stressed is not None and stressed is not found:
-        told += " Stressed episodes are in the table under stress and nowhere else."
+        wording += " Stressed episodes are in the table under stress and nowhere else."
     if left:
-        told += f" Left out, for the other has nothing like them: {' and '.join(left)}."
+        wording += f" Left out, for the other has nothing like them: {' and '.join(left)}."
     if found.other_versions:
-        told += f" Not compared, for their scoring was changed: {'; '.join(found.other_versions)}."
+        wording += f" Not compared, for their scoring was changed: {'; '.join(found.other_versions)}."
     if found.stopped != "planned":
-        told += " What was seen decided when a run stopped: intervals are always-valid ones."
-    return told
+        wording += " What was seen decided when a run stopped: intervals are always-valid ones."
+    return wording

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from robodx.analysis.failing import Error, Failures
+from robodx.analysis.failure_summary import Error, Failures
 from robodx.report.blocks import Block, Cell, Column, Heading, Text
 from robodx.report.forest import Row, forest
 from robodx.report.material import Material
@@ -17,7 +17,7 @@ KINDS = {
     "constraint": "broke a count, an order or an exclusion",
     "motor": "the right thing, done badly",
     "safety": "too much force or speed, or a collision",
-    "timeout": "not done in time",
+    "timeout": "timed out",
     "invalid_action": "sent what is no action",
     "unknown": "not attributed",
 }
@@ -33,7 +33,8 @@ def failures(material: Material) -> Content | None:
         blocks += _of(one)
     for subject in material.subjects:
         blocks += [
-            Text(told, "warning") for told in _errors(subject.policy, subject.summary.errors(), len(subject.episodes))
+            Text(wording, "warning")
+            for wording in _errors(subject.policy, subject.summary.errors(), len(subject.episodes))
         ]
     return Content(blocks, [asdict(one) for one in found])
 
@@ -54,7 +55,7 @@ def _of(one: Failures) -> list[Block]:
         ]
         kinds = forest(
             f"Kinds, as shares of {counted(failed, 'failure')} among {one.n:,} distinct episodes, with 95% intervals",
-            ["kind"], rows, what="share", kind="told",
+            ["kind"], rows, what="share", kind="worded",
             further=[Column("count", is_number=True), Column("what it means, and an example")],
         )  # fmt: skip
         rows = [
@@ -68,8 +69,10 @@ def _of(one: Failures) -> list[Block]:
         )  # fmt: skip
         blocks = [kinds, types]
     if one.flags_on_successes:
-        told = [f"{flag.replace('_', ' ')} {rate(found)}" for flag, found in one.flags_on_successes.items()]
-        blocks.append(Text(f"Of {one.successes:,} successes, with a fault nevertheless: {'; '.join(told)}.", "quiet"))
+        wording = [f"{flag.replace('_', ' ')} {rate(found)}" for flag, found in one.flags_on_successes.items()]
+        blocks.append(
+            Text(f"Of {one.successes:,} successes, with a fault nevertheless: {'; '.join(wording)}.", "quiet")
+        )
     return blocks
 
 
@@ -85,6 +88,6 @@ def _errors(policy: str, errors: list[Error], episodes: int) -> list[str]:
     if not errors:
         return []
     total = sum(one.count for one in errors)
-    told = "; ".join(f"{one.count} × {one.says}" for one in errors[:3])
+    wording = "; ".join(f"{one.count} × {one.says}" for one in errors[:3])
     some = f"{counted(total, 'episode')} of {episodes:,} of {policy}"
-    return [f"{some} ended in an error of the machinery and are in no rate: {told}"]
+    return [f"{some} ended in an error of the machinery and are in no rate: {wording}"]

@@ -31,7 +31,7 @@ class Card:
         rows = [Row([where(one)], one.inside, colour=2)]
         # What concerns everything has nowhere else to be compared with.
         if one.outside.n:
-            rows.append(Row(["the others"], one.outside, colour=1, mark=1))
+            rows.append(Row(["all other trials"], one.outside, colour=1, mark=1))
         return forest(f"How often {one.happens}", [""], rows, what="rate").html()
 
     @property
@@ -87,13 +87,13 @@ def _of(diagnosis: Diagnosis, anchors: Mapping[str, str]) -> list[Block]:
 
 
 def _resolution(diagnosis: Diagnosis) -> str:
-    told = (
+    wording = (
         f"Looked for in {counted(diagnosis.screened, 'episode')}, put to the test on {diagnosis.confirmed_on:,} others."
     )
     if diagnosis.resolution is None:
-        return f"{told} They are too few to tell how small a weakness would have been seen."
+        return f"{wording} They are too few to tell how small a weakness would have been seen."
     seen = f"A family that fails {100 * diagnosis.resolution:.0f} points more often than the others"
-    return f"{told} {seen} would have been seen four times in five."
+    return f"{wording} {seen} would have been seen four times in five."
 
 
 def where(finding: Finding) -> str:

@@ -27,7 +27,7 @@ class Shown:
     trial: str
     policy: str
     task: str
-    arm: str
+    variant: str
     seed: int
     outcome: str
     kind: str | None
@@ -64,7 +64,7 @@ class Shown:
         return tag("svg", tag("title", says), line, *dots, class_="whiskers", height=14, role="img", aria_label=says)
 
     @property
-    def told(self) -> str:
+    def wording(self) -> str:
         parts = [
             f"{len(self.stage_steps)} of {counted(self.stages, 'stage')}" if self.stages else "",
             f"{self.duration_s:.1f} s" if self.duration_s else "",
@@ -81,7 +81,7 @@ class Gallery:
 
     def markdown(self) -> str:
         return "\n".join(
-            f"- {one.number}: {code(one.task)}, {escaped(one.arm)}, seed {one.seed}: **{escaped(one.outcome)}**"
+            f"- {one.number}: {code(one.task)}, {escaped(one.variant)}, seed {one.seed}: **{escaped(one.outcome)}**"
             + (f" ({escaped(one.kind)})" if one.kind else "") + (f": {escaped(one.says)}" if one.says else "")
             for one in self.episodes
         )  # fmt: skip
@@ -94,15 +94,15 @@ def gallery(material: Material) -> Content | None:
         return Content([Missing("Nothing failed and nothing was filmed. To film some:", "robodx run … --video 1")])
     total = sum(len(subject.episodes) for subject in material.subjects)
     films = sum(one.film is not None for one in episodes)
-    told = (
+    wording = (
         f"{len(episodes)} of {counted(total, 'episode')}: examples of findings first, then filmed ones, then failures."
     )
     if films:
-        told += f" {films} can be played here."
+        wording += f" {films} can be played here."
     hidden = len(material.films) - films
     if hidden > 0 and material.players:
-        told += f" {counted(hidden, 'more film')} {'is' if hidden == 1 else 'are'} in the run's folder."
-    blocks: list[Block] = [Text(told, "quiet"), Gallery(episodes)]
+        wording += f" {counted(hidden, 'more film')} {'is' if hidden == 1 else 'are'} in the run's folder."
+    blocks: list[Block] = [Text(wording, "quiet"), Gallery(episodes)]
     if not material.films:
         blocks.insert(
             1,
@@ -129,7 +129,7 @@ def _of(row: dict[str, Any], material: Material) -> Shown:
         trial=row["trial_id"],
         policy=row["policy"],
         task=row["task"],
-        arm=row["arm"] or CLEAN,
+        variant=row["variant"] or CLEAN,
         seed=row["seed"],
         outcome=row["outcome"],
         kind=row["failure_kind"],
@@ -144,5 +144,5 @@ def _of(row: dict[str, Any], material: Material) -> Shown:
 
 
 def _plain(one: Shown) -> dict[str, Any]:
-    names = ("trial", "policy", "task", "arm", "seed", "outcome", "kind", "says", "instructions")
+    names = ("trial", "policy", "task", "variant", "seed", "outcome", "kind", "says", "instructions")
     return {name: getattr(one, name) for name in names}

@@ -29,8 +29,10 @@ class Glance:
     def markdown(self) -> str:
         lines = [f"### {escaped(self.policy)}", ""] if self.has_name else []
         for answer in self.answers:
-            told = [f"{escaped(line.text)}{f' {code(line.command)}' if line.command else ''}" for line in answer.lines]
-            lines += [f"**{answer.question}** {' '.join(told)}", ""]
+            wording = [
+                f"{escaped(line.text)}{f' {code(line.command)}' if line.command else ''}" for line in answer.lines
+            ]
+            lines += [f"**{answer.question}** {' '.join(wording)}", ""]
         return "\n".join(lines).rstrip()
 
 

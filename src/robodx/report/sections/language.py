@@ -1,4 +1,4 @@
-"""What of language it understands: success where an instruction demands a sub-skill."""
+"""What of language it understands: success where an instruction requires a sub-skill."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import polars as pl
 
-from robodx.analysis.estimates import Estimate
+from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.summary import success_rate
 from robodx.report.blocks import Cell, Column, Missing
 from robodx.report.forest import Compared, Row, compared, forest
@@ -15,14 +15,14 @@ from robodx.report.material import Material, Subject
 from robodx.report.sections.base import Content, section
 
 PREFIX = "language/"
-CAPTION = "Success on tasks whose instruction demands it, the weakest first, with 95% intervals"
+CAPTION = "Success on tasks whose instruction requires it, the weakest first, with 95% intervals"
 COMMAND = "robodx run language --policy {} --seeds 25"
 
 
 @dataclass(frozen=True)
 class Skill:
     policy: str
-    demand: str
+    requirement: str
     tasks: int
     success: Estimate
 
@@ -31,39 +31,42 @@ class Skill:
 def language(material: Material) -> Content | None:
     found = [skill for subject in material.subjects for skill in skills(subject)]
     if not found:
-        if not any(subject.base["demands"].is_not_null().any() for subject in material.subjects):
+        if not any(subject.base["requirements"].is_not_null().any() for subject in material.subjects):
             return None
         return Content(
             [
                 Missing(
-                    "No instruction here demands more than a plain name. What of language it understands:",
+                    "No instruction here requires more than a plain name. What of language it understands:",
                     COMMAND.format(shlex.quote(material.subjects[0].policy)),
                 )
             ]
         )
     weakest = sorted(found, key=lambda one: one.success.value or 0.0)
-    demands = list(dict.fromkeys(one.demand for one in weakest))
-    tasks = {one.demand: Cell(str(one.tasks), sort=one.tasks) for one in found}
-    names = {demand: demand.removeprefix(PREFIX).replace("_", " ") for demand in demands}
+    requirements = list(dict.fromkeys(one.requirement for one in weakest))
+    tasks = {one.requirement: Cell(str(one.tasks), sort=one.tasks) for one in found}
+    names = {requirement: requirement.removeprefix(PREFIX).replace("_", " ") for requirement in requirements}
     further = [Column("tasks", is_number=True)]
     if material.is_comparison:
-        by = {demand: {one.policy: one.success for one in found if one.demand == demand} for demand in demands}
-        rows = [Compared(names[demand], by[demand], [tasks[demand]]) for demand in demands]
+        by = {
+            requirement: {one.policy: one.success for one in found if one.requirement == requirement}
+            for requirement in requirements
+        }
+        rows = [Compared(names[requirement], by[requirement], [tasks[requirement]]) for requirement in requirements]
         table = compared(CAPTION, "sub-skill", [one.policy for one in material.subjects], rows, further)
     else:
-        each = [Row([names[one.demand]], one.success, further=[tasks[one.demand]]) for one in weakest]
+        each = [Row([names[one.requirement]], one.success, further=[tasks[one.requirement]]) for one in weakest]
         table = forest(CAPTION, ["sub-skill"], each, further=further)
     return Content([table], [asdict(one) for one in found])
 
 
 def skills(subject: Subject) -> list[Skill]:
-    """One of every demand of language; older runs do not say what a trial demands."""
+    """One of every requirement of language; older runs do not say what a trial requires."""
     base = subject.base
-    demands = base["demands"].explode().drop_nulls().unique().sort()
+    requirements = base["requirements"].explode().drop_nulls().unique().sort()
     found = []
-    for demand in demands.filter(demands.str.starts_with(PREFIX)):
-        part = base.filter(pl.col("demands").list.contains(demand))
+    for requirement in requirements.filter(requirements.str.starts_with(PREFIX)):
+        part = base.filter(pl.col("requirements").list.contains(requirement))
         found.append(
-            Skill(subject.policy, demand, part["task"].n_unique(), success_rate(part, subject.summary.stopped))
+            Skill(subject.policy, requirement, part["task"].n_unique(), success_rate(part, subject.summary.stopped))
         )
     return found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from robodx.analysis.estimates import Estimate
-from robodx.analysis.medians import median
+from robodx.analysis.statistics.estimates import Estimate
+from robodx.analysis.statistics.medians import median
 from robodx.report.blocks import Block, Text
 from robodx.report.forest import Row, forest
 from robodx.report.material import Material, Subject
@@ -49,7 +49,7 @@ def latency(material: Material) -> Content | None:
         what="ms",
         scale=scale,
         tick=lambda value: f"{value:g}",
-        told=number,
+        wording=number,
         line=line,
     )
     blocks: list[Block] = [table]

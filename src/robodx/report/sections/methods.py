@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from robodx.analysis.asking import options
+from robodx.analysis.policy_label import options
 from robodx.records.values import as_option
 from robodx.report.blocks import Block, Cell, Column, Table, Text
 from robodx.report.material import Material, Run
@@ -41,11 +41,11 @@ def methods(material: Material) -> Content | None:
     columns = [Column("run"), Column("policy"), Column("episodes", is_number=True), Column("state")]
     blocks.append(Table("The runs", columns, [_row(run) for run in material.runs]))
     versions = _versions(material.runs)
-    told = ", ".join(f"{name} {' or '.join(values)}" for name, values in versions.items())
-    blocks.append(Text(f"Made with {told or 'versions that are not recorded'}."))
+    wording = ", ".join(f"{name} {' or '.join(values)}" for name, values in versions.items())
+    blocks.append(Text(f"Made with {wording or 'versions that are not recorded'}."))
     if differing := [name for name, values in versions.items() if len(values) > 1]:
-        told = f"The runs were made with different versions ({listed(differing)}): their bits may differ."
-        blocks.append(Text(told, "warning"))
+        wording = f"The runs were made with different versions ({listed(differing)}): their bits may differ."
+        blocks.append(Text(wording, "warning"))
     commands = [(str(run.path), command(run)) for run in material.runs if run.about.get("request")]
     blocks.append(
         Table(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from robodx.analysis.estimates import Estimate
+from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.summary import Measured
 from robodx.report.blocks import Cell, Column, Table, Text
 from robodx.report.material import Material
@@ -25,7 +25,7 @@ MEASURES = {
 @section(order=80, title="Motion quality")
 def motion(material: Material) -> Content | None:
     found = [(place, one) for place, subject in enumerate(material.subjects) for one in subject.summary.motion("family")
-             if one.perturbations in subject.summary.base_arms]  # fmt: skip
+             if one.perturbations in subject.summary.base_variants]  # fmt: skip
     names = [name for name in MEASURES if any(one.values[name].value is not None for _, one in found)]
     if not names:
         return None

@@ -1,4 +1,4 @@
-"""When it breaks: success over each stressor's levels, beside the clean and the identity arm."""
+"""When it breaks: success over each stressor's levels, beside the clean and the identity variant."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import polars as pl
 from markupsafe import Markup
 
-from robodx.analysis.estimates import Estimate
+from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import Degradation, StressTable
 from robodx.analysis.summary import success_rate
 from robodx.analysis.variants import REPEATED
@@ -151,11 +151,11 @@ def _card(subject: Subject, stressor: str) -> dict[str, dict[str, float]]:
 
 
 def _again(subject: Subject, stressor: str) -> Estimate | None:
-    """The success of the identity arm on the stressor's carriers."""
+    """The success of the identity variant on the stressor's carriers."""
     episodes = subject.summary.episodes
     names = pl.col("perturbations").list.eval(pl.element().struct.field("name") == stressor)
     carriers = episodes.filter(names.list.any())["task"].unique().implode()
-    again = episodes.filter(pl.col("arm").str.ends_with(REPEATED) & pl.col("task").is_in(carriers))
+    again = episodes.filter(pl.col("variant").str.ends_with(REPEATED) & pl.col("task").is_in(carriers))
     return success_rate(again) if len(again) and subject.summary.stopped == "planned" else None
 
 
@@ -186,7 +186,7 @@ def _table(material: Material, stressors: dict[str, Stressed], trends: dict[tupl
         what="difference",
         scale=DIFFERENCES,
         tick=signed,
-        told=points,
+        wording=points,
         line=0.0,
         further=[
             Column("clean", is_number=True),

@@ -1,4 +1,4 @@
-"""Every task in every arm, for who looks for a particular one."""
+"""Every task in every variant, for who looks for a particular one."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ def tasks(material: Material) -> Content | None:
     rows = [(place, row) for place, subject in enumerate(material.subjects) for row in subject.summary.rows()]
     columns = [
         Column("task"), *([Column("policy")] if material.is_comparison else []), Column("tier"),
-        Column("arm", "what was perturbed"), Column("", axis=axis(about=2)),
+        Column("variant", "what was perturbed"), Column("", axis=axis(about=2)),
         Column("success", "with its 95% interval", is_number=True), N, Column("above chance", CHANCE, is_number=True),
         Column("progress", "mean share of the stages", is_number=True), Column("steps", "median", is_number=True),
         Column("timeouts", is_number=True), Column("errors", is_number=True),
     ]  # fmt: skip
     cells = [_cells(row, place, has_policies=material.is_comparison) for place, row in rows[:MOST]]
     # A column that says nothing of anyone would only take the others' room.
-    told_of = [at for at in range(len(columns)) if any(row[at].text or row[at].plot for row in cells)]
+    shown_at = [at for at in range(len(columns)) if any(row[at].text or row[at].plot for row in cells)]
     table = Table(
-        "Success by task and arm, with 95% intervals",
-        [columns[at] for at in told_of],
-        [[row[at] for at in told_of] for row in cells],
+        "Success by task and variant, with 95% intervals",
+        [columns[at] for at in shown_at],
+        [[row[at] for at in shown_at] for row in cells],
         is_long=True,
         kind="forest",
     )
-    told = "Errors of the machinery are in no rate. Above 5% of them there is no rate at all, only a dash."
+    wording = "Errors of the machinery are in no rate. Above 5% of them there is no rate at all, only a dash."
     if len(rows) > MOST:
-        told += f" {len(rows) - MOST:,} more rows are in the JSON."
+        wording += f" {len(rows) - MOST:,} more rows are in the JSON."
     adaptive = [one.summary for one in material.subjects if one.summary.until_width is not None]
     wide = [f"{row.task} {row.perturbations}".strip() for one in adaptive for row in one.too_wide()]
     if wide:
-        told += f" Not yet known to the width that was asked for: {', '.join(wide)}."
-    return Content([table, Text(told, "quiet")], [asdict(row) for _, row in rows])
+        wording += f" Not yet known to the width that was asked for: {', '.join(wide)}."
+    return Content([table, Text(wording, "quiet")], [asdict(row) for _, row in rows])
 
 
 def _cells(row: Row, place: int, *, has_policies: bool) -> list[Cell]:

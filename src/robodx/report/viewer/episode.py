@@ -29,13 +29,13 @@ def details(run: Run, row: Mapping[str, Any], others: Iterable[Run]) -> dict[str
     shared = (
         "trial_id", "pair_id", "suite", "task", "tier", "tags", "robot", "policy", "seed", "repeat", "clock", "outcome",
         "success", "steps", "failure_kind", "failure_type", "failure_evidence", "quality_flags", "error",
-        "instructions", "target", "mistaken", "demands", "first_touched",
+        "instructions", "target", "mistaken", "requirements", "first_touched",
     )  # fmt: skip
     return {
         **{name: row[name] for name in shared},
         "run": run.found.id,
         "run_name": run.found.name,
-        "arm": listed["arm"],
+        "variant": listed["variant"],
         "summary": card.get("summary"),
         "never": _list(card.get("never")),
         "hz": _rate(run.policy_spec.get("hz")),

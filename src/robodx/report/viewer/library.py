@@ -147,10 +147,10 @@ def _read(found: Found, before: Run | None, root: Path) -> Run:
     try:
         listing = _listing(found, episodes, _levels(about))
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        problems.append(f"its arms cannot be named: {error}")
+        problems.append(f"its variants cannot be named: {error}")
         listing = _listing(found, episodes.with_columns(perturbations=pl.lit([], episodes.schema["perturbations"])), {})
-    told = tuple(line.replace(f"{root}/", "").replace(str(root), root.name)[:500] for line in problems)
-    return Run(found, about, episodes, listing, told)
+    described = tuple(line.replace(f"{root}/", "").replace(str(root), root.name)[:500] for line in problems)
+    return Run(found, about, episodes, listing, described)
 
 
 def _levels(about: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -163,16 +163,16 @@ def _listing(found: Found, episodes: pl.DataFrame, levels: Mapping[str, Mapping[
     said = pl.col("instructions").list.eval(pl.element().struct.field("text")).list.join(" → ", ignore_nulls=True)
     with_words = with_names(episodes, levels).with_columns(
         run=pl.lit(found.id),
-        arm=pl.when(pl.col("arm") == "").then(pl.lit(CLEAN)).otherwise("arm"),
+        variant=pl.when(pl.col("variant") == "").then(pl.lit(CLEAN)).otherwise("variant"),
         said=said.fill_null("").str.slice(0, LONGEST_SAID),
         says=pl.col("failure_evidence").struct.field("says"),
         kind="failure_kind",
     )
-    names = ("task", "policy", "arm", "outcome", "trial_id")
+    names = ("task", "policy", "variant", "outcome", "trial_id")
     searched = (*names, "tier", "suite", "kind", "failure_type", "said", "says", "error")
     listing = with_words.select(
         "run", *(pl.col(name).fill_null("unknown") for name in names),
-        "pair_id", "arm_rank", "seed", "repeat", "kind", "failure_type", "progress", "steps", "duration_s",
+        "pair_id", "variant_rank", "seed", "repeat", "kind", "failure_type", "progress", "steps", "duration_s",
         "path_length_m", "said",
         words=pl.concat_str(
             [pl.format("seed{}", pl.col("seed")), *searched, pl.col("quality_flags").list.join(" ", ignore_nulls=True)],

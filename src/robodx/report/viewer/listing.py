@@ -10,13 +10,13 @@ import polars as pl
 
 from robodx.errors import UserError
 
-FACETS = ("outcome", "kind", "arm", "task", "policy", "film")
+FACETS = ("outcome", "kind", "variant", "task", "policy", "film")
 SORTS = {
-    "task": ("task", "seed", "arm_rank", "repeat", "policy"),
-    "seed": ("seed", "task", "arm_rank", "repeat", "policy"),
+    "task": ("task", "seed", "variant_rank", "repeat", "policy"),
+    "seed": ("seed", "task", "variant_rank", "repeat", "policy"),
     "outcome": ("outcome", "kind", "task", "seed"),
-    "arm": ("arm_rank", "arm", "task", "seed"),
-    "policy": ("policy", "task", "seed", "arm_rank"),
+    "variant": ("variant_rank", "variant", "task", "seed"),
+    "policy": ("policy", "task", "seed", "variant_rank"),
     "progress": ("progress", "task", "seed"),
     "duration": ("duration_s", "task", "seed"),
     "path": ("path_length_m", "task", "seed"),
@@ -25,7 +25,7 @@ SORTS = {
 MOST_VALUES = 300
 LONGEST_PAGE = 500
 SHOWN = (
-    "run", "trial_id", "pair_id", "task", "seed", "repeat", "policy", "arm", "outcome", "kind", "failure_type",
+    "run", "trial_id", "pair_id", "task", "seed", "repeat", "policy", "variant", "outcome", "kind", "failure_type",
     "progress", "steps", "duration_s", "said", "film",
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""With what an episode can be put side by side: other arms and other policies in the same situation."""
+"""With what an episode can be put side by side: other variants and other policies in the same situation."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ def partners(run: Run, mine: Mapping[str, Any], others: Iterable[Run]) -> list[d
     for row in found:
         row["relation"] = _relation(mine, row)
     found.sort(key=lambda row: _rank(mine, row))
-    shown = ("run", "run_name", "trial_id", "policy", "arm", "repeat", "outcome", "relation")
+    shown = ("run", "run_name", "trial_id", "policy", "variant", "repeat", "outcome", "relation")
     return [{name: row[name] for name in shown} for row in found[:MOST]]
 
 
 def _relation(mine: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     if other["policy"] == mine["policy"]:
-        return "arm" if other["arm"] != mine["arm"] else "repeat"
-    return "policy" if other["arm"] == mine["arm"] else "policy and arm"
+        return "variant" if other["variant"] != mine["variant"] else "repeat"
+    return "policy" if other["variant"] == mine["variant"] else "policy and variant"
 
 
 def _rank(mine: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[Any, ...]:
     return (
-        ("arm", "policy", "policy and arm", "repeat").index(other["relation"]),
+        ("variant", "policy", "policy and variant", "repeat").index(other["relation"]),
         not other["is_same_run"],
         other["repeat"] != mine["repeat"],
-        other["arm"] != CLEAN,
+        other["variant"] != CLEAN,
         # What it changed is more telling than what it did not.
         other["outcome"] == mine["outcome"],
-        -other["arm_rank"],
+        -other["variant_rank"],
         other["policy"],
     )

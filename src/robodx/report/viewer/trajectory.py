@@ -79,17 +79,17 @@ def action_parts(space: str | None, width: int, arms: int) -> list[dict[str, Any
     if space in JOINTS and arms and width % arms == 0:
         joints = tuple(f"j{index + 1}" for index in range(width // arms - 1))
         parts = ((JOINTS[space], joints), ("gripper opening", ("grip",)))
-    told, at = [], 0
+    groups, at = [], 0
     for arm in range(arms if parts else 0):
         for title, names in parts:
             if at + len(names) <= width:
                 where = f", arm {arm + 1}" if arms > 1 else ""
-                told.append({"title": title + where, "at": list(range(at, at + len(names))), "names": list(names)})
+                groups.append({"title": title + where, "at": list(range(at, at + len(names))), "names": list(names)})
                 at += len(names)
     if at < width:
         rest = range(at, width)
-        told.append({"title": "action", "at": list(rest), "names": [f"a{index + 1}" for index in rest]})
-    return told
+        groups.append({"title": "action", "at": list(rest), "names": [f"a{index + 1}" for index in rest]})
+    return groups
 
 
 def _opening_columns(arrays: Mapping[str, NDArray[Any]]) -> list[int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from robodx.policy_contract import Policy, policy
 from robodx.registry import Registry, UnknownName, unknown
-from robodx.wires.base import Names, Told, Wire
+from robodx.wires.base import Names, ServerInfo, Wire
 from robodx.wires.preset import Preset
 from robodx.wires.preset_files import find_preset
 from robodx.wires.remote import connect
@@ -85,7 +85,7 @@ def serve(
     spoken.serve(endpoint, host, spoken.port if port is None else port, lambda open_: on_ready(open_, endpoint.preset))
 
 
-def describe(name: str) -> Told:
+def describe(name: str) -> ServerInfo:
     """What the server of a policy's name says of itself."""
     head, _, place = name.partition(":")
     wire = PROTOCOLS[head].open_wire(place)

@@ -19,7 +19,7 @@ from robodx.wires.base import (
     Names,
     Reply,
     Request,
-    Told,
+    ServerInfo,
     Unreachable,
     Wire,
     WireError,
@@ -27,7 +27,7 @@ from robodx.wires.base import (
     wait_for,
 )
 from robodx.wires.gr00t_forms import FORMS, Form, read_actions, read_observation, write_actions, write_observation
-from robodx.wires.gr00t_modality import as_config, read_config, told
+from robodx.wires.gr00t_modality import as_config, read_config, server_info
 from robodx.wires.messages import MAX_REQUEST_BYTES, Malformed, encode_as_npy, pack, quote, unpack
 from robodx.wires.pipelining import ask_ahead
 from robodx.wires.preset import Preset, keys_of
@@ -70,7 +70,7 @@ class Gr00t:
         self._dealer: Dealer | None = None
         self.losses = 0
 
-    def describe(self) -> Told:
+    def describe(self) -> ServerInfo:
         try:
             reply = self._call("get_modality_config")
             config = read_config(reply)
@@ -85,7 +85,7 @@ class Gr00t:
                 versions = " or ".join(f"?version={name}" for name in FORMS)
                 raise UserError(f"the server at {self.address} does not say which GR00T it is: add {versions}")
             self._form = FORMS["n1.5" if config.is_n1_5 else "n1.6"]
-        return told(reply, config)
+        return server_info(reply, config)
 
     def start(self, episode_id: str, instruction: str) -> None:
         """A lost server is noticed here, before anything is simulated. From N1.6 on it is told of the new episode."""

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from robodx.errors import UserError
-from robodx.wires.base import Address, Names, Reply, Request, Told, Wire, WireError, read_seconds
-from robodx.wires.lerobot_features import told
+from robodx.wires.base import Address, Names, Reply, Request, ServerInfo, Wire, WireError, read_seconds
+from robodx.wires.lerobot_features import server_info
 from robodx.wires.protocols.base import protocol
 from robodx.wires.protocols.openpi import OpenPi
 
@@ -127,8 +127,8 @@ class InProcess:
         self._place = place
         self._checkpoint: Checkpoint | None = None
 
-    def describe(self) -> Told:
-        return told(self._loaded().about)
+    def describe(self) -> ServerInfo:
+        return server_info(self._loaded().about)
 
     def start(self, episode_id: str, instruction: str) -> None: ...
 
@@ -187,7 +187,7 @@ class Launched:
         self._server: Server | None = None
         self._wire: OpenPi | None = None
 
-    def describe(self) -> Told:
+    def describe(self) -> ServerInfo:
         return self._open().describe()
 
     def start(self, episode_id: str, instruction: str) -> None:

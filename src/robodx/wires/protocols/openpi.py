@@ -16,7 +16,7 @@ from robodx.wires.base import (
     Names,
     Reply,
     Request,
-    Told,
+    ServerInfo,
     Wire,
     WireError,
     failure_of,
@@ -58,9 +58,9 @@ class OpenPi:
         # The episode of a server that has no names for them.
         self._only: str | None = None
 
-    def describe(self) -> Told:
+    def describe(self) -> ServerInfo:
         self._connected()
-        return self._variant.told()
+        return self._variant.server_info()
 
     def start(self, episode_id: str, instruction: str) -> None:
         """Most servers know no episodes. But a lost one should be noticed here, before anything is simulated."""
@@ -198,8 +198,8 @@ def flatten_request(frame: bytes | str) -> Request:
     message = dict(as_map(_read(frame, "the request"), "the request")) if isinstance(frame, bytes) else {}
     if not message:
         raise ValueError(f"a request must be a map in a binary frame, not {quote(frame)}")
-    told = message.pop(EPISODE, None)
-    return {**flatten(message), **({EPISODE: told} if told is not None else {})}
+    info = message.pop(EPISODE, None)
+    return {**flatten(message), **({EPISODE: info} if info is not None else {})}
 
 
 @protocol("openpi", port=PORT, names=OpenPi.names, serve=serve)

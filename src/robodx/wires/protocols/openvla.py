@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from robodx.wires.base import Address, Names, Reply, Request, Told, Wire, WireError, wait_for
+from robodx.wires.base import Address, Names, Reply, Request, ServerInfo, Wire, WireError, wait_for
 from robodx.wires.messages import MAX_CONTAINERS, MAX_REPLY_BYTES, Malformed, flatten, nest, quote, rebuild
 from robodx.wires.pipelining import ask_ahead
 from robodx.wires.protocols.base import protocol
@@ -44,10 +44,10 @@ class OpenVla:
         self.address = address
         self._lines = [_Line(address) for _ in range(IN_FLIGHT)]
 
-    def describe(self) -> Told:
+    def describe(self) -> ServerInfo:
         """Nothing is said of pictures and actions. An instruction is what all of these servers take."""
         self._lines[0].open()
-        return Told(inputs={"instruction": None})
+        return ServerInfo(inputs={"instruction": None})
 
     def start(self, episode_id: str, instruction: str) -> None:
         """The protocol knows no episodes. But a lost server should be noticed here, before anything is simulated."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodx.errors import Stop, UserError
-from robodx.wires.base import API_KEY, Address, Names, Reply, Request, Told, Wire, WireError, failure_of, wait_for
+from robodx.wires.base import API_KEY, Address, Names, Reply, Request, ServerInfo, Wire, WireError, failure_of, wait_for
 from robodx.wires.messages import Malformed, encode_with_text, flatten, nest, pack, quote, unpack
 from robodx.wires.preset import EPISODE
 from robodx.wires.protocols.base import protocol
@@ -47,15 +47,15 @@ class VlaEval:
         self._busy: dict[str, _Connection] = {}
         self._instructions: dict[str, str] = {}
 
-    def describe(self) -> Told:
+    def describe(self) -> ServerInfo:
         connection = self._take()
         self._free.append(connection)
         hello = connection.greeting
         own = hello.get(EPISODE)
         preset = own.get("preset") if isinstance(own, Mapping) else None
         if isinstance(preset, Mapping):
-            return Told(about=hello, preset=preset)
-        return Told(about=hello, draft=draft(hello), outputs=outputs(hello))
+            return ServerInfo(about=hello, preset=preset)
+        return ServerInfo(about=hello, draft=draft(hello), outputs=outputs(hello))
 
     def start(self, episode_id: str, instruction: str) -> None:
         self.finish(episode_id)
@@ -242,7 +242,7 @@ class _Client:
         # Of a chunk that clients other than RoboDx are given one by one, as their benchmarks expect.
         self._left: deque[dict[str, Any]] = deque()
         # What RoboDx calls the episode under way.
-        self._told: str | None = None
+        self._episode_id: str | None = None
 
     def greet(self) -> None:
         """The client speaks first."""
@@ -270,9 +270,9 @@ class _Client:
 
     def _end_episode(self) -> None:
         self._left.clear()
-        if self._told is not None:
-            self._endpoint.finish(self._told)
-            self._told = None
+        if self._episode_id is not None:
+            self._endpoint.finish(self._episode_id)
+            self._episode_id = None
 
     def _hello(self) -> dict[str, Any]:
         preset = self._endpoint.preset
@@ -292,10 +292,10 @@ class _Client:
 
     def _act(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         rest = dict(payload)
-        told = rest.pop(EPISODE, None)
-        if told is not None:
-            self._told = str(told.get("episode_id")) if isinstance(told, Mapping) else None
-            return self._endpoint.answer(self._session, {**flatten(rest), EPISODE: told})
+        info = rest.pop(EPISODE, None)
+        if info is not None:
+            self._episode_id = str(info.get("episode_id")) if isinstance(info, Mapping) else None
+            return self._endpoint.answer(self._session, {**flatten(rest), EPISODE: info})
         if not self._left:
             reply = self._endpoint.answer(self._session, flatten(_with_both_states(rest)))
             length = min(map(len, reply.values()))

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import polars as pl
 
-from robodx.analysis.findings.conditions import Condition
-from robodx.analysis.findings.manners import Manner
+from robodx.analysis.findings.failure_modes import FailureMode
 from robodx.analysis.findings.search import Candidate
+from robodx.analysis.findings.strata import Stratum
 from robodx.registry import Registry
 
 
@@ -33,25 +33,25 @@ class NextTest(NamedTuple):
 class FindingKind:
     """A kind of finding. Its three rules give the subject ("" where the kind says it all), or None: of another kind.
 
-    All kinds are asked by condition first, then by what most of the episodes have in common, and then otherwise. Of
+    All kinds are asked by stratum first, then by what most of the episodes have in common, and then otherwise. Of
     several that answer, the one with the highest priority names the candidate, and of those the first by name.
     """
 
     name: str
     # What is wrong, before the numbers: "It does not understand {subject}".
     sentence: str
-    by_condition: Callable[[Candidate], str | None] = lambda candidate: None
-    by_failure_mode: Callable[[Manner], str | None] = lambda mode: None
+    by_stratum: Callable[[Candidate], str | None] = lambda candidate: None
+    by_failure_mode: Callable[[FailureMode], str | None] = lambda mode: None
     otherwise: Callable[[Candidate], str | None] = lambda candidate: None
     # Those that ship have 0 or less: a narrower one needs more to be asked before them.
     priority: int = 0
     # The subject, as the sentence says it.
     in_words: Callable[[str], str] = str
     next_test: Callable[[NextTest], str] = NextTest.run
-    # What is looked for besides demands, groups of tasks and what attribution tells, for this kind to name it. The
+    # What is looked for besides requirements, groups of tasks and what attribution tells, for this kind to name it. The
     # episodes are one policy's, with their columns `stress`, `is_realtime` and `is_base`.
-    conditions: Callable[[pl.DataFrame], Iterable[Condition]] = lambda episodes: ()
-    failure_modes: Callable[[pl.DataFrame], Iterable[Manner]] = lambda episodes: ()
+    strata: Callable[[pl.DataFrame], Iterable[Stratum]] = lambda episodes: ()
+    failure_modes: Callable[[pl.DataFrame], Iterable[FailureMode]] = lambda episodes: ()
 
     def __post_init__(self) -> None:
         try:

@@ -7,7 +7,7 @@ from robodx.analysis.findings.search import Candidate
 
 
 def _path(candidate: Candidate) -> str:
-    return "" if candidate.condition.sort == "all" else candidate.condition.path
+    return "" if candidate.stratum.sort == "all" else candidate.stratum.path
 
 
 register(

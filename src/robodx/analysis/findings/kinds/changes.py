@@ -10,17 +10,17 @@ UPDATES = ("change", "words")
 
 
 def _change(candidate: Candidate) -> str | None:
-    demand = candidate.condition.demand
-    if demand[:1] != ("change",) or demand == UPDATES:
+    requirement = candidate.stratum.requirement
+    if requirement[:1] != ("change",) or requirement == UPDATES:
         return None
-    return CHANGES.get("/".join(demand[1:]), "")
+    return CHANGES.get("/".join(requirement[1:]), "")
 
 
 register(
     FindingKind(
         name="updates ignored",
         sentence="It does not follow a new instruction while it acts",
-        by_condition=lambda candidate: "" if candidate.condition.demand == UPDATES else None,
+        by_stratum=lambda candidate: "" if candidate.stratum.requirement == UPDATES else None,
     )
 )
 
@@ -28,7 +28,7 @@ register(
     FindingKind(
         name="change ignored",
         sentence="It does not cope with {subject}",
-        by_condition=_change,
+        by_stratum=_change,
         in_words=lambda subject: subject or "changes while it acts",
     )
 )

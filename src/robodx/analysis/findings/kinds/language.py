@@ -12,19 +12,19 @@ SUB_SKILLS = {
 
 
 def _sub_skill(candidate: Candidate) -> str | None:
-    main, *parts = candidate.condition.demand or ("",)
+    main, *parts = candidate.stratum.requirement or ("",)
     return parts[0] if main == "language" and parts else None
 
 
 def _wrong_everywhere(candidate: Candidate) -> str | None:
-    return "" if candidate.condition.sort == "all" and candidate.manner.sort == "wrong thing" else None
+    return "" if candidate.stratum.sort == "all" and candidate.failure_mode.sort == "wrong thing" else None
 
 
 register(
     FindingKind(
         name="language sub-skill",
         sentence="It does not understand {subject}",
-        by_condition=_sub_skill,
+        by_stratum=_sub_skill,
         in_words=lambda subject: SUB_SKILLS.get(subject, subject),
     )
 )
@@ -33,7 +33,7 @@ register(
     FindingKind(
         name="instruction ignored",
         sentence="It takes things whatever the words say",
-        by_condition=lambda candidate: "" if candidate.condition.demand[:1] == ("choice",) else None,
+        by_stratum=lambda candidate: "" if candidate.stratum.requirement[:1] == ("choice",) else None,
         otherwise=_wrong_everywhere,
     )
 )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from robodx.analysis.findings.failure_modes import MOTOR
 from robodx.analysis.findings.gerunds import doing
 from robodx.analysis.findings.kinds.base import FindingKind, register
-from robodx.analysis.findings.manners import MOTOR
 from robodx.analysis.findings.search import Candidate
 
 
 def _skill(candidate: Candidate) -> str | None:
-    main, *parts = candidate.condition.demand or ("",)
-    return parts[0] if main == "motor" and parts and not candidate.manner.is_choice else None
+    main, *parts = candidate.stratum.requirement or ("",)
+    return parts[0] if main == "motor" and parts and not candidate.failure_mode.is_choice else None
 
 
 register(

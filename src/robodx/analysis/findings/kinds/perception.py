@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from robodx.analysis.findings.conditions import Condition
 from robodx.analysis.findings.kinds.base import FindingKind, register
 from robodx.analysis.findings.search import Candidate
+from robodx.analysis.findings.strata import Stratum
 
 # What a target is that is to be taken: a policy may have a bias against a value of these.
 VALUES = ("colour", "kind")
 
 
-def _values(episodes: pl.DataFrame) -> Iterator[Condition]:
+def _values(episodes: pl.DataFrame) -> Iterator[Stratum]:
     """A target's value, held against other values in the same tasks: tasks differ in more than this."""
     base, tasks = episodes["is_base"].to_numpy(), episodes["task"].to_numpy()
     for factor in VALUES:
@@ -24,23 +24,21 @@ def _values(episodes: pl.DataFrame) -> Iterator[Condition]:
             has = base & (worn == value)
             both = base & np.isin(tasks, np.intersect1d(tasks[has], tasks[base & ~has]))
             says = f"trials whose target has the {factor} {value}"
-            yield Condition(
-                "value", f"{factor}={value}", says, both & has, both & ~has, everywhere=has, paired_by="task"
-            )
+            yield Stratum("value", f"{factor}={value}", says, both & has, both & ~has, everywhere=has, paired_by="task")
 
 
 def _wrong_choice(candidate: Candidate) -> str | None:
     """A wrong choice is no motor weakness, whatever was to be done."""
-    is_motor = candidate.condition.demand[:1] == ("motor",) and len(candidate.condition.demand) > 1
-    return "" if is_motor and candidate.manner.is_choice else None
+    is_motor = candidate.stratum.requirement[:1] == ("motor",) and len(candidate.stratum.requirement) > 1
+    return "" if is_motor and candidate.failure_mode.is_choice else None
 
 
 register(
     FindingKind(
         name="visual bias",
         sentence="It does worse where the thing has the {subject}",
-        conditions=_values,
-        by_condition=lambda candidate: candidate.condition.path if candidate.condition.sort == "value" else None,
+        strata=_values,
+        by_stratum=lambda candidate: candidate.stratum.path if candidate.stratum.sort == "value" else None,
         in_words=lambda subject: subject.replace("=", " "),
     )
 )
@@ -49,7 +47,7 @@ register(
     FindingKind(
         name="memorised layout",
         sentence="It does worse where the layout varies, as if it had learnt where things lie",
-        by_condition=lambda candidate: "" if candidate.condition.demand[:1] == ("layout",) else None,
+        by_stratum=lambda candidate: "" if candidate.stratum.requirement[:1] == ("layout",) else None,
     )
 )
 
@@ -57,7 +55,7 @@ register(
     FindingKind(
         name="distracted",
         sentence="It is distracted by things that nobody spoke of",
-        by_condition=lambda candidate: "" if candidate.condition.demand[:1] == ("distractors",) else None,
+        by_stratum=lambda candidate: "" if candidate.stratum.requirement[:1] == ("distractors",) else None,
     )
 )
 

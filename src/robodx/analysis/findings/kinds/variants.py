@@ -8,18 +8,18 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from robodx.analysis.findings.conditions import Condition, prefixes
 from robodx.analysis.findings.kinds.base import FindingKind, NextTest, register
+from robodx.analysis.findings.strata import Stratum, prefixes
 
 
-def _stresses(episodes: pl.DataFrame) -> Iterator[Condition]:
+def _stresses(episodes: pl.DataFrame) -> Iterator[Stratum]:
     """A stressor, and each of its levels, held against the same situations without it."""
     base, pairs = episodes["is_base"].to_numpy(), episodes["pair_id"].to_numpy()
     stresses = [prefixes(stress) if stress else [] for stress in episodes["stress"].to_list()]
     for path in sorted(set().union(*stresses)):
         has = np.array([path in each for each in stresses], dtype=np.bool_)
         without = base & np.isin(pairs, pairs[has])
-        yield Condition("stress", path, f"trials under {_at_level(path)}", has, without, paired_by="pair_id")
+        yield Stratum("stress", path, f"trials under {_at_level(path)}", has, without, paired_by="pair_id")
 
 
 def _at_level(path: str) -> str:
@@ -34,19 +34,19 @@ def _cliff(ask: NextTest) -> str:
     return f"robodx cliff {shlex.quote(ask.tasks[0])} {ask.policy} --stressor {shlex.quote(stressor)}"
 
 
-def _clocks(episodes: pl.DataFrame) -> Iterator[Condition]:
+def _clocks(episodes: pl.DataFrame) -> Iterator[Stratum]:
     """Where the world does not wait, held against the same situations where it does."""
     pairs, has = episodes["pair_id"].to_numpy(), episodes["is_realtime"].to_numpy()
     without = episodes["is_base"].to_numpy() & np.isin(pairs, pairs[has])
-    yield Condition("clock", "realtime", "trials in which the world does not wait", has, without, paired_by="pair_id")
+    yield Stratum("clock", "realtime", "trials in which the world does not wait", has, without, paired_by="pair_id")
 
 
 register(
     FindingKind(
         name="failure cliff",
         sentence="It breaks under {subject}",
-        conditions=_stresses,
-        by_condition=lambda candidate: candidate.condition.path if candidate.condition.sort == "stress" else None,
+        strata=_stresses,
+        by_stratum=lambda candidate: candidate.stratum.path if candidate.stratum.sort == "stress" else None,
         in_words=_at_level,
         next_test=_cliff,
     )
@@ -56,8 +56,8 @@ register(
     FindingKind(
         name="latency-bound",
         sentence="It is too slow where the world does not wait",
-        conditions=_clocks,
-        by_condition=lambda candidate: "" if candidate.condition.sort == "clock" else None,
+        strata=_clocks,
+        by_stratum=lambda candidate: "" if candidate.stratum.sort == "clock" else None,
         next_test=lambda ask: ask.run("--clock realtime:measured --seeds 25"),
     )
 )

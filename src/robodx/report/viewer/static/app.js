@@ -6,7 +6,7 @@ import { endOf, show } from "./episode.js";
 import { EpisodeList, keyOf } from "./list.js";
 
 const POLL_MS = 2000;
-const FACETS = [["outcome", "Outcome"], ["kind", "Failure"], ["arm", "Arm"], ["task", "Task"], ["policy", "Policy"], ["film", "Film"]];
+const FACETS = [["outcome", "Outcome"], ["kind", "Failure"], ["variant", "Variant"], ["task", "Task"], ["policy", "Policy"], ["film", "Film"]];
 const $ = (id) => document.getElementById(id);
 
 const clock = new Clock();
@@ -213,7 +213,7 @@ function draw(answers) {
 
 function drawPartners(episode) {
   partners = episode.partners;
-  const words = { arm: "other arms", policy: "other policies", "policy and arm": "other policies, other arms", repeat: "repeats" };
+  const words = { variant: "other variants", policy: "other policies", "policy and variant": "other policies, other variants", repeat: "repeats" };
   const options = [el("option", { value: "", text: partners.length ? "with …" : "no partner" })];
   for (const [relation, label] of Object.entries(words)) {
     const group = partners.filter((one) => one.relation === relation);
@@ -226,7 +226,7 @@ function drawPartners(episode) {
 }
 
 function partnerText(one, episode) {
-  const words = one.relation === "arm" ? one.arm : one.relation === "policy" ? one.policy : `${one.policy}, ${one.arm}`;
+  const words = one.relation === "variant" ? one.variant : one.relation === "policy" ? one.policy : `${one.policy}, ${one.variant}`;
   const where = one.run === episode.run ? "" : ` in ${one.run_name}`;
   return `${words}${one.repeat !== episode.repeat ? `, repeat ${one.repeat}` : ""}: ${one.outcome}${where}`;
 }

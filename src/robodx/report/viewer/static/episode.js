@@ -84,7 +84,7 @@ function head(episode) {
     el("h2", {}, outcomeMark(episode.outcome), clipped(episode.task), el("span", { class: "muted nowrap", text: where.filter(Boolean).join(" · ") })),
     el("p", { class: "facts" },
       el("span", { class: `outcome ${episode.outcome}`, text: episode.outcome }),
-      clipped(episode.policy, "chip policy"), clipped(episode.arm, "chip arm"), clipped(`in ${episode.run_name}`, "muted run-name")));
+      clipped(episode.policy, "chip policy"), clipped(episode.variant, "chip variant"), clipped(`in ${episode.run_name}`, "muted run-name")));
 }
 
 function reasons(episode, seconds, clock) {
@@ -99,14 +99,14 @@ function reasons(episode, seconds, clock) {
 }
 
 function instructions(episode, seconds, clock) {
-  const told = (episode.instructions || []).map((one) => ({
+  const updates = (episode.instructions || []).map((one) => ({
     time: seconds(one.step),
     node: el("li", {}, el("button", { type: "button", class: "seek", text: `${seconds(one.step).toFixed(1)} s`, on: { click: () => clock.seek(seconds(one.step)) } }), el("q", { text: one.text, dir: "auto" })),
   }));
-  const node = el("ol", { class: `instructions ${told.length > 1 ? "several" : ""}`, "aria-label": "Instructions" }, ...told.map((one) => one.node));
+  const node = el("ol", { class: `instructions ${updates.length > 1 ? "several" : ""}`, "aria-label": "Instructions" }, ...updates.map((one) => one.node));
   const update = (time) => {
-    const current = told.findLastIndex((one) => one.time <= time + 1e-6);
-    told.forEach((one, index) => one.node.classList.toggle("current", index === current));
+    const current = updates.findLastIndex((one) => one.time <= time + 1e-6);
+    updates.forEach((one, index) => one.node.classList.toggle("current", index === current));
   };
   return { node, update };
 }

@@ -162,7 +162,7 @@ export class EpisodeList {
       title: `seed ${row.seed}${row.repeat ? `, repeat ${row.repeat}` : ""}`,
     });
     const second = el("div", { class: "row-second" }, seed);
-    if (row.arm !== "clean") second.append(clipped(row.arm, "chip arm"));
+    if (row.variant !== "clean") second.append(clipped(row.variant, "chip variant"));
     if (row.kind) second.append(clipped(row.kind, "chip kind"));
     if (this.showsRun) second.append(clipped(row.policy, "chip policy"));
     second.append(clipped(row.said, "muted said"));

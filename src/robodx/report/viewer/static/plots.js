@@ -106,7 +106,7 @@ export function plot(title, names, times, columns, end) {
     });
     picture.append(svg("path", { d: path, class: `curve c${index % CURVES}` }));
   });
-  const told = names.map((name, index) => {
+  const legend = names.map((name, index) => {
     const value = el("span", { class: "value" });
     return { value, node: el("span", { class: "key" }, el("i", { class: `swatch c${index % CURVES}` }), el("span", { text: name }), value) };
   });
@@ -114,10 +114,10 @@ export function plot(title, names, times, columns, end) {
   node.firstChild.append(el("span", { text: Number((high - pad).toFixed(3)) }), el("span", { text: Number((low + pad).toFixed(3)) }));
   area.append(picture);
   const whole = el("div", { class: "plot-box" },
-    el("div", { class: "plot-title" }, clipped(title), el("span", { class: "legend" }, ...told.map((one) => one.node))), node);
+    el("div", { class: "plot-title" }, clipped(title), el("span", { class: "legend" }, ...legend.map((one) => one.node))), node);
   const update = (at) => columns.forEach((column, index) => {
     const value = column[Math.min(at, column.length - 1)];
-    told[index].value.textContent = value === null || value === undefined ? "–" : value.toFixed(3);
+    legend[index].value.textContent = value === null || value === undefined ? "–" : value.toFixed(3);
   });
   return { node: whole, update };
 }

@@ -1,0 +1,1 @@
+"""Intervals, tests and resampling: functions of numbers that know nothing of episodes."""

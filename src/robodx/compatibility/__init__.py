@@ -1,0 +1,1 @@
+"""Whether a policy fits: its replies are checked, and its conventions probed on demonstrations."""

@@ -1,0 +1,190 @@
+"""What fits and what does not between RoboDx and a policy: both sides beside each other, and a few steps."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+from uuid import uuid4
+
+import numpy as np
+
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy
+from robodx.records.trial import Trial
+from robodx.robots.control import action_width
+from robodx.running.environment import Environment, FirstReplyInvalid
+from robodx.sim.robot import ROBOTS
+from robodx.spaces import InvalidAction
+from robodx.tasks.base import TASKS
+from robodx.wires.base import Names, WireError
+from robodx.wires.preset import Preset, native
+from robodx.wires.remote import RemotePolicy
+
+STEPS = 20
+Nature = Literal["deterministic", "stateful", "stochastic"]
+NATURES: dict[Nature, str] = {
+    "deterministic": "the same observation gives the same actions",
+    "stateful": "a fresh episode repeats its answers, but within one they depend on what came before",
+    "stochastic": "a fresh episode with the same seed gives other actions: no rerun will be the same bit for bit",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """The findings; nothing in `problems` means that the policy can be run."""
+
+    policy: str
+    server_info: Mapping[str, Any]
+    preset: Preset
+    # (what RoboDx has, what the server gets or gives)
+    sides: list[tuple[str, str]]
+    # None where the policy gave nothing to tell it by.
+    nature: Nature | None
+    chunk: tuple[int, ...] | None
+    inference_ms: float | None
+    steps: int
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def lines(self) -> Iterator[str]:
+        """For a person."""
+        if self.server_info:
+            yield f"The server says: {_short(self.server_info)}"
+        yield f"Preset {self.preset.name}: {self.preset.summary}".rstrip(": ")
+        width = max(len(ours) for ours, _ in self.sides)
+        yield f"  {'RoboDx'.ljust(width)}    the policy"
+        yield from (f"  {ours.ljust(width)}    {theirs}" for ours, theirs in self.sides)
+        if self.chunk is not None and self.inference_ms is not None:
+            actions = "1 action" if self.chunk[0] == 1 else f"{self.chunk[0]} actions"
+            yield f"{self.steps} steps: chunks of {actions}, {self.inference_ms:.1f} ms a call (median)."
+        if self.nature is not None:
+            yield f"The policy is {self.nature}: {NATURES[self.nature]}."
+        yield from (f"note: {note}" for note in self.notes)
+        yield from (f"PROBLEM: {problem}" for problem in self.problems)
+        if not self.problems:
+            yield "It fits."
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy, "server_info": json.loads(json.dumps(self.server_info, default=str)),
+            "preset": self.preset.as_dict(), "sides": self.sides, "nature": self.nature, "chunk": self.chunk,
+            "inference_ms": self.inference_ms, "steps": self.steps, "problems": self.problems, "notes": self.notes,
+        }  # fmt: skip
+
+
+def check(name: str, policy: Policy, *, task: str = "control/stack_cube", robot: str = "panda") -> Check:
+    """Run a handful of steps and say what was seen. Raises where the policy does not even fit the scene."""
+    preset = policy.preset if isinstance(policy, RemotePolicy) else native(policy.spec, Names())
+    settling = preset.settle_steps
+    environment = Environment(Trial(task, TASKS[task].version, name, 0, robot), policy.spec)
+    start = environment.start()
+    problems: list[str] = []
+    asked: list[tuple[Observation, ActionChunk]] = []
+    seconds: list[float] = []
+    nature: Nature | None = None
+    try:
+        if policy.spec.is_privileged:
+            # What it is shown is the world itself, which moves on: only the beginning can be shown again.
+            first = environment.observe()
+            nature = _nature(policy, start, [(first, _ask(policy, start, [first])[0])])
+        policy.reset([start])
+        while environment.simulation.step_count < settling + STEPS and not environment.is_done:
+            if environment.needs_chunk:
+                seen, asked_s = environment.observe(), time.perf_counter()
+                (answer,) = policy.act([seen])
+                if seen.step >= settling:
+                    seconds.append(time.perf_counter() - asked_s)
+                environment.accept(answer, 0.0)
+                if seen.step >= settling and environment.invalid_action is None:
+                    asked.append((seen, _chunk(answer)))
+            environment.step()
+        policy.finish([start.episode_id])
+        nature = nature or _nature(policy, start, asked)
+    except (WireError, InvalidAction, FirstReplyInvalid) as error:
+        problems.append(f"it gives no action that could be executed: {error}")
+    finally:
+        environment.close()
+    if environment.invalid_action is not None:
+        problems.append(environment.invalid_action)
+    steps, notes = environment.simulation.step_count, []
+    if environment.limit_steps > steps / 2:
+        names = sorted({entry.object for entry in environment.world.log.entries if entry.kind == "limit"})
+        notes.append(
+            f"{environment.limit_steps} of {steps} actions were beyond a limit ({', '.join(names)}): "
+            "is the scale right?"
+        )
+    return Check(
+        policy=name,
+        server_info=policy.server_info.about if isinstance(policy, RemotePolicy) else {},
+        preset=preset,
+        sides=_sides(preset, robot),
+        nature=nature,
+        chunk=asked[-1][1].shape if asked else None,
+        inference_ms=1000 * float(np.median(seconds)) if seconds else None,
+        steps=steps,
+        problems=problems,
+        notes=notes,
+    )
+
+
+def _chunk(answer: ActionChunk | Exception) -> ActionChunk:
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _ask(policy: Policy, start: EpisodeStart, seen: Sequence[Observation]) -> list[ActionChunk]:
+    """What it answers if it sees these, in a fresh episode."""
+    episode = f"{start.episode_id}-check-{uuid4().hex[:8]}"
+    policy.reset([replace(start, episode_id=episode)])
+    try:
+        return [_chunk(policy.act([replace(one, episode_id=episode)])[0]) for one in seen]
+    finally:
+        policy.finish([episode])
+
+
+def _nature(policy: Policy, start: EpisodeStart, asked: Sequence[tuple[Observation, ActionChunk]]) -> Nature:
+    """By showing it the same again in a fresh episode, and then in the reverse order."""
+    seen, answers = [one for one, _ in asked], [answer for _, answer in asked]
+    if not _are_same(answers, _ask(policy, start, seen)):
+        return "stochastic"
+    try:
+        backwards = _ask(policy, start, [*seen[::-1], *seen[:1]])
+    except (WireError, InvalidAction, RuntimeError):
+        # It minds the order so much that it refuses.
+        return "stateful"
+    return "deterministic" if _are_same([*answers[::-1], *answers[:1]], backwards) else "stateful"
+
+
+def _are_same(some: Sequence[ActionChunk], others: Sequence[ActionChunk]) -> bool:
+    return all(np.array_equal(one, other) for one, other in zip(some, others, strict=True))
+
+
+def _sides(preset: Preset, robot: str) -> list[tuple[str, str]]:
+    sides = []
+    for key, picture in preset.images.items():
+        height, width = picture.content
+        kind = "depth of " if picture.is_depth else ""
+        shape = f"{picture.height}×{picture.width} {picture.layout}, {picture.orientation.replace('_', ' ')}"
+        sides.append((f"{kind}camera {picture.camera} {height}×{width}", f"{key}: {shape}"))
+    for key, parts in preset.state.items():
+        sides.append((f"state {', '.join(parts)}", f"{key}: {preset.state_angles}"))
+    sides.append(("the instruction", preset.prompt or "not told: it uses no language"))
+    actions = preset.actions
+    meaning = [f"1 = {actions.scale_rad:g} rad"]
+    if actions.space.startswith("ee_"):
+        meaning = [f"1 = {actions.scale_m:g} m, {actions.scale_rad:g} rad", actions.rotation_form]
+    if actions.space == "ee_delta":
+        meaning.append(f"in the {actions.delta_frame}'s axes from the {actions.delta_from} pose")
+    meaning.append(f"gripper {actions.gripper_open:g} open, {actions.gripper_closed:g} closed")
+    wide = action_width(actions.space, ROBOTS[robot])
+    sides.append((f"action {actions.space}, {wide} numbers", f"{', '.join(actions.keys)}: {'; '.join(meaning)}"))
+    sides.append((f"{preset.hz:g} Hz", f"{preset.replan or 'all'} actions of a chunk before the next query"))
+    return sides
+
+
+def _short(content: object, most: int = 400) -> str:
+    text = json.dumps(content, default=lambda value: f"<{type(value).__name__}>")
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,1 @@
+"""Pictures and films of episodes, drawn afterwards from stored states."""

@@ -1,0 +1,81 @@
+"""Which episodes of a run are filmed: some of each task, or those that findings show."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from robodx.errors import UserError
+from robodx.records.about import UnreadableRun, read_about
+from robodx.records.table import load, load_readable
+from robodx.records.trajectory import Trajectory
+from robodx.records.trial import Trial
+from robodx.video.rendering import frames, write_mp4
+
+# What a record that is damaged, or not of this robodx, comes to when it is read or drawn.
+DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
+# Names of files are made from records, which could lead elsewhere.
+_LEADING = re.compile(r"[^\w.+=-]", re.ASCII)
+
+
+def film(out: Path, per_task: int) -> Iterator[Path]:
+    """The first successes and the first failures of each task, up to this many each; yields what is new."""
+    by = ("policy", "task", "perturbations", "success")
+    valid = load(out).filter(pl.col("outcome") != "error")
+    hz = _hz(out)
+    for row in _in_order(valid.group_by(by, maintain_order=True).head(per_task)):
+        yield from _film(out, row, hz)
+
+
+def film_trials(out: Path, trial_ids: Collection[str], tell: Callable[[str], None]) -> Iterator[Path]:
+    """Those of these trials that the run has; yields what is new, and tells what cannot be read or filmed."""
+    episodes, problems = load_readable(sorted((out / "episodes").glob("*.parquet")))
+    for problem in problems:
+        tell(problem)
+    wanted = episodes.filter(pl.col("trial_id").is_in(trial_ids) & (pl.col("outcome") != "error"))
+    try:
+        hz = _hz(out)
+    except UnreadableRun as error:
+        tell(f"{out} cannot be filmed: {error}")
+        return
+    for row in _in_order(wanted):
+        try:
+            yield from _film(out, row, hz)
+        except UserError as error:
+            tell(str(error))
+
+
+def name_of(row: Mapping[str, Any]) -> str:
+    """What the film of an episode is called."""
+    task, outcome, trial = (_LEADING.sub(".", str(row[key])) for key in ("task", "outcome", "trial_id"))
+    return f"{task}-seed{row['seed']}-{outcome}-{trial[:6]}.mp4"
+
+
+def _hz(out: Path) -> float:
+    return float(read_about(out, needs=("policy_spec.hz",))["policy_spec"]["hz"])
+
+
+def _in_order(episodes: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    return episodes.sort("task", "seed").iter_rows(named=True)
+
+
+def _film(out: Path, row: Mapping[str, Any], hz: float) -> Iterator[Path]:
+    """Unless it is there."""
+    recorded = out / "trajectories" / f"{row['trial_id']}.npz"
+    path = out / "videos" / name_of(row)
+    try:
+        if path.exists():
+            return
+        trial, trajectory = Trial.of_row(row), Trajectory.load(recorded)
+        events = [(entry["step"], entry["object"]) for entry in row["events"] or () if entry["kind"] == "event"]
+        path.parent.mkdir(exist_ok=True)
+        write_mp4(path, frames(trial, trajectory, events, hz=hz), hz)
+    except DAMAGED as error:
+        raise UnreadableRun(f"{recorded} cannot be filmed: {error}") from error
+    yield path

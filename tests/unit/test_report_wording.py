@@ -1,0 +1,183 @@
+"""What the report says in words: of clean episodes and stressed ones apart, of what is drawn, of what is unsure."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robodx.analysis.findings.base import Diagnosis, Finding
+from robodx.analysis.statistics.estimates import NOTHING, Estimate
+from robodx.report import material as of_material
+from robodx.report.blocks import Text
+from robodx.report.page import Report, report
+from robodx.report.plots.curves import Curve, Level, curves
+from robodx.report.sections.causes import first_sentence
+from robodx.report.sentences import Line, answers
+from tests.reporting import ABOUT, capability, episode, run_folder, stressed
+
+POLICIES = ("vision", "fault:colour_blind", "fault:releases_early")
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The first breaks under stress; the others do not, and are weaker without."""
+    folder = tmp_path_factory.mktemp("runs")
+    paths = []
+    for policy in POLICIES:
+        is_first = policy == POLICIES[0]
+        rows = capability(policy, seeds=2, fails="" if is_first else "language")
+        rows += [
+            row if is_first else {**row, "success": True, "outcome": "success"} for row in stressed(policy, seeds=4)
+        ]
+        paths.append(run_folder(folder / policy.replace(":", "-"), rows))
+    return report(paths)
+
+
+def section(found: Report, name: str) -> str:
+    return re.sub(r"<[^>]+>", "", found.html().partition(f'<section id="{name}"')[2].partition("</section>")[0])
+
+
+def test_stress_is_no_part_of_the_headline_and_has_a_table_of_its_own(compared: Report) -> None:
+    sections = json.loads(compared.json())["sections"]
+    by_family = {
+        (one["policy"], one["family"]): one["success"]["value"] for one in sections["capability"] if one["tier"] is None
+    }
+    for found in sections["comparison"]:
+        for row in found["rows"]:
+            assert row["variant"] in (None, "clean")
+            if row["kind"] == "family":
+                assert row["rate_a"]["value"] == by_family[found["policy_a"], row["name"]]
+                assert row["rate_b"]["value"] == by_family[found["policy_b"], row["name"]]
+        assert {row["variant"] for row in found["under_stress"]["rows"] if row["kind"] == "task"} == {
+            "noise=v1", "noise=v2", "noise=v3",
+        }  # fmt: skip
+    rates = {one["policy"]: one["success"]["value"] for one in sections["glance"]["policies"]}
+    assert rates == {"vision": 1.0, "fault:colour_blind": 6 / 7, "fault:releases_early": 6 / 7}
+    assert "86% against 100%" in sections["glance"]["verdicts"][0]
+    assert "Under stress, by task and level" in compared.html()
+
+
+def test_policies_that_were_only_stressed_are_compared_under_that_stress(tmp_path: Path) -> None:
+    noise = [{"name": "noise", "severity": 25.0}]
+    runs = [
+        run_folder(tmp_path / who, [episode("control/a", seed, policy=who, perturbations=noise) for seed in range(5)])
+        for who in ("a", "b")
+    ]
+    (verdict,) = json.loads(report(runs).json())["sections"]["glance"]["verdicts"]
+    assert "on 5 pairs of the same situations under noise=v2" in verdict
+
+
+def test_policies_keep_their_order_and_are_treated_alike(compared: Report) -> None:
+    sections = json.loads(compared.json())["sections"]
+    assert [one["policy"] for one in sections["glance"]["policies"]] == list(POLICIES)
+    places = [re.search(rf"<h3><bdi>{name}</bdi></h3>", compared.html()) for name in POLICIES]
+    starts = [place.start() for place in places if place is not None]
+    assert len(starts) == len(POLICIES) and starts == sorted(starts)
+    assert all(f"{name} by tier" in section(compared, "capability") for name in POLICIES)
+    commands = re.findall(r"robodx why \S+", section(compared, "causes"))
+    assert [command.rpartition("/")[2] for command in commands] == [one.replace(":", "-") for one in POLICIES]
+
+
+def test_a_caption_explains_what_is_drawn_and_nothing_else(compared: Report, tmp_path: Path) -> None:
+    together, alone = section(compared, "stress"), section(report([run_folder(tmp_path, stressed())]), "stress")
+    assert "hollow diamond" in together and "hollow diamond" in alone
+    assert "dotted line" not in together and "Shaded" not in together
+    assert "The dotted line is the success without stress." in alone and "Shaded" in alone
+    assert "marked cliff" not in together + alone
+
+
+def test_the_legend_has_whole_names() -> None:
+    level = Level("clean", 0.0, Estimate(1.0, 0.8, 1.0, 10))
+    drawn = curves("noise", "", [Curve(name, [level], at) for at, name in enumerate(POLICIES)])
+    assert all(re.search(rf'class="tick">{name}<', drawn) for name in POLICIES)
+
+
+def test_versions_differ_only_where_runs_have_both(tmp_path: Path) -> None:
+    def reported(*versions: dict[str, str]) -> str:
+        runs = [
+            run_folder(
+                tmp_path / f"{place}-{len(list(tmp_path.iterdir()))}",
+                [episode("control/easy", 0, policy=f"policy {place}")],
+                {**ABOUT, "versions": one},
+            )
+            for place, one in enumerate(versions)
+        ]
+        return section(report(runs), "methods")
+
+    drawn, blind = {"mujoco": "4.0", "gl_renderer": "llvmpipe"}, {"mujoco": "4.0", "gl_renderer": ""}
+    assert "different versions" not in reported(drawn, blind)
+    assert "Made with mujoco 4.0, gl_renderer llvmpipe." in reported(blind, drawn)
+    assert "different versions (mujoco): their bits may differ" in reported(drawn, {**blind, "mujoco": "4.1"})
+
+
+def finding(**further: Any) -> Finding:
+    reported = Finding(
+        kind="reference confusion", subject="colour", statement="It confuses colours.",
+        stratum="need: perception/colour", failure_mode="colour",
+        where="trials with a colour to go by", happens="it takes a thing of another colour",
+        certainty="confirmed", inside=Estimate(0.4, 0.3, 0.5, 40), outside=Estimate(0.1, 0.0, 0.2, 80),
+        effect=Estimate(0.3, 0.2, 0.4, 120), p=0.0001, share=0.3, examples=(), next_test="robodx run perception",
+    )  # fmt: skip
+    return replace(reported, **further)
+
+
+def test_findings_are_told_in_words_and_without_empty_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    everywhere = finding(stratum="everything", where="trials", happens="it puts things wrongly", outside=NOTHING)
+    diagnosis = Diagnosis(
+        policy="vision", episodes=100, errors=0, success=Estimate(0.8, 0.7, 0.9, 100),
+        findings=(finding(), everywhere), resolution=0.59, screened=50, confirmed_on=50, is_whole=True,
+    )  # fmt: skip
+    monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [diagnosis])
+    found = report([run_folder(tmp_path, capability())])
+    reported = section(found, "findings")
+    assert "How often it takes a thing of another colour" in reported and "trials with a colour to go by" in reported
+    assert "need:" not in found.html() and "everything" not in reported
+    assert "all trials" in reported and found.html().count("<bdi>all other trials</bdi>") == 1
+    assert "n = 0" not in found.markdown() and "A family that fails 59 points more often" in reported
+    glance = section(found, "glance")
+    assert (
+        "1. That it takes a thing of another colour: 40% [30, 50] of the trials with a colour to go by (confirmed)."
+        in glance
+    )
+    assert "2. That it puts things wrongly: 40% [30, 50] of all trials (confirmed)." in glance
+
+
+FEW = "plain_words recovers 5 of 5 (the instruction in plain words), but 5 trials are too few to be sure"
+
+
+@pytest.mark.parametrize(
+    ("failed", "again", "expected"),
+    [
+        (5, 5, f"{FEW}: run it on more seeds, then ask again with"),
+        (30, 5, f"{FEW}: ask with"),
+        (12, 12, "Making language perfect recovers 100%"),
+        (6, 0, "No single component, made perfect, is shown to recover its failures."),
+    ],
+)
+def test_what_recovers_much_of_a_few_trials_is_told(tmp_path: Path, failed: int, again: int, expected: str) -> None:
+    """Of so many failures, so many were asked about; with 0, six were and nothing recovered."""
+    run = run_folder(tmp_path, [episode("language/easy", seed, success=False) for seed in range(failed)])
+    variants: list[list[dict[str, Any]]] = [[], [{"name": "plain_words", "severity": 1.0}]]
+    rows = [
+        episode("language/easy", seed, success=bool(variant) and again > 0, perturbations=variant, queries=1)
+        for seed in range(again or 6)
+        for variant in variants
+    ]
+    run_folder(run / "why", rows, {**ABOUT, "perturbations": {"plain_words": {"kind": "substitution"}}})
+    (subject,) = of_material.gather([run]).subjects
+    (reported,) = first_sentence(subject)
+    assert reported.text.startswith(expected)
+    command = "" if isinstance(reported, Text) else reported.command
+    assert command == (f"robodx why {run}{' --episodes 20' if failed > again else ''}" if FEW in expected else "")
+    why = next(one for one in answers(subject) if one.question == "Why?")
+    assert Line(reported.text, command) in why.lines
+
+
+def test_names_of_episodes_break_at_their_joints(tmp_path: Path) -> None:
+    found = report([run_folder(tmp_path, [episode("control/stack_cube", 0, success=False)])])
+    assert '<h4 title="control/stack_cube"><bdi>control/<wbr>stack_<wbr>cube</bdi></h4>' in found.html()
