@@ -14,7 +14,7 @@ import pytest
 
 from robodx.policy_contract import make_policy
 from robodx.records import files
-from robodx.records.about import UnreadableRun, read_about
+from robodx.records.about import SCHEMA_VERSION, UnreadableRun, read_about
 from robodx.records.episode import Episode
 from robodx.records.folder import RunConflict, RunFolder
 from robodx.records.schema import SCHEMA
@@ -205,6 +205,25 @@ def test_version_three_is_read() -> None:
     assert [target["kind"] for target in table["target"].to_list()] == ["cube"] * len(table)
     wrong = table.filter(~pl.col("success"))["mistaken"].to_list()
     assert wrong and all(each["attribute"] == "colour" and each["asked"] != each["chosen"] for (each,) in wrong)
+
+
+def test_version_four_is_read_with_its_design_and_the_names_of_its_trajectories() -> None:
+    golden = Path(__file__).parent.parent / "golden" / "run-v4"
+    table = load(golden)
+    assert json.loads((golden / "run.json").read_text())["schema_version"] == 4 == SCHEMA_VERSION
+    of_suites = {(one["suite"], one["variant"]) for rows in table["design"].to_list() for one in rows}
+    assert of_suites == {
+        ("tasks", "clean"), ("isolation", "source"), ("isolation", "follow-up"), ("stress", "clean"),
+        ("stress", "repeated"), ("stress", "stressed"),
+    }  # fmt: skip
+    (path,) = (golden / "trajectories").glob("*.npz")
+    trajectory = Trajectory.load(path)
+    assert trajectory.index is not None
+    for name in trajectory.index.things:
+        assert np.allclose(np.linalg.norm(trajectory.thing(name)[:, 3:], axis=1), 1.0)
+    (hand,) = trajectory.index.hands
+    assert len(trajectory.index.joints) == 7 and len(hand.fingers) == 2
+    assert set(np.unique(trajectory.commands[:, hand.opening])) <= {0.0, 1.0}
 
 
 def test_a_file_is_replaced_whole_or_not_at_all_also_by_two_at_once(
