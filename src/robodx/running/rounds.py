@@ -70,7 +70,7 @@ def plan_round(request: Request, done: pl.DataFrame, spec: PolicySpec | None = N
     planned: list[Planned] = []
     for selector in request.selectors:
         name, within = find_suite(selector)
-        plan = SuiteRequest(
+        asked = SuiteRequest(
             policy=request.label,
             seeds=request.seeds,
             robot=request.robot,
@@ -80,7 +80,7 @@ def plan_round(request: Request, done: pl.DataFrame, spec: PolicySpec | None = N
             within=within,
             first_seed=request.first_seed,
         )
-        planned += ask(name, done, plan)
+        planned += ask(name, done, asked)
     return [one for one in planned if spec is None or is_applicable(one.trial.task, spec)]
 
 
