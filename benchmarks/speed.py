@@ -87,6 +87,7 @@ def ours(policy: Policy, size: int | None) -> float:
             (chunk,) = policy.act([environment.observe()])
             environment.accept(chunk, time.perf_counter() - asked)
         environment.step()
+    environment.trajectory()
     seconds = time.perf_counter() - start
     environment.close()
     return seconds / environment.simulation.step_count

@@ -313,6 +313,8 @@ def test_ctrl_c_leaves_nothing_of_a_cluster_that_the_driver_started(plugin: str,
         clean_up(driver.pid, ray_folder)
 
 
+# That a killed driver's run goes on is shown with processes, and that Ray's go on without Ray at the end of this file.
+@pytest.mark.thorough
 def test_a_run_whose_driver_was_killed_goes_on_without_a_cluster(
     plugin: str, in_process: Table, tmp_path: Path
 ) -> None:
@@ -379,4 +381,6 @@ def test_the_command_line_runs_on_a_cluster(tmp_path: Path) -> None:
     )  # fmt: skip
     assert json.loads(ran.stdout)["all"]["n"] == 2, "nothing of Ray's is in the answer"
     assert diff(tmp_path / "one", tmp_path / "ray").is_same
+    load(tmp_path / "ray").head(1).write_parquet(tmp_path / "ray" / "episodes" / "all.parquet")
+    assert "Resuming: 1 of 2" in call(*words, "--out", "ray", cwd=tmp_path), "without the cluster"
     assert "give --ray too" in call(*words, "--policy-actors", "1", cwd=tmp_path, expect=2)

@@ -147,3 +147,9 @@ def test_command_replayed_in_joint_space_is_the_same_bits(space: ActionSpace, hz
         assert is_same_command(replayed.command, command) and replayed.limits == ()
         last = command
     assert limited > 10, "saturated commands are replayed too"
+
+
+def test_a_joint_action_has_each_arms_opening_after_its_joints() -> None:
+    command = Command(np.arange(14, dtype=np.float32), np.array([0.25, 0.75], dtype=np.float32))
+    two = replace(PANDA, arms=(ARM, ARM))
+    assert as_joint_action(command, two).tolist() == [*range(7), 0.25, *range(7, 14), 0.75]

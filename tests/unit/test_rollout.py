@@ -194,6 +194,18 @@ def test_a_policy_may_write_every_reply_into_the_same_memory() -> None:
     assert not environment.trajectory().actions.any()
 
 
+def test_a_trajectory_taken_on_the_way_stays_as_it_was() -> None:
+    environment = Environment(trial(), PolicySpec(state=()))
+    environment.accept(HOLD, 0.0)
+    environment.step()
+    early = environment.trajectory()
+    environment.accept(HOLD, 0.0)
+    environment.step()
+    late = environment.trajectory()
+    assert (len(early.qpos), len(late.qpos)) == (2, 3) and (len(early.commands), len(late.commands)) == (1, 2)
+    assert np.array_equal(early.qpos, late.qpos[:2]) and np.array_equal(early.tool_in_world, late.tool_in_world[:2])
+
+
 def test_too_few_chunks_are_an_error() -> None:
     policy = Scripted(lambda step: HOLD)
     policy.act = lambda observations: []  # type: ignore[method-assign]

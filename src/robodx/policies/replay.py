@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
@@ -66,4 +65,5 @@ class ReplayPolicy:
 
     def _act(self, observation: Observation) -> ActionChunk:
         commands = self._commands[observation.episode_id]
-        return np.asarray(commands[min(observation.step, len(commands) - 1)])[None]
+        step = min(observation.step, len(commands) - 1)
+        return commands[step : step + 1]

@@ -1,12 +1,12 @@
-"""A trajectory: the arrays of one episode, with the names of what their columns hold, and how they are collected."""
+"""A trajectory: the arrays of one episode, with the names of what their columns hold."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -113,56 +113,3 @@ class Trajectory:
 def index_of(arrays: Mapping[str, NDArray[Any]]) -> Index | None:
     """The names that stored arrays come with; None in older records."""
     return Index.of_json(str(arrays["index"])) if "index" in arrays else None
-
-
-@dataclass
-class Recorder:
-    """Collects a trajectory into arrays allocated once."""
-
-    max_steps: int
-    nq: int
-    arms: int
-    action_width: int
-    command_width: int
-    index: Index | None = None
-    n: int = field(default=0, init=False)
-
-    def __post_init__(self) -> None:
-        rows = self.max_steps + 1
-        self._time = np.zeros(rows)
-        self._qpos = np.zeros((rows, self.nq))
-        self._tool = np.zeros((rows, self.arms, 7))
-        self._stage = np.zeros(rows, dtype=np.int32)
-        self._actions = np.zeros((self.max_steps, self.action_width), dtype=np.float32)
-        self._commands = np.zeros((self.max_steps, self.command_width), dtype=np.float32)
-        self._is_perturbed = np.zeros(self.max_steps, dtype=np.bool_)
-
-    def note_state(self, time_s: float, qpos: Array, stage: int) -> Array:
-        """Returns where the tools (arms, 7) of this state are to be written."""
-        self._time[self.n] = time_s
-        self._qpos[self.n] = qpos
-        self._stage[self.n] = stage
-        row: Array = self._tool[self.n]
-        return row
-
-    def note_step(self, action: NDArray[np.float32], command: NDArray[np.float32], is_perturbed: bool) -> None:
-        self._actions[self.n] = action
-        self._commands[self.n] = command
-        self._is_perturbed[self.n] = is_perturbed
-        self.n += 1
-
-    def trajectory(self, queries: Sequence[Query]) -> Trajectory:
-        n = self.n
-        return Trajectory(
-            self._time[: n + 1].copy(),
-            self._qpos[: n + 1].copy(),
-            self._tool[: n + 1].copy(),
-            self._stage[: n + 1].copy(),
-            self._actions[:n].copy(),
-            self._commands[:n].copy(),
-            np.array([query.step for query in queries], dtype=np.int32),
-            np.array([query.inference_s for query in queries], dtype=np.float64),
-            np.array([query.is_perturbed for query in queries], dtype=np.bool_),
-            self._is_perturbed[:n].copy(),
-            self.index,
-        )

@@ -38,8 +38,10 @@ def action_width(space: ActionSpace, robot: Robot) -> int:
     return sum(width(space, arm) for arm in robot.arms)
 
 
-def read_chunk(chunk: NDArray[np.float32], space: ActionSpace, robot: Robot, expected: int) -> NDArray[np.float32]:
-    """The actions (n, expected width) of a policy's reply, refused if any number of it could not be executed."""
+def read_chunk(
+    chunk: NDArray[np.float32], space: ActionSpace, robot: Robot, expected: int
+) -> list[NDArray[np.float32]]:
+    """The actions, each (expected width,), of a policy's reply, refused if any number of it could not be executed."""
     array = np.asarray(chunk)
     if array.dtype.kind not in "fiu":
         raise InvalidAction(f"actions of type {array.dtype}, not numbers")
@@ -53,7 +55,7 @@ def read_chunk(chunk: NDArray[np.float32], space: ActionSpace, robot: Robot, exp
             f"{_quote(actions[0])}"
         )
     # As plain floats: the usual chunk is one short action, for which this is several times cheaper than numpy.
-    if not all(all(map(math.isfinite, row)) for row in actions.tolist()):
+    if not math.isfinite(sum(map(sum, actions.tolist()))):
         row = int(np.flatnonzero(~np.isfinite(actions).all(axis=1))[0])
         bad = np.flatnonzero(~np.isfinite(actions[row])).tolist()
         raise InvalidAction(f"an action that is not finite at index {bad}: {_quote(actions[row])}")
@@ -62,7 +64,8 @@ def read_chunk(chunk: NDArray[np.float32], space: ActionSpace, robot: Robot, exp
             lengths = np.linalg.norm(actions[:, start : start + 4], axis=1)
             if (lengths < SHORTEST_QUATERNION).any():
                 raise InvalidAction(f"a quaternion without direction: {_quote(actions[lengths.argmin()])}")
-    return actions
+    # By index: an iteration over an array ends with an exception inside numpy, which costs more than all of this.
+    return [actions[index] for index in range(len(actions))]
 
 
 def _quote(action: NDArray[np.float32]) -> str:
@@ -71,13 +74,16 @@ def _quote(action: NDArray[np.float32]) -> str:
 
 def as_joint_action(command: Command, robot: Robot) -> NDArray[np.float32]:
     """The `joint` action that resolves to this command."""
-    if len(robot.arms) == 1:
-        return np.concatenate([command.joints, command.openings])
-    parts, at = [], 0
-    for index, arm in enumerate(robot.arms):
-        parts += [command.joints[at : at + len(arm.joints)], command.openings[index : index + 1]]
-        at += len(arm.joints)
-    return np.concatenate(parts)
+    return as_joint_actions(np.concatenate([command.joints, command.openings]), robot)
+
+
+def as_joint_actions(commands: NDArray[np.float32], robot: Robot) -> NDArray[np.float32]:
+    """The `joint` actions (…, width) of commands (…, width) that have all joints first and then all openings."""
+    joints = joint_columns(robot)
+    actions = np.empty_like(commands)
+    actions[..., joints] = commands[..., : len(joints)]
+    actions[..., [column for column in range(actions.shape[-1]) if column not in joints]] = commands[..., len(joints) :]
+    return actions
 
 
 def joint_columns(robot: Robot) -> list[int]:
@@ -101,10 +107,8 @@ class Controller:
 
     def __post_init__(self) -> None:
         self._kinematics = [Kinematics(self.robot.name, index) for index in range(len(self.robot.arms))]
-
-    @property
-    def starts_from_achieved(self) -> bool:
-        return self.space == "ee_delta" and self.delta_from == "achieved"
+        self._widths = [width(self.space, arm) for arm in self.robot.arms]
+        self.starts_from_achieved = self.space == "ee_delta" and self.delta_from == "achieved"
 
     def resolve(
         self, action: NDArray[np.float32], last: Command, period_s: float, achieved: Array | None = None
@@ -121,7 +125,7 @@ class Controller:
         openings: list[float] = []
         limits: list[str] = []
         for index, arm in enumerate(self.robot.arms):
-            count = width(self.space, arm)
+            count = self._widths[index]
             part, values = values[:count], values[count:]
             before, held = held[: len(arm.joints)], held[len(arm.joints) :]
             start, starts = starts[: len(arm.joints)], starts[len(arm.joints) :]

@@ -17,10 +17,11 @@ from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation
 from robodx.policy_contract import ActionChunk, Calibration, EpisodeStart, Observation, PolicySpec, Privileged
 from robodx.records.clock import Clock
 from robodx.records.episode import InstructionUpdate
-from robodx.records.trajectory import Hand, Index, Query, Recorder, Trajectory
+from robodx.records.trajectory import Query, Trajectory
 from robodx.records.trial import Trial
-from robodx.robots.control import Controller, action_width, as_joint_action, joint_columns, read_chunk
+from robodx.robots.control import Controller, action_width, read_chunk
 from robodx.running.expert_takeover import takeover_expert
+from robodx.running.recorder import Recorder
 from robodx.scoring.events import Script
 from robodx.scoring.stages import Score, Stage
 from robodx.sim.build import PHYSICS_STEP_S, camera_quaternion
@@ -98,7 +99,7 @@ class Environment:
         self._clock = Clock.parse(trial.clock)
         self._pending: deque[NDArray[np.float32]] = deque()
         # A chunk on its way, and the step at which it arrives.
-        self._awaited: tuple[NDArray[np.float32], int] | None = None
+        self._awaited: tuple[list[NDArray[np.float32]], int] | None = None
         self._has_replied = False
         self._is_exposed = False
         self._is_over = False
@@ -112,14 +113,7 @@ class Environment:
         self._calibrations = {camera.name: self._calibration(camera.name, nominal) for camera in spec.cameras}
         self._action_width = action_width(spec.action_space, self.robot)
         self._no_action = np.full(self._action_width, np.nan, dtype=np.float32)
-        self._recorder = Recorder(
-            max_steps=self.max_steps,
-            nq=self.simulation.model.nq,
-            arms=len(self.robot.arms),
-            action_width=self._action_width,
-            command_width=action_width("joint", self.robot),
-            index=_index(self.simulation, self.robot),
-        )
+        self._recorder = Recorder(self.simulation, self._action_width)
         base, simulation = self.robot.base_in_world, self.simulation
         # None of them refers to this environment: it must be freed, with its model, when its episode has ended.
         self._senses: dict[str, Callable[[], Array | list[float]]] = {
@@ -129,7 +123,7 @@ class Environment:
             "ee_pose": partial(_tools_in_base, simulation, base.inverse(), len(self.robot.arms)),
             "base_pose": lambda: [*base.position, *base.quaternion],
         }
-        self._note_state()
+        self._recorder.note_state(self.simulation, self.score.reached)
         if self._takeover_expert is not None:
             self._change_hands()
 
@@ -218,19 +212,19 @@ class Environment:
         try:
             if isinstance(chunk, Exception):
                 raise chunk
-            actions = read_chunk(chunk, self.spec.action_space, self.robot, self._action_width)
+            actions = read_chunk(chunk, self.spec.action_space, self.robot, self._action_width)[: self.spec.replan]
         except InvalidAction as error:
             if not self._has_replied:
                 raise FirstReplyInvalid(f"the policy's first reply is {error}") from error
             self.invalid_action = f"at step {step} the policy sent {error}"
             return
         self._has_replied = True
-        self._actions_received += len(actions[: self.spec.replan])
+        self._actions_received += len(actions)
         delay = self._clock.delay_steps(inference_s, self.spec.hz, pause_s)
         if delay:
-            self._awaited = (actions[: self.spec.replan], step + delay)
+            self._awaited = (actions, step + delay)
         else:
-            self._pending.extend(actions[: self.spec.replan])
+            self._pending.extend(actions)
 
     def step(self) -> None:
         """Execute the next pending action; while a chunk is on its way, the last command holds."""
@@ -260,8 +254,8 @@ class Environment:
         self.score.update(self.world, is_last=is_last)
         self._is_over = is_last or self.score.is_over
         is_perturbed = self._is_assisted or command is not self._issued
-        self._recorder.note_step(action, as_joint_action(command, self.robot), is_perturbed)
-        self._note_state()
+        self._recorder.note_step(action, command, is_perturbed)
+        self._recorder.note_state(simulation, self.score.reached)
         if self._takeover_expert is not None:
             self._change_hands()
 
@@ -324,11 +318,6 @@ class Environment:
                     self.world.log.add(LogEntry(step, time_s, "limit", name))
         self._limits = limits
 
-    def _note_state(self) -> None:
-        simulation = self.simulation
-        tools = self._recorder.note_state(simulation.time_s, simulation.data.qpos, self.score.reached)
-        simulation.write_tools(tools)
-
 
 def check_fit(spec: PolicySpec, robot: Robot, scene: Scene) -> None:
     """Refuse before the first step what could only go wrong later."""
@@ -352,18 +341,6 @@ def usual_layout(task: str) -> Scene:
     streams = Streams.of(USUAL_SEED, TASKS[task].varies)
     scene = TASKS[task].situation(USUAL_SEED).scene
     return place(scene, streams.rng("layout", "placement")) if needs_layout(scene) else scene
-
-
-def _index(simulation: Simulation, robot: Robot) -> Index:
-    """What a recorded state and a recorded command of this scene and robot hold."""
-    joints, things, fingers = simulation.state_columns()
-    are_joints = joint_columns(robot)
-    openings = [column for column in range(action_width("joint", robot)) if column not in are_joints]
-    hands = (
-        Hand(arm.role, tool, opening, tuple(columns))
-        for tool, (arm, opening, columns) in enumerate(zip(robot.arms, openings, fingers, strict=True))
-    )
-    return Index(joints, things, tuple(hands))
 
 
 def _tools_in_base(simulation: Simulation, world_in_base: Pose, arms: int) -> list[float]:

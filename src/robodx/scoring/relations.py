@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 from robodx.language.meaning import Direction
 from robodx.scoring.conditions import Condition, closeness
-from robodx.sim.geometry import Vector
+from robodx.sim.geometry import Pose, Vector
 
 if TYPE_CHECKING:
+    from robodx.sim.scene import Thing
     from robodx.sim.world import World
 
 
@@ -30,23 +31,31 @@ class Geometric(Condition):
 
 def footprint_gap(world: World, a: str, b: str) -> float:
     """How far apart two things are as seen from above, as they are turned; negative by how much they overlap."""
-    (ax, ay, _), (bx, by, _) = world.position(a), world.position(b)
-    sides = [*_sides(world, a), *_sides(world, b)]
+    pose_a, pose_b = world.pose(a), world.pose(b)
+    (ax, ay, _), (bx, by, _) = pose_a.position, pose_b.position
+    sides = _sides(world.thing(a), pose_a) + _sides(world.thing(b), pose_b)
     gap = -math.inf
     # Boxes are as far apart as they are along that of their own sides along which they are furthest.
     for nx, ny, _ in sides:
-        distance = abs((ax - bx) * nx + (ay - by) * ny)
+        distance, length = abs((ax - bx) * nx + (ay - by) * ny), math.hypot(nx, ny)
+        if distance / length <= gap:
+            continue  # the sides only take away from it
         for x, y, half in sides:
             distance -= half * abs(nx * x + ny * y)
-        gap = max(gap, distance / math.hypot(nx, ny))
+        gap = max(gap, distance / length)
     return gap
 
 
-def _sides(world: World, name: str) -> list[tuple[float, float, float]]:
+def _sides(thing: Thing, pose: Pose) -> list[tuple[float, float, float]]:
     """Of each side of a thing's box that is seen from above: its direction there, and its half extent."""
-    (xx, xy, _), (yx, yy, _), (zx, zy, _) = (world.pose(name).axis(axis) for axis in "xyz")
-    x, y, z = world.thing(name).half_extents
-    sides = ((xx, xy, x), (yx, yy, y), (zx, zy, z))
+    w, x, y, z = pose.quaternion
+    half_x, half_y, half_z = thing.half_extents
+    # What `Pose.axis` gives, to the last bit, but without the heights: this is asked often.
+    sides = (
+        (1 - 2 * y * y - 2 * z * z, 2 * (x * y + w * z), half_x),
+        (2 * (x * y - w * z), 1 - 2 * z * z - 2 * x * x, half_y),
+        (2 * (x * z + w * y), 2 * (y * z - w * x), half_z),
+    )
     return [side for side in sides if abs(side[0]) + abs(side[1]) > FLAT]
 
 

@@ -67,10 +67,6 @@ class _Owner:
     name: str
     finger: tuple[int, int] | None = None
 
-    @property
-    def is_robot(self) -> bool:
-        return self.name == ROBOT
-
 
 @dataclass(eq=False)
 class _Pattern:
@@ -95,6 +91,8 @@ class Contacts:
         log: Log,
     ) -> None:
         self._model, self._data, self._log = model, data, log
+        # MuJoCo's own list, which is always that of the last substep.
+        self._contact = data.contact
         self._owners = _owners(model, scene, robot)
         self._tool_matrices = [data.site(arm.tool_site).xmat for arm in robot.arms]
         self._patterns: dict[bytes, _Pattern] = {}
@@ -125,14 +123,14 @@ class Contacts:
         self, step: int, time_s: float, commanded_openings: NDArray[np.float32], openings: Callable[[], list[float]]
     ) -> None:
         """Log what began and ended in this control step, given what the grippers were told and how to measure them."""
-        geoms = self._data.contact.geom.tobytes()
+        geoms = self._contact.geom.tobytes()
         look = (geoms, self._found.tobytes())
         if look == self._steady:
             return
         pattern, before = self._pattern(geoms), self.pairs
         self.pairs = pattern.pairs
-        counts = (self._found * (self._times > self._since_s)).max(axis=1).tolist()
-        touched = [name for name, count in zip(self._names, counts, strict=True) if count]
+        found = self._found if self._since_s < 0 else self._found[:, self._times > self._since_s]
+        touched = [name for name, counts in zip(self._names, found.tolist(), strict=True) if any(counts)]
         self._log_touches(touched, before, step, time_s)
         self._log_collisions(touched, pattern, step, time_s)
         self._log_grasps(pattern, step, time_s, commanded_openings, openings)
@@ -153,8 +151,9 @@ class Contacts:
             self._log.add(LogEntry(step, time_s, "contact", name, ROBOT))
 
     def _began(self, name: str) -> float:
-        found = self._found[self._names.index(name)]
-        return float(self._times[(found > 0) & (self._times > self._since_s)].min())
+        counts = self._found[self._names.index(name)].tolist()
+        times_s: list[float] = self._times.tolist()
+        return min(time_s for time_s, count in zip(times_s, counts, strict=True) if count and time_s > self._since_s)
 
     def _log_collisions(self, touched: list[str], pattern: _Pattern, step: int, time_s: float) -> None:
         """Touches of the robot that no task asks for: the arena, itself, and things by another part than a finger."""
@@ -165,7 +164,7 @@ class Contacts:
                 forces[name, ROBOT] = float(np.linalg.norm(recent, axis=1).max())
         for name, rows in pattern.hits.items():
             # With elliptic cones a contact's first constraint row is its normal force.
-            addresses = self._data.contact.efc_address[rows]
+            addresses = self._contact.efc_address[rows]
             forces[name, ROBOT] = float(self._data.efc_force[addresses[addresses >= 0]].sum())
         for pair, force in forces.items():
             entry = self._open_collisions.get(pair)
@@ -202,10 +201,11 @@ class Contacts:
             return None
         if (held := self.held[arm]) in pinched:
             return held
-        normals = self._data.contact.frame[:, :3]
-        closing_axis = self._tool_matrices[arm].reshape(3, 3)[:, 1]
+        frames = self._contact.frame.tolist()
+        _, x, _, _, y, _, _, z, _ = self._tool_matrices[arm].tolist()
+        along = [abs(nx * x + ny * y + nz * z) for nx, ny, nz, *_ in frames]
         for thing, sides in pinched.items():
-            if all(np.abs(normals[rows] @ closing_axis).max() > GRASP_COSINE for rows in sides):
+            if all(max(along[row] for row in rows) > GRASP_COSINE for rows in sides):
                 return thing
         return None
 
@@ -222,14 +222,13 @@ class Contacts:
         pairs: set[Pair] = set()
         hits: dict[str, list[int]] = {}
         pinches: dict[tuple[int, str], tuple[list[int], list[int]]] = {}
-        for row, (geom1, geom2) in enumerate(self._data.contact.geom):
+        for row, (geom1, geom2) in enumerate(self._contact.geom.tolist()):
             a, b = self._owners[geom1], self._owners[geom2]
-            if a.is_robot and not b.is_robot:
-                a, b = b, a
-            if not b.is_robot and b.name < a.name:
+            # The robot comes last, and things among themselves by their names.
+            if a.name == ROBOT or (b.name != ROBOT and b.name < a.name):
                 a, b = b, a
             pairs.add((a.name, b.name))
-            if not b.is_robot or a.name in (ARENA, ROBOT):
+            if b.name != ROBOT or a.name in (ARENA, ROBOT):
                 continue
             if b.finger is None:
                 hits.setdefault(a.name, []).append(row)

@@ -49,7 +49,7 @@ class Simulation:
         self.data = mujoco.MjData(self.model)
         self.log = Log()
         # MuJoCo's own arrays, which stay where they are.
-        self._qpos, self._ctrl, self._act = self.data.qpos, self.data.ctrl, self.data.act
+        self.qpos, self._ctrl, self._act = self.data.qpos, self.data.ctrl, self.data.act
         joints = [joint for arm in robot.arms for joint in arm.joints]
         self._joint_qpos = _index([self.model.joint(name).qposadr[0] for name in joints])
         self._joint_dofs = _index([self.model.joint(name).dofadr[0] for name in joints])
@@ -63,7 +63,9 @@ class Simulation:
             [int(self.model.joint(name).qposadr[0]) for name in arm.gripper.finger_joints] for arm in robot.arms
         ]
         self._opening_per_m = (0.5 / self._travel_m).tolist()
-        self._tools = [self.data.site(arm.tool_site) for arm in robot.arms]
+        sites = [self.data.site(arm.tool_site) for arm in robot.arms]
+        # Every arm's tool in the world: position (3,) and rotation matrix (9,).
+        self.tool_frames = [(site.xpos, site.xmat) for site in sites]
         self._quaternion = np.zeros(4)
         # Asked for several times a step: by the record, the observation and conditions.
         self._tool_poses: dict[int, Pose] = {}
@@ -164,24 +166,18 @@ class Simulation:
 
     def gripper_openings(self) -> list[float]:
         """Measured, 0 (closed) … 1 (open), one per arm."""
-        qpos = self._qpos
+        qpos = self.qpos
         return [
             (qpos.item(left) + qpos.item(right)) * scale
             for (left, right), scale in zip(self._finger_qpos, self._opening_per_m, strict=True)
         ]
 
-    def write_tools(self, rows: Array) -> None:
-        """Every arm's tool in the world, position and quaternion, into rows (arms, 7)."""
-        for row, site in zip(rows, self._tools, strict=True):
-            row[:3] = site.xpos
-            mujoco.mju_mat2Quat(row[3:], site.xmat)
-
     def tool_in_world(self, arm: int = 0) -> Pose:
         pose = self._tool_poses.get(arm)
         if pose is None:
-            site = self._tools[arm]
-            mujoco.mju_mat2Quat(self._quaternion, site.xmat)
-            x, y, z = site.xpos.tolist()
+            position, matrix = self.tool_frames[arm]
+            mujoco.mju_mat2Quat(self._quaternion, matrix)
+            x, y, z = position.tolist()
             qw, qx, qy, qz = self._quaternion.tolist()
             pose = self._tool_poses[arm] = Pose((x, y, z), (qw, qx, qy, qz))
         return pose
@@ -272,6 +268,14 @@ class Simulation:
         if thing.is_fixed:
             raise ValueError(f'"{name}" is fixed to the table: an effect cannot move it')
         return self.data.joint(name)
+
+
+def tool_poses(positions: Array, matrices: Array) -> Array:
+    """Positions and quaternions (n, arms, 7), of positions (n, arms, 3) and rotation matrices (n, arms, 9)."""
+    quaternions = np.empty((*matrices.shape[:-1], 4))
+    for quaternion, matrix in zip(quaternions.reshape(-1, 4), matrices.reshape(-1, 9), strict=True):
+        mujoco.mju_mat2Quat(quaternion, matrix)
+    return np.concatenate([positions, quaternions], axis=-1)
 
 
 def _index(addresses: list[int]) -> slice | NDArray[np.int64]:

@@ -76,8 +76,9 @@ class World:
         return (x, y, z)
 
     def pose(self, name: str) -> Pose:
-        qw, qx, qy, qz = self._quaternions[self.thing(name).name].tolist()
-        return Pose(self.position(name), (qw, qx, qy, qz))
+        position = self.position(name)
+        qw, qx, qy, qz = self._quaternions[name].tolist()
+        return Pose(position, (qw, qx, qy, qz))
 
     def frame(self, name: str, frame: str) -> Pose:
         """A named frame of a thing, in the world."""

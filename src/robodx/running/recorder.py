@@ -1,0 +1,88 @@
+"""What is noted of an episode at every step, and the trajectory that it becomes at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.records.trajectory import Hand, Index, Query, Trajectory
+from robodx.robots.control import action_width, as_joint_actions, joint_columns
+from robodx.sim.geometry import Array
+from robodx.sim.robot import Robot
+from robodx.sim.simulation import Command, Simulation, tool_poses
+
+
+class Recorder:
+    """Appends the bytes of what is there: between two steps of the physics no code is warm, and whatever else is done
+    or kept alive costs several times what it does at the end.
+    """
+
+    def __init__(self, simulation: Simulation, width: int) -> None:
+        """`width` is that of an action as the policy sends it."""
+        self._robot, self._width = simulation.robot, width
+        self._index = _index(simulation, simulation.robot)
+        self._times: list[float] = []
+        self._stages: list[int] = []
+        self._is_perturbed: list[bool] = []
+        # Of float64 numbers.
+        self._qpos, self._positions, self._matrices = bytearray(), bytearray(), bytearray()
+        # Of float32 numbers.
+        self._actions, self._commands = bytearray(), bytearray()
+
+    def note_state(self, simulation: Simulation, stage: int) -> None:
+        self._times.append(simulation.time_s)
+        self._stages.append(stage)
+        self._qpos += simulation.qpos.tobytes()
+        for position, matrix in simulation.tool_frames:
+            self._positions += position.tobytes()
+            self._matrices += matrix.tobytes()
+
+    def note_step(self, action: NDArray[np.float32], command: Command, is_perturbed: bool) -> None:
+        self._actions += action.tobytes()
+        self._commands += command.joints.tobytes()
+        self._commands += command.openings.tobytes()
+        self._is_perturbed.append(is_perturbed)
+
+    def trajectory(self, queries: Sequence[Query]) -> Trajectory:
+        states, steps, arms = len(self._times), len(self._is_perturbed), len(self._robot.arms)
+        commands = _floats(self._commands).reshape(steps, action_width("joint", self._robot))
+        return Trajectory(
+            np.array(self._times),
+            _doubles(self._qpos).reshape(states, -1),
+            tool_poses(
+                _doubles(self._positions).reshape(states, arms, 3), _doubles(self._matrices).reshape(states, arms, 9)
+            ),
+            np.array(self._stages, dtype=np.int32),
+            _floats(self._actions).reshape(steps, self._width),
+            as_joint_actions(commands, self._robot),
+            np.array([query.step for query in queries], dtype=np.int32),
+            np.array([query.inference_s for query in queries], dtype=np.float64),
+            np.array([query.is_perturbed for query in queries], dtype=np.bool_),
+            np.array(self._is_perturbed, dtype=np.bool_),
+            self._index,
+        )
+
+
+def _index(simulation: Simulation, robot: Robot) -> Index:
+    """What a recorded state and a recorded command of this scene and robot hold."""
+    joints, things, fingers = simulation.state_columns()
+    are_joints = joint_columns(robot)
+    openings = [column for column in range(action_width("joint", robot)) if column not in are_joints]
+    hands = (
+        Hand(arm.role, tool, opening, tuple(columns))
+        for tool, (arm, opening, columns) in enumerate(zip(robot.arms, openings, fingers, strict=True))
+    )
+    return Index(joints, things, tuple(hands))
+
+
+# Copies: an array over the bytes themselves would keep them from growing.
+
+
+def _doubles(noted: bytearray) -> Array:
+    return np.frombuffer(noted, dtype=np.float64).copy()
+
+
+def _floats(noted: bytearray) -> NDArray[np.float32]:
+    return np.frombuffer(noted, dtype=np.float32).copy()
