@@ -33,7 +33,7 @@ from robodx.running.workers import Job, execute
 _, address, task, seeds = sys.argv
 job = Job("random")
 with connect(address) as cluster:
-    with cluster.crew(job, 2) as crew:
+    with cluster.pool(job, 2) as crew:
         while len(crew.idle) < 2:  # one on each node
             list(crew.wait())
     for episode in execute([Trial(task, 1, "random", k) for k in range(int(seeds))], job, workers=2, cluster=cluster):

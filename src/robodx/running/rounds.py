@@ -39,6 +39,9 @@ class Rounds:
             self.wanted, self.not_applicable = first_round(self.request, self.spec)
         else:
             self.wanted = self.brought
+        if self.rule is not None:
+            # Let it refuse, before anything is written, what it could never decide.
+            self.rule(self.first, pl.DataFrame(schema=SCHEMA))
 
     @property
     def first(self) -> list[Trial]:
