@@ -85,5 +85,7 @@ def test_numbers_read_as_before() -> None:
 def test_named_numbers_are_spelled_as_they_are_read() -> None:
     assert parse_numbers("y_m:0.5,x_m:1") == (("x_m", 1.0), ("y_m", 0.5))
     assert spelled((("x_m", 1.0), ("y_m", 0.5))) == "x_m:1,y_m:0.5"
+    fine = (("x_m", 0.1234567), ("y_m", 1e-9))
+    assert parse_numbers(spelled(fine)) == fine
     for text in ("", "x", "x:", ":1", "x:1,x:2", "x:nan", "x:1,,y:2"):
         assert parse_numbers(text) is None

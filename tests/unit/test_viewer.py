@@ -25,7 +25,7 @@ from robodx.report.viewer import library
 from robodx.report.viewer.app import PAGES, make_app
 from robodx.report.viewer.guard import host_name, is_loopback
 from robodx.report.viewer.serving import open_port
-from robodx.report.viewer.trajectory import action_parts, guessed
+from robodx.report.viewer.trajectory import Unreadable, action_parts, curves, guessed
 from tests.viewing import LATENCY, episode, viewer, write_run, write_trajectory
 
 HOSTILE = "<script>alert(1)</script>\n../../etc/\u202e\u05e4\u05e9\u05d8" + "x" * 5000
@@ -292,6 +292,22 @@ def test_a_damaged_trajectory_is_told(ask: Viewer, tmp_path: Path) -> None:
     for row in rows:
         answer = ask(f"/api/curves/{id}/{row['trial_id']}")
         assert answer.status == 200 and f"{row['trial_id']}.npz is damaged" in answer.json["problem"]
+
+
+def test_a_damaged_index_of_a_trajectory_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    for index in ('{"hands":[],"joints":{},"things":[1]}', "[" * 100_000, "null", "{"):
+        np.savez(
+            path,
+            time_s=np.zeros(1),
+            tool_in_world=np.zeros((1, 1, 7)),
+            stage=np.zeros(1),
+            qpos=np.zeros((1, 9)),
+            actions=np.zeros((0, 7)),
+            index=np.array(index),
+        )
+        with pytest.raises(Unreadable, match="damaged"):
+            curves(path, "ee_delta")
 
 
 def test_readable_parts_are_put_together_as_by_load(tmp_path: Path) -> None:

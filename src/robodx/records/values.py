@@ -39,7 +39,7 @@ def settled(value: object) -> Value:
 def spelled(value: Value) -> str:
     """As it is shown: 25.0, red, x_m:0.02,y_m:0."""
     if isinstance(value, tuple):
-        return ",".join(f"{name}:{number:g}" for name, number in value)
+        return ",".join(f"{name}:{repr(number).removesuffix('.0')}" for name, number in value)
     return str(value)
 
 

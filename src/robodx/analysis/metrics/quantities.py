@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
 import polars as pl
 
 from robodx.analysis.episode_facts import EpisodeFacts
@@ -51,6 +52,6 @@ def measured(facts: EpisodeFacts) -> tuple[Quantity, ...]:
 
 
 def _checked(name: str, value: object) -> float:
-    if not isinstance(value, int | float) or not math.isfinite(value):
+    if not isinstance(value, int | float | np.integer | np.floating) or not math.isfinite(value):
         raise UserError(f"the recorded quantity {name} gave {value!r}: it must be a finite number, or None")
     return float(value)

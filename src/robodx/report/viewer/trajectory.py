@@ -69,7 +69,7 @@ def curves(path: Path, action_space: str | None) -> dict[str, Any]:
             ],
             "perturbed_s": _spans(time_s, perturbed.astype(bool)),
         }
-    except (KeyError, ValueError, IndexError, TypeError) as error:
+    except (KeyError, ValueError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise Unreadable(f"{path.name} is damaged: {error}") from error
 
 
