@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -18,6 +22,7 @@ from robodx.records.trial import Trial
 from robodx.running.request import Request
 from robodx.running.run import run
 
+ROBODX = (sys.executable, "-c", "from robodx.cli import main; main()")
 KEYS = ["trial_id", "suite", "variant", "source_id", "level"]
 
 
@@ -105,6 +110,54 @@ def test_runs_without_a_table_get_the_rows_that_their_version_meant(stressed: Pa
     )
     reported = derived(episodes.drop("design"), read_about(stressed))
     assert reported.sort(KEYS).select(*KEYS, "factors").equals(written.sort(KEYS).select(*KEYS, "factors"))
+
+
+def test_without_its_table_a_run_with_repeats_reads_the_same(stressed: Path, tmp_path: Path) -> None:
+    shutil.copytree(stressed, tmp_path / "run")
+    (tmp_path / "run" / FILE).unlink()
+    tables = [Summary(load(run), read_about(run)).stress for run in (stressed, tmp_path / "run")]
+    assert tables[0] is not None and tables[0] == tables[1]
+
+
+def test_a_table_that_is_not_of_these_episodes_is_refused(stressed: Path, tmp_path: Path) -> None:
+    shutil.copytree(stressed, tmp_path / "run")
+    design(stressed).head(3).write_parquet(tmp_path / "run" / FILE)
+    with pytest.raises(UnreadableRun, match=r"says nothing of \d+ of 18 episodes. Move it away"):
+        load(tmp_path / "run")
+    design(stressed).with_columns(trial_id=pl.lit(None, pl.String)).write_parquet(tmp_path / "run" / FILE)
+    with pytest.raises(UnreadableRun, match="the column trial_id has empty values"):
+        load(tmp_path / "run")
+    # What is there twice is read once.
+    pl.concat([design(stressed)] * 2).write_parquet(tmp_path / "run" / FILE)
+    assert load(tmp_path / "run").equals(load(stressed))
+
+
+WORDS = """
+from robodx import Perturbation, perturbation
+
+@perturbation("paint", kind="sensor", levels={"v1": "red", "v2": "blue", "v3": "amber"})
+class Paint(Perturbation):
+    pass
+
+@perturbation("shift", kind="sensor", levels={
+    "v1": {"x_m": 0.02, "y_m": 0.0}, "v2": {"x_m": 0.02, "y_m": 0.1}, "v3": {"x_m": 0.03, "y_m": 0.1}})
+class Shift(Perturbation):
+    pass
+"""
+
+
+def test_stressors_of_words_and_of_named_numbers_have_their_levels_in_order_and_no_trend(tmp_path: Path) -> None:
+    (tmp_path / "words.py").write_text(WORDS)
+    for name in ("paint", "shift"):
+        out = tmp_path / name
+        words = [*ROBODX, "run", f"stress/{name}", "--policy", "expert", "--seeds", "1", "--out", str(out), "--json"]
+        done = subprocess.run([*words, "--plugin", str(tmp_path / "words.py")], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        stress = json.loads(done.stdout)["stress"]
+        whole = [row for row in stress["rows"] if row["task"] is None]
+        assert [(row["stressor"], row["level"]) for row in whole] == [(name, "v1"), (name, "v2"), (name, "v3")]
+        assert stress["trends"] == []
+        subprocess.run([*ROBODX, "report", str(out)], check=True, capture_output=True)
 
 
 def test_a_damaged_design_is_named(stressed: Path, tmp_path: Path) -> None:

@@ -339,3 +339,18 @@ def test_a_metric_is_one_function(monkeypatch: pytest.MonkeyPatch) -> None:
     longest.__doc__ = None
     with pytest.raises(ValueError, match="has no docstring"):
         metric(unit="count", better="lower")(longest)
+
+
+def test_repeats_that_succeed_alike_count_as_often_as_those_that_fail_in_many_ways() -> None:
+    """Three of four repeats of each situation succeed in the same way; the fourth fails in its own."""
+    rows = [
+        {"task": "a/b", "seed": seed, "repeat": repeat, "success": repeat < 3,
+         "outcome": "success" if repeat < 3 else "failure",
+         "trajectory_hash": f"{seed}" if repeat < 3 else f"{seed} {repeat}"}
+        for seed in range(10)
+        for repeat in range(4)
+    ]  # fmt: skip
+    found = estimate("success_rate", table(*rows), np.random.default_rng(0))
+    assert found.value == 0.75 and found.n == 10
+    once = table(*(row for row in rows if row["repeat"] == 0))
+    assert estimate("success_rate", pl.concat([once] * 3), np.random.default_rng(0)).n == 10

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from robodx.analysis.metrics.failures import UNKNOWN, Column, FailureShare, failure_shares
-from robodx.analysis.metrics.observations import observations
-from robodx.analysis.statistics.estimates import Estimate, wilson
+from robodx.analysis.metrics.failures import UNKNOWN, Column, FailureShare, failure_shares, share_of
+from robodx.analysis.metrics.observations import distinct_episodes
+from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.statistics.sequential import Stopped
 from robodx.analysis.variants import CLEAN
 
@@ -61,7 +61,7 @@ def failures_of(episodes: pl.DataFrame, policy: str, variant: str | None, stoppe
     def shares(table: pl.DataFrame, column: Column = "failure_kind") -> list[FailureShare]:
         return [replace(one, share=without_fixed_interval(one.share, stopped)) for one in failure_shares(table, column)]
 
-    seen = observations(episodes)
+    seen = distinct_episodes(episodes)
     failed, solved = seen.filter(~pl.col("success")), seen.filter("success")
     kinds = shares(episodes)
     of_kind = {one.label: failed.filter(pl.col("failure_kind").fill_null(UNKNOWN) == one.label) for one in kinds}
@@ -75,7 +75,7 @@ def failures_of(episodes: pl.DataFrame, policy: str, variant: str | None, stoppe
         types=shares(episodes, "failure_type"),
         types_of={kind: shares(group, "failure_type") for kind, group in of_kind.items()},
         flags_on_successes={
-            str(flag): without_fixed_interval(wilson(int(count), len(solved)), stopped)
+            str(flag): without_fixed_interval(share_of(int(count), solved), stopped)
             for flag, count in flags.iter_rows()
         },
         successes=len(solved),
@@ -94,7 +94,7 @@ def _failed(row: Mapping[str, Any]) -> Failed:
 
 def failed_episodes(episodes: pl.DataFrame) -> list[Failed]:
     """Every failed episode, those alike once, by task, variant and seed."""
-    seen = observations(episodes).filter(~pl.col("success"))
+    seen = distinct_episodes(episodes).filter(~pl.col("success"))
     return [_failed(row) for row in seen.sort("task", "variant_rank", "seed", "repeat").iter_rows(named=True)]
 
 

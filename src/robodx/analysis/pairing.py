@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from robodx.analysis.metrics.observations import alike_once
 from robodx.analysis.variants import CLEAN, with_names
 from robodx.records.schema import KEY
 
@@ -83,7 +84,14 @@ def align(a: pl.DataFrame, b: pl.DataFrame, cards: Mapping[str, Mapping[str, Any
     rows = shared if is_paired else pl.concat([ours, theirs], how="diagonal")
     rows = rows.with_columns(is_error=pl.col("erred_a").fill_null(False) | pl.col("erred_b").fill_null(False))
     valid = rows.filter(~pl.col("is_error"))
-    distinct = valid.unique(["stratum", "course_a", "course_b"], keep="first", maintain_order=True)
+    # Of pairs there is one side, else each run is one: what is alike is so within a side.
+    side = pl.col("course_a").is_null()
+    distinct = alike_once(
+        valid,
+        pl.struct("stratum", side).hash(),
+        pl.struct("stratum", "seed", side).hash(),
+        pl.struct("course_a", "course_b").hash(),
+    )
     return Compared(
         tuple(_strata(rows.sort("variant_rank", "task", maintain_order=True), distinct)),
         is_paired,

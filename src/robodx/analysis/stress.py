@@ -11,14 +11,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from robodx.analysis.metrics.observations import alike_once
 from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE, TESTABLE, Estimate, wilson
 from robodx.analysis.statistics.multiple import holm
 from robodx.analysis.statistics.paired import mcnemar_p, tango
 from robodx.analysis.statistics.permutation import swap_test
 from robodx.analysis.statistics.power import smallest_visible_drop
 from robodx.analysis.statistics.trend import trend
-from robodx.analysis.variants import of_suite
+from robodx.analysis.variants import Cards, of_suite
 from robodx.records.derived_design import designed
+from robodx.records.values import read_applied, spelled
 
 SITUATION = ("task", "pair_id", "clock")
 
@@ -90,7 +92,7 @@ def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.rando
     not_testable: list[NotTestable] = []
     for (policy,), mine in asked.group_by("policy", maintain_order=True):
         again = mine.filter(pl.col("variant") == "repeated")
-        stressed = _stressed(mine)
+        stressed = _stressed(mine, cards)
         # Any suite may have asked for these too.
         clean = every.filter(pl.col("trial_id").is_in([*again["source_id"], *stressed["source_id"]]))
         weak = _weak(clean.join(again, on="task", how="semi", maintain_order="left"))
@@ -101,9 +103,9 @@ def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.rando
                 cards.get(name, {}),
                 stressed.filter((pl.col("stressor") == name) & ~pl.col("task").is_in(list(weak))),
             )
-            for severity in sorted(group["severity"].unique()):
+            for severity, level in sorted(set(group.select("severity", "level").iter_rows())):
                 variant = _side_by_side(clean, again, group.filter(pl.col("severity") == severity))
-                degraded = partial(_degradation, str(policy), name, card.get("kind", ""), _level(card, severity))
+                degraded = partial(_degradation, str(policy), name, card.get("kind", ""), level)
                 rows.append(degraded(None, variant))
                 rows += [degraded(str(task), part) for (task,), part in variant.group_by("task", maintain_order=True)]
             if card.get("is_ordered", True):
@@ -125,11 +127,37 @@ def _with_motion(episodes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _stressed(asked: pl.DataFrame) -> pl.DataFrame:
-    """What a stressor was put on, with its name and its severity; a clock is none."""
-    factor = pl.col("factors").list.first().struct
-    stressed = asked.with_columns(stressor=factor.field("name"), severity=factor.field("number"))
-    return stressed.filter((pl.col("variant") == "stressed") & pl.col("severity").is_not_null())
+def _stressed(asked: pl.DataFrame, cards: Cards) -> pl.DataFrame:
+    """What a stressor was put on, with its name, level and severity; a clock is none.
+
+    One that is set to words or named numbers has the place of its level for a severity.
+    """
+    is_clock = pl.col("factors").list.first().struct.field("name") == "clock"
+    rows = asked.filter((pl.col("variant") == "stressed") & ~is_clock.fill_null(True))
+    applied = [read_applied(records[-1:])[0] for records in rows["perturbations"].to_list()]
+    levels = [
+        level if level is not None else f"{value:g}" if isinstance(value, float) else spelled(value)
+        for level, (_, value) in zip(rows["level"], applied, strict=True)
+    ]
+    severities = [
+        value if isinstance(value, float) else severity_of(cards, name, level)
+        for level, (name, value) in zip(levels, applied, strict=True)
+    ]
+    return rows.with_columns(
+        pl.Series("stressor", [name for name, _ in applied], pl.String),
+        pl.Series("level", levels, pl.String),
+        pl.Series("severity", severities, pl.Float64),
+    )
+
+
+def severity_of(cards: Cards, stressor: str, level: str) -> float:
+    """Where a level stands: at its number, if it is one, else at its place among the levels."""
+    levels = cards.get(stressor, {}).get("levels", {})
+    value = levels.get(level, level)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return 1.0 + list(levels).index(level) if level in levels else 1.0
 
 
 def _weak(clean: pl.DataFrame) -> dict[str, Estimate]:
@@ -154,8 +182,13 @@ def _side_by_side(clean: pl.DataFrame, again: pl.DataFrame, stressed: pl.DataFra
             suffix="_again",
             maintain_order="left",
         )
-        .unique(["task", "course", "course_stressed", "course_again"], keep="first", maintain_order=True)
+        .pipe(_once, ["course", "course_stressed", "course_again"])
     )
+
+
+def _once(trials: pl.DataFrame, courses: list[str]) -> pl.DataFrame:
+    """Of the situations of a task that went alike in all these variants and repeats the first, with all its repeats."""
+    return alike_once(trials, pl.col("task"), pl.struct(SITUATION).hash(), pl.struct(courses).hash())
 
 
 def _situations(trials: pl.DataFrame) -> pl.DataFrame:
@@ -246,14 +279,15 @@ def _by_level(clean: pl.DataFrame, stressed: pl.DataFrame) -> NDArray[np.float64
     both = pl.concat([carriers, stressed], how="diagonal_relaxed").with_columns(pl.col("success").cast(pl.Float64))
     index = [*SITUATION, "source_id"]
     outcomes, courses = (
-        both.pivot(on="severity", index=index, values=value, maintain_order=True).sort(index)
+        both.pivot(on="severity", index=index, values=value, aggregate_function="first", maintain_order=True).sort(
+            index
+        )
         for value in ("success", "course")
     )
     levels = sorted((name for name in outcomes.columns if name not in index), key=float)
     named = courses.rename({level: f"course at {level}" for level in levels})
-    distinct = outcomes.join(named, on=index, maintain_order="left").unique(
-        ["task", *(f"course at {level}" for level in levels)], keep="first", maintain_order=True
-    )
+    joined = outcomes.join(named, on=index, maintain_order="left")
+    distinct = _once(joined, [f"course at {level}" for level in levels])
     means = distinct.group_by(SITUATION, maintain_order=True).agg(pl.col(levels).mean())
     return means.select(pl.col(levels).fill_null(np.nan)).to_numpy()
 
@@ -261,8 +295,3 @@ def _by_level(clean: pl.DataFrame, stressed: pl.DataFrame) -> NDArray[np.float64
 def _share(part: pl.DataFrame, some: str, of: str) -> float | None:
     total = part[of].sum()
     return None if not total or part[some].null_count() == len(part) else float(part[some].sum()) / float(total)
-
-
-def _level(card: Mapping[str, Any], severity: float) -> str:
-    """A level's name, or the severity itself."""
-    return next((name for name, value in card.get("levels", {}).items() if value == severity), f"{severity:g}")

@@ -21,7 +21,7 @@ from robodx.analysis.failure_summary import (
 )
 from robodx.analysis.metrics import success as of_success
 from robodx.analysis.metrics.base import METRICS, Metric, estimate
-from robodx.analysis.metrics.observations import observations
+from robodx.analysis.metrics.observations import STRATUM, distinct_episodes
 from robodx.analysis.statistics.estimates import Estimate, above_chance
 from robodx.analysis.statistics.medians import median
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
@@ -151,7 +151,7 @@ class Summary:
         """Medians over the episodes of each group, those alike once; the path over the expert's of successes alone."""
         table = self.episodes.with_columns(pl.when("success").then("length_ratio").alias("length_ratio"))
         return [
-            Measured(one.policy, one.group, one.variant, _medians(observations(one.episodes), self.stopped))
+            Measured(one.policy, one.group, one.variant, _medians(distinct_episodes(one.episodes), self.stopped))
             for one in _groups(table, by)
         ]
 
@@ -288,7 +288,10 @@ def _subtotal(one: _Group, stopped: Stopped) -> Subtotal:
 
 
 def _medians(episodes: pl.DataFrame, stopped: Stopped) -> dict[str, Estimate]:
-    return {name: without_fixed_interval(median(episodes[name]), stopped) for name in MOTION}
+    # Repeats of a situation are not independent: their median is one value.
+    situation = pl.struct(*STRATUM, "seed").hash().alias("situation")
+    values = episodes.group_by(situation, maintain_order=True).agg(pl.col(MOTION).median())
+    return {name: without_fixed_interval(median(values[name]), stopped) for name in MOTION}
 
 
 def _plain(found: Sequence[Row | Subtotal | Measured | Failures | Error]) -> list[dict[str, Any]]:

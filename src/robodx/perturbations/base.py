@@ -207,7 +207,7 @@ def perturbation(
     """Register the decorated class; `most` is the largest severity that has a meaning, as 1 for a probability."""
 
     def register(cls: type[Perturbation]) -> type[Perturbation]:
-        summary = (cls.__doc__ or "").strip().splitlines()[0]
+        summary = next(iter((cls.__doc__ or "").strip().splitlines()), "")
         PERTURBATIONS.add(name, PerturbationEntry(name, kind, levels, cls, summary, is_ordered, most))
         return cls
 

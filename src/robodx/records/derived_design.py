@@ -12,9 +12,10 @@ import polars as pl
 from robodx.errors import UserError
 from robodx.records.design import COLUMN, Planned, Variant, design_table, with_design
 from robodx.records.trial import Trial
-from robodx.records.values import Applied, as_factors
+from robodx.records.values import Applied, as_factors, settled
 
-# Of the suite `stress` the second of its five repeats tried again what the first did, without stress.
+# Of every five repeats of the suite `stress` the second tried again what the first did, without stress.
+VARIANTS = 5
 AGAIN = 1
 # The two rounds of a diagnosis were told apart by the name of the suite.
 ROUNDS: dict[str, Variant] = {"diagnosis": "screening", "confirmation": "confirmation"}
@@ -48,16 +49,20 @@ def _planned(trial: Trial, asked: int, cards: Mapping[str, Mapping[str, Any]], h
     factors = as_factors(further)
     if trial.suite in ROUNDS:
         return Planned(trial, ROUNDS[trial.suite], suite="diagnosis", factors=factors)
-    clean = replace(trial, repeat=0, perturbations=trial.perturbations[:asked])
+    clean = replace(trial, repeat=_first(trial), perturbations=trial.perturbations[:asked])
     if any(cards.get(name, {}).get("kind") == "substitution" for name, _ in further):
         return Planned(trial, "substituted", clean, factors)
     if further:
         return Planned(trial, "stressed", clean, factors, level=_level(further, cards))
-    if trial.suite == "stress" and trial.repeat == AGAIN:
+    if trial.suite == "stress" and trial.repeat % VARIANTS == AGAIN:
         return Planned(trial, "repeated", clean)
     if trial.suite == "stress" and trial.clock != LOCKSTEP and has_waited:
         return Planned(trial, "stressed", replace(trial, clock=LOCKSTEP), (("clock", trial.clock),))
     return Planned(trial)
+
+
+def _first(trial: Trial) -> int:
+    return trial.repeat - trial.repeat % VARIANTS if trial.suite == "stress" else 0
 
 
 def _level(applied: tuple[Applied, ...], cards: Mapping[str, Mapping[str, Any]]) -> str | None:
@@ -65,4 +70,6 @@ def _level(applied: tuple[Applied, ...], cards: Mapping[str, Mapping[str, Any]])
     if len(applied) != 1:
         return None
     ((name, value),) = applied
-    return next((level for level, severity in cards.get(name, {}).get("levels", {}).items() if severity == value), None)
+    return next(
+        (level for level, severity in cards.get(name, {}).get("levels", {}).items() if settled(severity) == value), None
+    )

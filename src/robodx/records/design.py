@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ Variant = Literal[
 VARIANTS: tuple[str, ...] = get_args(Variant)
 
 FILE = "design.parquet"
+ADVICE = "Move it away, and what trials were for is worked out by the rules of older versions."
 # What a row says besides of which trial it is.
 PURPOSE = pl.Struct(
     {
@@ -34,6 +36,8 @@ PURPOSE = pl.Struct(
 )
 PURPOSES = tuple(field.name for field in PURPOSE.fields)
 SCHEMA = pl.Schema({"trial_id": pl.String(), **{field.name: field.dtype for field in PURPOSE.fields}})
+# What makes a row.
+ROW = ("suite", "variant", "trial_id", "source_id", "level")
 # Of a table of episodes with their design: for each episode its rows of the design table.
 COLUMN = "design"
 
@@ -53,6 +57,9 @@ class Planned:
     def __post_init__(self) -> None:
         if self.variant not in VARIANTS:
             raise ValueError(f'No variant "{self.variant}". There are: {", ".join(VARIANTS)}')
+        for name, value in self.factors:
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"the factor {name} is {value}: it must be a finite number, a text, or true or false")
 
 
 def trials_of(planned: Iterable[Planned]) -> list[Trial]:
@@ -78,9 +85,7 @@ def design_table(planned: Iterable[Planned]) -> pl.DataFrame:
 def united(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Each row once; a trial has several where several suites asked for it, or one holds it against several others."""
     rows = pl.concat([pl.DataFrame(schema=SCHEMA), *tables])
-    return rows.unique(["trial_id", "suite", "variant", "source_id", "level"], keep="last").sort(
-        "suite", "variant", "trial_id"
-    )
+    return rows.unique(ROW, keep="last").sort(ROW)
 
 
 def read_design(run: Path) -> pl.DataFrame | None:
@@ -91,12 +96,16 @@ def read_design(run: Path) -> pl.DataFrame | None:
     try:
         table = pl.read_parquet(path)
     except (pl.exceptions.PanicException, pl.exceptions.PolarsError, OSError) as error:
-        raise UnreadableRun(f"{path} is damaged: {error}") from error
+        raise UnreadableRun(f"{path} is damaged: {error}. {ADVICE}") from error
     if table.schema != SCHEMA:
-        raise UnreadableRun(f"{path} is damaged: its columns are not {', '.join(SCHEMA)}")
+        raise UnreadableRun(f"{path} is damaged: its columns are not {', '.join(SCHEMA)}. {ADVICE}")
+    if empty := [name for name in ("trial_id", "suite", "variant", "factors") if table[name].has_nulls()]:
+        raise UnreadableRun(f"{path} is damaged: the column {empty[0]} has empty values in it. {ADVICE}")
     if odd := sorted(set(table["variant"].unique()) - set(VARIANTS), key=str):
-        raise UnreadableRun(f"{path} is damaged: it has the variant {odd[0]!r}, not one of {', '.join(VARIANTS)}")
-    return table
+        raise UnreadableRun(
+            f"{path} is damaged: it has the variant {odd[0]!r}, not one of {', '.join(VARIANTS)}. {ADVICE}"
+        )
+    return united([table])
 
 
 def write_design(run: Path, rows: pl.DataFrame) -> None:

@@ -39,8 +39,8 @@ def merge(runs: Sequence[Path], out: Path) -> pl.DataFrame:
                 if trajectory.exists():
                     with files.beside(out / "trajectories" / trajectory.name) as part:
                         shutil.copyfile(trajectory, part)
-            folder.add(episodes)
             design = read_design(run)
             folder.note_design(rows_of(episodes) if design is None else design)
+            folder.add(episodes)
         folder.compact()
         return folder.episodes()

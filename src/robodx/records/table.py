@@ -11,7 +11,7 @@ import polars as pl
 
 from robodx.records.about import UnreadableRun, read_about
 from robodx.records.derived_design import designed
-from robodx.records.design import read_design, with_design
+from robodx.records.design import ADVICE, FILE, read_design, with_design
 from robodx.records.episode import Episode
 from robodx.records.schema import ALWAYS_SAID, LATER_COLUMNS, ORDER, OUTCOMES, SCHEMA, SHARES
 from robodx.records.values import APPLIED_BEFORE, applied_record, with_typed_values
@@ -49,7 +49,12 @@ def load(run: Path | str) -> pl.DataFrame:
 def explained(episodes: pl.DataFrame, run: Path, about: Mapping[str, Any]) -> pl.DataFrame:
     """Episodes of a run with its design table, or what an older version would have meant by them."""
     design = read_design(run)
-    return designed(episodes, about) if design is None else with_design(episodes, design)
+    if design is None:
+        return designed(episodes, about)
+    # Rows are written before their trials run, so that what has none was not meant by this table.
+    if missing := len(set(episodes["trial_id"]) - set(design["trial_id"])):
+        raise UnreadableRun(f"{run / FILE} says nothing of {missing} of {len(episodes)} episodes. {ADVICE}")
+    return with_design(episodes, design)
 
 
 def load_readable(parts: Iterable[Path]) -> tuple[pl.DataFrame, list[str]]:

@@ -46,7 +46,8 @@ def spelled(value: Value) -> str:
 def as_option(name: str, value: object) -> str:
     """As it is written on the command line, or comes out of run.json: noise=25, paint=red, shift=x_m:0.02,y_m:0."""
     value = settled(value)
-    return f"{name}={value:g}" if isinstance(value, float) else f"{name}={spelled(value)}"
+    is_short = isinstance(value, float) and float(f"{value:g}") == value
+    return f"{name}={value:g}" if is_short else f"{name}={spelled(value)}"
 
 
 def parse_numbers(text: str) -> Numbers | None:
@@ -94,6 +95,8 @@ def with_typed_values(column: str) -> pl.Expr:
 def factor_record(factor: Factor) -> dict[str, Any]:
     """As a struct of the design table, in which just one of the values is given."""
     name, value = factor
+    if not isinstance(value, str | bool | int | float):
+        raise TypeError(f"the factor {name} is {value!r}: it must be a number, a text, or true or false")
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return {
         "name": name,
@@ -101,13 +104,6 @@ def factor_record(factor: Factor) -> dict[str, Any]:
         "text": value if isinstance(value, str) else None,
         "flag": value if isinstance(value, bool) else None,
     }
-
-
-def read_factors(records: Iterable[Mapping[str, Any]] | None) -> tuple[Factor, ...]:
-    return tuple(
-        (one["name"], next(value for value in (one["number"], one["text"], one["flag"]) if value is not None))
-        for one in records or ()
-    )
 
 
 def as_factors(applied: Iterable[Applied]) -> tuple[Factor, ...]:

@@ -24,11 +24,14 @@ class EpisodeObserver:
     """Hooks are named for when they are called, and do nothing unless overridden.
 
     It travels to the processes that run episodes, and must say the same of an episode in each of them. What it raises
-    during an episode is that trial's error; what it raises after one, as where a disk is full, ends the run.
+    during an episode is that trial's error; what it raises after one, as where a disk is full, ends the run. Every
+    episode that begins also ends, be it in an error; one that begins again has the same trial.
     """
 
     # Whether it writes files for this machine: then what runs elsewhere is shown to it here, when it has come back.
     writes_here = False
+
+    def before_episode(self, environment: Environment) -> None: ...
 
     def before_query(self, environment: Environment, observation: Observation) -> None: ...
 
@@ -41,7 +44,7 @@ class EpisodeObserver:
 
 @dataclass(frozen=True)
 class TrajectoryWriter(EpisodeObserver):
-    """Stores the arrays of each episode in a folder, and lets go of them."""
+    """Stores the arrays of each episode in a folder."""
 
     folder: Path
     writes_here = True
@@ -49,4 +52,4 @@ class TrajectoryWriter(EpisodeObserver):
     def after_episode(self, trial: Trial, finished: Finished) -> Finished:
         if finished.trajectory is not None:
             finished.trajectory.save(self.folder / f"{trial.id}.npz")
-        return Finished(finished.episode, None)
+        return finished

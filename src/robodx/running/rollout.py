@@ -113,10 +113,12 @@ class _Batch:
         started_s = time.perf_counter()
         try:
             environment = Environment(trial, self._policy.spec, quality=self._quality)
+            for observer in self._observers:
+                observer.before_episode(environment)
             start = environment.start()
         except FAILURES:
             wall_s = time.perf_counter() - started_s
-            return Finished(lost(trial, traceback.format_exc(), self._attempt, wall_s), None)
+            return self._shown(trial, Finished(lost(trial, traceback.format_exc(), self._attempt, wall_s), None))
         one = _Live(environment, started_s)
         self.episodes.append(one)
         self._call(self._policy.reset, [start], partial(self._opened, one))
@@ -247,7 +249,10 @@ class _Batch:
             except FAILURES:
                 one.error = traceback.format_exc()
         if finished is None:
-            return Finished(lost(trial, one.error or "", self._attempt, one.wall_s), None)
+            finished = Finished(lost(trial, one.error or "", self._attempt, one.wall_s), None)
+        return self._shown(trial, finished)
+
+    def _shown(self, trial: Trial, finished: Finished) -> Finished:
         for observer in self._observers:
             finished = observer.after_episode(trial, finished)
         return finished

@@ -31,6 +31,8 @@ class Rounds:
     not_applicable: list[str] = field(default_factory=list, init=False)
     # The trials of all rounds so far, by id.
     known: set[str] = field(default_factory=set, init=False)
+    # All that is asked for at first, whatever the rule allows of it.
+    first: list[Trial] = field(default_factory=list, init=False)
     # What they are for, and what the trials to come are.
     wanted: list[Planned] = field(default_factory=list, init=False)
 
@@ -39,14 +41,10 @@ class Rounds:
             self.wanted, self.not_applicable = first_round(self.request, self.spec)
         else:
             self.wanted = self.brought
+        self.first = trials_of(self.wanted)
         if self.rule is not None:
             # Let it refuse, before anything is written, what it could never decide.
             self.rule(self.first, pl.DataFrame(schema=SCHEMA))
-
-    @property
-    def first(self) -> list[Trial]:
-        """All that is asked for at first, whatever the rule allows of it."""
-        return trials_of(self.wanted)
 
     def next(self, done: pl.DataFrame) -> list[Trial]:
         """The trials of the next round, given the episodes of those before; none if that was all."""

@@ -23,7 +23,7 @@ from robodx.running import stopping
 from robodx.running.description import description_of
 from robodx.running.environment import check_fit
 from robodx.running.loop import LONGEST_STREAK, RETRIES, Loop, RunObserver
-from robodx.running.observers import TrajectoryWriter
+from robodx.running.observers import EpisodeObserver, TrajectoryWriter
 from robodx.running.policy_process import policy_process
 from robodx.running.reference import ExpertReference
 from robodx.running.request import Request
@@ -66,16 +66,20 @@ def run(
     execution: Execution | None = None,
     *,
     observers: Sequence[RunObserver] = (),
+    episode_observers: Sequence[EpisodeObserver] = (),
     planned: list[Planned] | None = None,
 ) -> pl.DataFrame:
     """Execute what is missing in the folder, and return the table of all its episodes.
 
-    `planned` are trials in place of those that the request's suites ask for.
+    `episode_observers` watch where episodes are run, beside those that every run has. `planned` are trials in place of
+    those that the request's suites ask for.
     """
     execution = execution or Execution()
     rule = stopping.rule(request)
     with ExitStack() as stack:
-        job, policy, declaration = _policy(request, out, execution, stack)
+        every = (ExpertReference(), TrajectoryWriter(out / "trajectories"), *episode_observers)
+        job = Job(request.policy, every, request.quality, request.batch, request.plugins, request.preset)
+        job, policy, declaration = _policy(job, execution, stack)
         rounds = Rounds(request, declaration.spec, rule, planned)
         check(request, declaration.spec, rounds.first, execution.workers)
         facts = {
@@ -103,10 +107,8 @@ def run(
         return folder.episodes()
 
 
-def _policy(request: Request, out: Path, execution: Execution, stack: ExitStack) -> tuple[Job, Policy | None, Declared]:
+def _policy(job: Job, execution: Execution, stack: ExitStack) -> tuple[Job, Policy | None, Declared]:
     """How the workers reach the policy, the policy itself where it is asked from here, and what it declares."""
-    observers = (ExpertReference(), TrajectoryWriter(out / "trajectories"))
-    job = Job(request.policy, observers, request.quality, request.batch, request.plugins, request.preset)
     if execution.in_own_process:
         out_of_process, declaration = stack.enter_context(policy_process(job))
         return out_of_process, None, declaration

@@ -62,7 +62,11 @@ def suite(name: str, *, grows: bool = False) -> Callable[[Suite], Suite]:
 
 def ask(name: str, done: pl.DataFrame, request: SuiteRequest) -> list[Planned]:
     """What a suite wants to be run, with what for: a bare trial is a clean one."""
-    return [one if isinstance(one, Planned) else Planned(one) for one in SUITES[name](done, request)]
+    asked = list(SUITES[name](done, request))
+    for one in asked:
+        if not isinstance(one, Trial | Planned):
+            raise UserError(f"the suite {name} asks for {one!r}: it must yield trials, or Planned trials")
+    return [one if isinstance(one, Planned) else Planned(one) for one in asked]
 
 
 def select(words: Sequence[str], tasks: Iterable[Task] | None = None) -> list[Task]:

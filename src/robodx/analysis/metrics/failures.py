@@ -8,7 +8,7 @@ from typing import Literal
 import polars as pl
 
 from robodx.analysis.metrics.base import episode_metric
-from robodx.analysis.metrics.observations import observations
+from robodx.analysis.metrics.observations import STRATUM, distinct_episodes
 from robodx.analysis.statistics.estimates import Estimate, wilson
 
 Column = Literal["failure_kind", "failure_type"]
@@ -44,11 +44,18 @@ def collision_rate(episodes: pl.DataFrame) -> pl.Series:
 
 def failure_shares(episodes: pl.DataFrame, column: Column = "failure_kind") -> list[FailureShare]:
     """The most frequent first. Failures that nobody attributed, as in old runs, are of the label `unknown`."""
-    labels = observations(episodes).filter(~pl.col("success"))[column].fill_null(UNKNOWN)
+    failed = distinct_episodes(episodes).filter(~pl.col("success"))
+    labels = failed[column].fill_null(UNKNOWN)
     counts = labels.value_counts().sort("count", column, descending=[True, False])
-    return [
-        FailureShare(str(label), int(count), wilson(int(count), len(labels))) for label, count in counts.iter_rows()
-    ]
+    return [FailureShare(str(label), int(count), share_of(int(count), failed)) for label, count in counts.iter_rows()]
+
+
+def share_of(count: int, episodes: pl.DataFrame) -> Estimate:
+    """So many of these episodes; n counts situations, for repeats of one are no further evidence."""
+    if episodes.is_empty():
+        return wilson(0, 0)
+    situations = episodes.select(pl.struct(*STRATUM, "seed").hash()).to_series().n_unique()
+    return wilson(count * situations / len(episodes), situations)
 
 
 def _is_of_kind(episodes: pl.DataFrame, kind: str) -> pl.Series:

@@ -9,7 +9,7 @@ import polars as pl
 from markupsafe import Markup
 
 from robodx.analysis.statistics.estimates import Estimate
-from robodx.analysis.stress import Degradation, StressTable
+from robodx.analysis.stress import Degradation, StressTable, severity_of
 from robodx.analysis.summary import success_rate
 from robodx.analysis.variants import REPEATED
 from robodx.report.blocks import Block, Cell, Column, Figure, Missing, Table, Text
@@ -141,8 +141,8 @@ def _picture(material: Material, name: str, each: Stressed, cliffs: list[Search]
 
 def _level(subject: Subject, row: Degradation) -> Level:
     """A level without a name is called by its severity."""
-    levels = _card(subject, row.stressor).get("levels", {})
-    return Level(row.level, float(levels.get(row.level, row.level)), row.stressed)
+    severity = severity_of(subject.about.get("perturbations", {}), row.stressor, row.level)
+    return Level(row.level, severity, row.stressed)
 
 
 def _card(subject: Subject, stressor: str) -> dict[str, dict[str, float]]:
