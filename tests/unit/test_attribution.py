@@ -66,7 +66,7 @@ def test_evidence_names_step_thing_and_condition() -> None:
     found = attribute(facts(grasp("blue cube", 30)))
     assert labels(found) == ("reference", "incorrect action sequence")
     assert (found.step, found.object, found.condition) == (30, "blue cube", "red cube grasped")
-    assert found.says == "the robot took hold of blue cube, not red cube"
+    assert found.says == "the robot grasped blue cube instead of red cube"
 
 
 def test_a_thing_that_the_words_rule_out_breaks_a_constraint() -> None:

@@ -93,7 +93,10 @@ def test_a_healthy_policy_gets_no_finding_but_the_resolution() -> None:
     found = of(table(lambda task, seed: None))
     assert not found.findings
     assert found.resolution is not None and 0 < found.resolution < 0.5
-    assert found.headline.startswith("No weakness found") and f"{100 * found.resolution:.0f} points" in found.headline
+    assert (
+        found.headline.startswith("No weakness was found. ")
+        and f"{100 * found.resolution:.0f} points" in found.headline
+    )
 
 
 def test_the_most_specific_requirement_whose_siblings_are_healthy_is_named() -> None:
@@ -179,7 +182,7 @@ def test_two_weaknesses_are_two_findings() -> None:
 def test_what_only_one_task_requires_is_not_told_from_the_task() -> None:
     found = of(table(where("perception/shape")))
     assert [one.name for one in found.findings] == ["weak capability: looks/by_shape"]
-    assert found.findings[0].where == "trials of looks/by_shape"
+    assert found.findings[0].where == "trials of the task looks/by_shape"
 
 
 def test_a_wrong_choice_is_no_motor_weakness_whatever_was_to_be_done() -> None:
@@ -402,7 +405,7 @@ def test_too_many_errors_leave_nothing_to_be_said() -> None:
     erred = {"outcome": "error", "success": False}
     found = of(table(lambda task, seed: erred if seed % 3 else failure()))
     assert found.success.value is None and not found.findings
-    assert found.headline == f"Nothing can be said: {found.errors} of its episodes ended in an error."
+    assert found.headline == f"No diagnosis is possible: {found.errors} of its episodes ended in an error."
     assert of(table(lambda task, seed: erred)).errors == 12 * len(REQUIREMENTS)
 
 

@@ -22,8 +22,8 @@ def lines(diagnosis: Diagnosis) -> Iterator[str]:
     """Confirmed findings with their evidence, and what is only suspected with how to know more."""
     yield from wrapped(
         f"{visible(diagnosis.policy)} succeeds in {diagnosis.success} of its trials (n = {diagnosis.success.n}; every "
-        f"task counts equally). RoboDx searched {counted(diagnosis.screened, 'episode')} for weaknesses and tested them "
-        f"on {counted(diagnosis.confirmed_on, 'other episode')}."
+        f"task counts equally). RoboDx searched {counted(diagnosis.screened, 'episode')} for weaknesses, then tested "
+        f"them on {counted(diagnosis.confirmed_on, 'other episode')}."
     )
     if not diagnosis.is_whole:
         yield "The run is not finished, so no finding is confirmed yet. The same command continues it."

@@ -182,7 +182,7 @@ def _closing(summary: Summary, groups: Sequence[By], run: Path | str, *, has_met
     if groups:
         yield "success: rate with its 95% interval; n: number of situations (identical episodes count once)."
     if groups and not has_metrics and any(row.above_chance is not None for row in summary.rows()):
-        yield "above chance: success rescaled so that skilled motion with random choices is 0% and certain success 100%."
+        yield "above chance: success rescaled so that skill with random choices is 0% and certain success 100%."
     if groups and summary.stopped != "planned":
         yield "The results decided when to stop: intervals are always-valid, and those for a fixed n are left out."
     if wide := [f"{row.task} {row.perturbations}".strip() for row in summary.too_wide()]:

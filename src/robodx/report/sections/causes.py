@@ -80,7 +80,7 @@ def _too_few(likely: Cause, subject: Subject) -> Missing:
     episodes = likely.to_ask(failed)
     if episodes is None:
         return Missing(f"{wording}. Run more seeds, then:", _command(run))
-    return Missing(f"{wording}. To be sure:", f"{_command(run)} --episodes {episodes}")
+    return Missing(f"{wording}. Run more of them again:", f"{_command(run)} --episodes {episodes}")
 
 
 def _not_asked(subject: Subject) -> list[Missing]:

@@ -15,7 +15,7 @@ from robodx.report.words import percent, rate
 
 # A page must stay readable; the JSON has them all.
 MOST = 1500
-CHANCE = "success rescaled so that skilled motion with random choices is 0% and certain success 100%"
+CHANCE = "success rescaled so that skill with random choices is 0% and certain success 100%"
 
 
 @section(order=110, title="All tasks")
