@@ -132,7 +132,7 @@ def test_fingers_that_close_on_nothing_missed() -> None:
     missed.tools[:, 0, 2] += np.linspace(0, 0.1, STEPS + 1)
     found = attribute(missed)
     assert labels(found) == ("motor", "grasp synthesis") and found.object == "red cube"
-    assert "held nothing" in found.says
+    assert "grasped nothing" in found.says
 
 
 def test_fingers_that_close_at_another_thing_were_after_that() -> None:
