@@ -156,7 +156,7 @@ FEW = "plain_words recovers 5 of 5 failed trials (the instruction in plain words
     [
         (5, 5, f"{FEW}. Run more seeds, then:"),
         (30, 5, f"{FEW}. Run more of them again:"),
-        (12, 12, "Making language perfect recovers 100%"),
+        (12, 12, "Making language perfect is the smallest change that recovers 100%"),
         (6, 0, "No single component, made perfect, is shown to recover the failures."),
     ],
 )

@@ -169,7 +169,7 @@ def test_the_conclusion_is_a_sentence() -> None:
     control = [again(seed) for seed in range(10)]
     cured = list(shares(failed, control + [again(s, PLAIN, success=True) for s in range(10)]).values())
     assert conclusion(cured, 10).startswith(
-        "plain_words (the instruction in plain words) recovers 10 of 10 trials that fail again when repeated"
+        "plain_words (the instruction in plain words) is the smallest change that recovers 10 of 10 trials"
     )
     assert conclusion(cured, 10).endswith("it is mostly a language problem.")
     assert [verdict(cause) for cause in cured if cause.substitution == "plain_words"] == ["main cause"]

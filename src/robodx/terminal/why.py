@@ -57,7 +57,8 @@ def conclusion(causes: Sequence[Cause], failed: int) -> str:
         several = "there are several causes, or the cause is another one"
         return f"No single substitution recovers many of the failures: {several}.{luck}"
     n = found.share.n
-    recovers = f"{_says(found)} recovers {round(found.share.value * n)} of {n} trials that fail again when repeated"
+    trials = f"{round(found.share.value * n)} of {n} trials that fail again when repeated"
+    recovers = f"{_says(found)} is the smallest change that recovers {trials}"
     how_far = "mostly" if found.share.value > MOST else "partly"
     return f"{recovers}: it is {how_far} {_problem(found.component)}.{luck}"
 

@@ -62,7 +62,8 @@ def first_sentence(subject: Subject) -> list[Text | Missing]:
     best = leading(found)
     if best is not None:
         share = f"{rate(best.share)} of the trials that fail again when repeated (n = {best.share.n})"
-        return [Text(f"Making {best.component} perfect recovers {share}: {DOES[best.substitution]}.")]
+        smallest = f"Making {best.component} perfect is the smallest change that recovers {share}"
+        return [Text(f"{smallest}: {DOES[best.substitution]}.")]
     likely = unsure(found)
     if likely is not None:
         return [_too_few(likely, subject)]
