@@ -13,9 +13,13 @@ import pytest
 import robodx.analysis.findings
 from robodx.analysis.findings.base import Diagnosis
 from robodx.analysis.findings.confirm import rates
-from robodx.analysis.findings.diagnose import diagnose
+from robodx.analysis.findings.diagnose import diagnose, screen
+from robodx.analysis.findings.kinds.base import FINDING_KINDS
+from robodx.analysis.findings.naming import Name, statement
+from robodx.analysis.findings.prepare import with_variants
 from robodx.analysis.findings.search import Counts
 from robodx.analysis.findings.validation import Expected, judge, scores
+from robodx.analysis.statistics.estimates import wilson
 from robodx.policy_contract import POLICIES
 from robodx.records.schema import SCHEMA
 from robodx.tasks.base import TASKS
@@ -160,6 +164,35 @@ def test_a_stressed_variant_is_held_against_the_same_situations_without_stress()
 
 def test_what_fails_only_where_the_world_does_not_wait_is_latency() -> None:
     assert confirmed(with_variant(True, clock="realtime:0.50")) == ["latency-bound"]
+
+
+def test_a_statement_gives_counts_and_what_they_are_compared_with() -> None:
+    def first(episodes: pl.DataFrame) -> str:
+        return of(episodes).findings[0].statement
+
+    stops = "it stops before the task is done in 6 of 6 trials"
+    stressed = {"perturbations": [{"name": "noise", "severity": 75.0}]}
+    assert first(with_variant(True, **stressed)) == (
+        f"It breaks under noise: {stops} under noise, and in 0 of 6 of the same trials without it."
+    )
+    assert first(with_variant(True, clock="realtime:0.50")) == (
+        f"It is too slow for real time: {stops} in real time, and in 0 of 6 of the same trials "
+        "when the simulation waits."
+    )
+    others = len(table(where()).filter(pl.col("seed") % 2 == 1)) - 12
+    assert first(table(where("change/moving things"))) == (
+        "It does not cope with moving objects: it stops before the task is done in 12 of 12 trials with moving "
+        f"objects, and in 0 of {others} other trials."
+    )
+
+
+def test_a_statement_gives_only_the_rate_where_strata_are_weighed() -> None:
+    candidate = screen(with_variants(table(where("change/moving things")), {}))[0]
+    name = Name(FINDING_KINDS["change ignored"], "moving things")
+    rates_of = (wilson(9, 12), wilson(3, 60))
+    assert "in 9 of 12 trials with moving objects, and in 5% of all other trials." in (
+        statement(name, candidate, *rates_of, Counts(9, 12, 4, 60))
+    )
 
 
 def test_what_the_confirming_seeds_do_not_show_stays_a_suspicion() -> None:
