@@ -191,7 +191,7 @@ function space(title, curves, upAxis, episode) {
     }
   };
   const sides = upAxis === 0 ? "↑ x forward, ← y left" : "↑ z up, ← y left";
-  const node = el("figure", { class: "space" }, picture, el("figcaption", { class: "muted", text: `${title}: ${sides} · 10 cm grid · ○ end effector ▪ objects` }));
+  const node = el("figure", { class: "space" }, picture, el("figcaption", { class: "muted", text: `${title}: ${sides} · 10 cm grid · ○ hand ▪ objects` }));
   return { node, update };
 }
 
