@@ -236,7 +236,7 @@ def test_the_same_command_resumes_and_another_is_refused(tmp_path: Path) -> None
     common = ("run", TASK, "--policy", "expert", "--out", "run")
     call(*common, "--seeds", "2", cwd=tmp_path)
     before = (tmp_path / "run/episodes/all.parquet").read_bytes()
-    assert "Resuming: 2 of 2 episodes are there already." in call(*common, "--seeds", "2", cwd=tmp_path)
+    assert "Resuming: 2 of 2 episodes are already done." in call(*common, "--seeds", "2", cwd=tmp_path)
     text = call(*common, "--seeds", "3", cwd=tmp_path, expect=2)
     assert "seeds: 2 there, 3 asked" in text
     assert (tmp_path / "run/episodes/all.parquet").read_bytes() == before
@@ -294,7 +294,7 @@ def test_a_killed_worker_is_replaced_and_its_trial_run_again(plugin: Path, tmp_p
 
 def test_a_trial_that_kills_every_worker_is_an_error_and_costs_no_other(plugin: Path, tmp_path: Path) -> None:
     words = ("run", TASK, "--policy", "deadly", "--seeds", "4", "--plugin", plugin, "--workers", "2", "--out", "run")
-    assert "Too many errors for a rate: between 0% and 25% of 4" in robodx(*words, cwd=tmp_path, expect=1)
+    assert "Too many errors for a success rate: it is between 0% and 25% of 4" in robodx(*words, cwd=tmp_path, expect=1)
     table = load(tmp_path / "run").sort("seed")
     assert table.filter(pl.col("outcome") == "error")["seed"].to_list() == [1]
     assert "worker process died" in table["error"][1]

@@ -66,7 +66,7 @@ def test_evidence_names_step_thing_and_condition() -> None:
     found = attribute(facts(grasp("blue cube", 30)))
     assert labels(found) == ("reference", "incorrect action sequence")
     assert (found.step, found.object, found.condition) == (30, "blue cube", "red cube grasped")
-    assert found.says == "the robot took hold of blue cube, not red cube"
+    assert found.says == "the robot grasped blue cube instead of red cube"
 
 
 def test_a_thing_that_the_words_rule_out_breaks_a_constraint() -> None:
@@ -132,7 +132,7 @@ def test_fingers_that_close_on_nothing_missed() -> None:
     missed.tools[:, 0, 2] += np.linspace(0, 0.1, STEPS + 1)
     found = attribute(missed)
     assert labels(found) == ("motor", "grasp synthesis") and found.object == "red cube"
-    assert "held nothing" in found.says
+    assert "grasped nothing" in found.says
 
 
 def test_fingers_that_close_at_another_thing_were_after_that() -> None:

@@ -128,7 +128,7 @@ def test_a_stopped_search_goes_on_to_the_same_answer_whoever_works_on_it(
     assert parts.select(same).equals(whole.select(same))
     assert print_summary(tmp_path / "parts", as_json=False)
     shown = capsys.readouterr().out
-    assert "expert on primitive/press_switch under packet_loss" in shown and "Clean success" in shown
+    assert "expert on primitive/press_switch under packet_loss" in shown and "Success without stress: " in shown
     assert shown.count("severity  success") == 1 and "perturbation  tasks" not in shown, "what it found, once"
     assert print_summary(tmp_path / "parts", as_json=True)
     assert json.loads(capsys.readouterr().out)["cliffs"][0]["n"] == 12
@@ -160,11 +160,11 @@ def test_a_policy_that_fails_anyway_is_not_testable(tmp_path: Path, monkeypatch:
 def test_what_was_found_is_said_in_a_sentence() -> None:
     asked = search(f"cliff/packet_loss=1/{TASK}")
     text = "\n".join(cliff_text.lines(asked, played(asked, breaks_at=0.31)))
-    assert "Cliff at packet_loss 0.3" in text and "Clean success" in text
+    assert "Cliff at packet_loss 0.3" in text and "Success without stress: " in text
     text = "\n".join(cliff_text.lines(asked, played(asked, breaks_at=2.0)))
     assert "No cliff up to packet_loss 1" in text
     text = "\n".join(cliff_text.lines(asked, played(asked, breaks_at=-1.0)))
-    assert "Not testable here" in text
+    assert "Not testable: " in text
     few = search(f"cliff/packet_loss=1/{TASK}", budget=8)
     text = "\n".join(cliff_text.lines(few, played(few, breaks_at=0.31)))
     assert "in another folder" in text

@@ -179,7 +179,7 @@ def test_stressors_and_clocks_are_compared_with_their_like() -> None:
     assert [row.variant for row in named.rows if row.kind == "task"] == ["clean", "noise=v1", "realtime:0.1"]
     shown = lines(named)
     assert shown.index("clean:") < shown.index("noise=v1:") < shown.index("realtime:0.1:")
-    assert any("mix 3 variants, clean and stressed ones" in line for line in shown)
+    assert any("mix 3 variants (clean and stressed)" in line for line in shown)
     (one,) = (lines(compare_tables(*(variant.filter(pl.col("perturbations").list.len() > 0) for variant in variants))),)
     assert one[0] == "A: old, B: new, both under noise=3.0" and not any("mix" in line for line in one)
 
@@ -316,7 +316,7 @@ def test_a_person_reads_a_table_and_a_sentence(tmp_path: Path, capsys: pytest.Ca
     assert print_comparison(a, a, margin=0.2, as_json=True)
     reported = json.loads(capsys.readouterr().out)
     assert reported["rows"][-1]["verdict"] == {"word": "held", "margin": 0.2, "more": None}
-    assert reported["says"].startswith("old held: its difference to old, 0 [")
+    assert reported["says"].startswith("old held against old: the difference, 0 [")
 
 
 def test_no_line_of_a_comparison_is_wider_than_a_terminal() -> None:
@@ -341,13 +341,16 @@ def test_a_run_that_is_not_finished_is_told(tmp_path: Path) -> None:
     (b / "episodes" / "all.parquet").rename(b / "episodes" / "part-00000.parquet")
     found = compare(a, b)
     assert not is_finished(b) and found.unfinished == (str(b),) and not as_dict(found)["is_finished"]
-    assert any(line.startswith("Not finished: ") for line in lines(found))
+    assert any(" not finished: only the episodes so far" in line for line in lines(found))
 
 
 def test_the_sentence_says_what_is_missing() -> None:
     a = episodes("old", "t/one", "s" * 20)
     few = sentence(compare_tables(a, a))
-    assert few.startswith("Undecided whether old differs from old: 0 [−16, +16] points from 20 pairs") and "more" in few
+    assert (
+        few.startswith("It is undecided whether old differs from old: 0 [−16, +16] points from 20 pairs")
+        and "more" in few
+    )
     apart = sentence(compare_tables(a, episodes("new", "t/one", "f" * 20, first_seed=50)))
     assert "40 situations, none of them shared" in apart
     assert sentence(compare_tables(a, episodes("new", "t/one", "e" * 20))).startswith("No verdict on new: 20 trials")

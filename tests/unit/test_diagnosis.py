@@ -187,7 +187,7 @@ def test_false_alarms_and_half_right_pairs_are_counted_as_wrong() -> None:
     assert rows == [
         ["healthy", NOTHING, 1, 1, ""], ["healthy", "slow", 1, 0, "wrong"], ["a+b", "a", 2, 1, "wrong"],
     ]  # fmt: skip
-    assert "right" in "\n".join(lines(verdicts))
+    assert "correct" in "\n".join(lines(verdicts))
 
 
 def test_what_another_source_did_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

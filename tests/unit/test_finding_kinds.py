@@ -60,7 +60,9 @@ def test_a_kind_from_a_plugin_file_is_named_worded_and_told_with_its_next_comman
     run = run_folder(tmp_path / "run", rows(length_ratio=3.0))
     assert "detours" not in call("findings", run, cwd=tmp_path)
     reported = call("findings", run, "--plugin", EXAMPLE, cwd=tmp_path)
-    sentence = "detours. It does not go straight to things: its hand goes more than 1.5 times the expert's way in 100%"
+    sentence = (
+        "detours. It does not go straight to things: its hand goes more than 1.5 times the expert's way in 30 of 30"
+    )
     command = "robodx run hands/pick hands/stack words/excluded --policy vision --seeds 25 --repeats 4"
     assert f"1. {sentence}" in " ".join(reported.split())
     assert f"   next: {command}" in reported.splitlines()
@@ -82,7 +84,9 @@ def test_a_kind_may_be_named_before_one_that_ships() -> None:
     )
     (finding,) = findings_of(rows())
     assert (finding.name, finding.certainty) == ("deaf to no: not", "confirmed")
-    assert finding.statement.startswith('It does not hear a no, as in "not": it fails at carrying it out in 100% of')
+    assert finding.statement.startswith(
+        'It does not hear a no, as in "not": it fails to carry out the motion in 12 of 12 trials'
+    )
     assert finding.next_test.endswith("--policy vision --seeds 50")
 
 
@@ -111,7 +115,7 @@ def test_a_kind_may_look_for_a_condition_of_its_own() -> None:
     ]
     (finding,) = findings_of(failing)
     assert (finding.name, finding.stratum, finding.certainty) == ("short arm", "reach: far", "confirmed")
-    assert "in 100% of the trials with a far target, and in 0% of all other trials" in finding.statement
+    assert "in 15 of 15 trials with a far target, and in 0 of 15 other trials" in finding.statement
 
 
 def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:

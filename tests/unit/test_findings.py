@@ -13,9 +13,13 @@ import pytest
 import robodx.analysis.findings
 from robodx.analysis.findings.base import Diagnosis
 from robodx.analysis.findings.confirm import rates
-from robodx.analysis.findings.diagnose import diagnose
+from robodx.analysis.findings.diagnose import diagnose, screen
+from robodx.analysis.findings.kinds.base import FINDING_KINDS
+from robodx.analysis.findings.naming import Name, statement
+from robodx.analysis.findings.prepare import with_variants
 from robodx.analysis.findings.search import Counts
 from robodx.analysis.findings.validation import Expected, judge, scores
+from robodx.analysis.statistics.estimates import wilson
 from robodx.policy_contract import POLICIES
 from robodx.records.schema import SCHEMA
 from robodx.tasks.base import TASKS
@@ -93,7 +97,10 @@ def test_a_healthy_policy_gets_no_finding_but_the_resolution() -> None:
     found = of(table(lambda task, seed: None))
     assert not found.findings
     assert found.resolution is not None and 0 < found.resolution < 0.5
-    assert found.headline.startswith("No weakness found") and f"{100 * found.resolution:.0f} points" in found.headline
+    assert (
+        found.headline.startswith("No weakness was found. ")
+        and f"{100 * found.resolution:.0f} points" in found.headline
+    )
 
 
 def test_the_most_specific_requirement_whose_siblings_are_healthy_is_named() -> None:
@@ -159,6 +166,35 @@ def test_what_fails_only_where_the_world_does_not_wait_is_latency() -> None:
     assert confirmed(with_variant(True, clock="realtime:0.50")) == ["latency-bound"]
 
 
+def test_a_statement_gives_counts_and_what_they_are_compared_with() -> None:
+    def first(episodes: pl.DataFrame) -> str:
+        return of(episodes).findings[0].statement
+
+    stops = "it stops before the task is done in 6 of 6 trials"
+    stressed = {"perturbations": [{"name": "noise", "severity": 75.0}]}
+    assert first(with_variant(True, **stressed)) == (
+        f"It breaks under noise: {stops} under noise, and in 0 of 6 of the same trials without it."
+    )
+    assert first(with_variant(True, clock="realtime:0.50")) == (
+        f"It is too slow for real time: {stops} in real time, and in 0 of 6 of the same trials "
+        "when the simulation waits."
+    )
+    others = len(table(where()).filter(pl.col("seed") % 2 == 1)) - 12
+    assert first(table(where("change/moving things"))) == (
+        "It does not cope with moving objects: it stops before the task is done in 12 of 12 trials with moving "
+        f"objects, and in 0 of {others} other trials."
+    )
+
+
+def test_a_statement_gives_only_the_rate_where_strata_are_weighed() -> None:
+    candidate = screen(with_variants(table(where("change/moving things")), {}))[0]
+    name = Name(FINDING_KINDS["change ignored"], "moving things")
+    rates_of = (wilson(9, 12), wilson(3, 60))
+    assert "in 9 of 12 trials with moving objects, and in 5% of all other trials." in (
+        statement(name, candidate, *rates_of, Counts(9, 12, 4, 60))
+    )
+
+
 def test_what_the_confirming_seeds_do_not_show_stays_a_suspicion() -> None:
     episodes = table(
         lambda task, seed: failure() if "language/negation" in REQUIREMENTS[task] and seed % 2 == 0 else None
@@ -179,7 +215,7 @@ def test_two_weaknesses_are_two_findings() -> None:
 def test_what_only_one_task_requires_is_not_told_from_the_task() -> None:
     found = of(table(where("perception/shape")))
     assert [one.name for one in found.findings] == ["weak capability: looks/by_shape"]
-    assert found.findings[0].where == "trials of looks/by_shape"
+    assert found.findings[0].where == "trials of the task looks/by_shape"
 
 
 def test_a_wrong_choice_is_no_motor_weakness_whatever_was_to_be_done() -> None:
@@ -402,7 +438,7 @@ def test_too_many_errors_leave_nothing_to_be_said() -> None:
     erred = {"outcome": "error", "success": False}
     found = of(table(lambda task, seed: erred if seed % 3 else failure()))
     assert found.success.value is None and not found.findings
-    assert found.headline == f"Nothing can be said: {found.errors} of its episodes ended in an error."
+    assert found.headline == f"No diagnosis is possible: {found.errors} of its episodes ended in an error."
     assert of(table(lambda task, seed: erred)).errors == 12 * len(REQUIREMENTS)
 
 

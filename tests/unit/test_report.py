@@ -114,7 +114,7 @@ def test_a_page_has_every_section_that_has_data(found: Report) -> None:
     page = found.html()
     assert "breaks from v2 on" in page
     assert "robodx why" in page, "what to run where a section has no data"
-    assert "Under noise at v2 it falls from 100% to 12% [2, 47]" in plain(page)
+    assert "Under noise at v2, success drops from 100% to 12% [2, 47]" in plain(page)
 
 
 def test_the_numbers_are_those_of_the_summary(found: Report, run: Path) -> None:
@@ -143,7 +143,7 @@ def test_runs_of_one_policy_are_one_diagnosis(found: Report, tmp_path: Path) -> 
 def test_a_trial_that_went_differently_in_two_runs_is_told(tmp_path: Path) -> None:
     first = run_folder(tmp_path / "a", capability())
     second = run_folder(tmp_path / "b", [{**row, "trajectory_hash": "other"} for row in capability()[:3]])
-    assert "3 trials of vision went differently" in report([first, second]).material.problems[0]
+    assert "3 trials of vision ended differently" in report([first, second]).material.problems[0]
 
 
 def test_several_policies_are_compared_in_pairs(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_hostile_names_are_shown_as_text(tmp_path: Path) -> None:
 
 def test_tables_in_markdown_keep_their_columns(tmp_path: Path) -> None:
     name = "control/a|b"
-    table = report([run_folder(tmp_path / "run", [episode(name, 0)])]).markdown().partition("## Every task")[2]
+    table = report([run_folder(tmp_path / "run", [episode(name, 0)])]).markdown().partition("## All tasks")[2]
     widths = {
         len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines() if line.startswith("|") and "control" in line
     }
@@ -224,7 +224,7 @@ def test_a_damaged_part_is_told_and_the_rest_is_shown(tmp_path: Path) -> None:
     checked(found)
     assert any("part-00002.parquet is damaged" in reported for reported in found.material.problems)
     assert any("is not finished" in reported for reported in found.material.problems)
-    assert "Not everything could be read" in found.html() and len(found.material.subjects[0].episodes) == 24
+    assert "Some data could not be read" in found.html() and len(found.material.subjects[0].episodes) == 24
 
 
 def test_without_its_description_a_run_is_shown_all_the_same(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_adaptive_runs_have_no_intervals_of_a_fixed_n(tmp_path: Path) -> None:
     about = {**ABOUT, "request": {**ABOUT["request"], "until_width": 0.2}}
     found = report([run_folder(tmp_path, capability(), about)])
     checked(found)
-    assert "always-valid" in found.html() and "Not yet known to the width" in found.html()
+    assert "always-valid" in found.html() and "The requested interval width is not reached yet" in found.html()
     assert all(one["share"]["low"] is None for one in json.loads(found.json())["sections"]["failures"][0]["kinds"])
 
 
@@ -272,7 +272,7 @@ def test_a_search_for_a_cliff_is_read_from_records(tmp_path: Path) -> None:
     checked(found)
     (search,) = searches(found.material.subjects[0])
     assert search.found.severity is not None and 20 < search.found.severity < 30
-    assert "its success is halved at noise" in found.html()
+    assert "On primitive/pick_cube, noise at " in found.html()
     assert command(found.material.runs[0]) == (
         "robodx cliff primitive/pick_cube --policy vision --stressor noise --episodes 60"
     )
@@ -298,7 +298,7 @@ def test_findings_come_with_their_evidence_and_lead_to_examples(run: Path, monke
     found = report([run])
     checked(found)
     page = found.html()
-    assert "Effect +30 points [+20, +40], p &lt; 0.001" in page and "not tested" in page
+    assert "Difference +30 points [+20, +40], p &lt; 0.001" in page and "not tested" in page
     assert 'href="#episode-1"' in page
     (reported,) = json.loads(found.json())["sections"]["findings"]
     assert [one["certainty"] for one in reported["findings"]] == ["confirmed", "suspected"]
@@ -391,9 +391,11 @@ def test_a_family_stands_out_from_the_mean_and_not_from_another_family(tmp_path:
         (subject,) = of_material.gather([path]).subjects
         return next(answers(subject)).lines[1].text
 
-    assert reported(run_folder(tmp_path / "weak", rows)) == "Weakest: robustness 45% [26, 66]."
+    assert (
+        reported(run_folder(tmp_path / "weak", rows)) == "Its weakest family is robustness, with 45% [26, 66] success."
+    )
     assert reported(run_folder(tmp_path / "even", even)).startswith(
-        "No family stands out: from spatial 90% [70, 97] to"
+        "No family stands out: the lowest is spatial, with 90% [70, 97] success, the highest"
     )
 
 

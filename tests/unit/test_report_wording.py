@@ -87,7 +87,7 @@ def test_a_caption_explains_what_is_drawn_and_nothing_else(compared: Report, tmp
     together, alone = section(compared, "stress"), section(report([run_folder(tmp_path, stressed())]), "stress")
     assert "hollow diamond" in together and "hollow diamond" in alone
     assert "dotted line" not in together and "Shaded" not in together
-    assert "The dotted line is the success without stress." in alone and "Shaded" in alone
+    assert "The dotted line is success without stress." in alone and "Shaded" in alone
     assert "marked cliff" not in together + alone
 
 
@@ -112,14 +112,14 @@ def test_versions_differ_only_where_runs_have_both(tmp_path: Path) -> None:
     drawn, blind = {"mujoco": "4.0", "gl_renderer": "llvmpipe"}, {"mujoco": "4.0", "gl_renderer": ""}
     assert "different versions" not in reported(drawn, blind)
     assert "Made with mujoco 4.0, gl_renderer llvmpipe." in reported(blind, drawn)
-    assert "different versions (mujoco): their bits may differ" in reported(drawn, {**blind, "mujoco": "4.1"})
+    assert "different versions (mujoco): their trajectories may differ" in reported(drawn, {**blind, "mujoco": "4.1"})
 
 
 def finding(**further: Any) -> Finding:
     reported = Finding(
         kind="reference confusion", subject="colour", statement="It confuses colours.",
         stratum="need: perception/colour", failure_mode="colour",
-        where="trials with a colour to go by", happens="it takes a thing of another colour",
+        where="trials with a target named by colour", happens="it chooses an object of the wrong colour",
         certainty="confirmed", inside=Estimate(0.4, 0.3, 0.5, 40), outside=Estimate(0.1, 0.0, 0.2, 80),
         effect=Estimate(0.3, 0.2, 0.4, 120), p=0.0001, share=0.3, examples=(), next_test="robodx run perception",
     )  # fmt: skip
@@ -127,7 +127,7 @@ def finding(**further: Any) -> Finding:
 
 
 def test_findings_are_told_in_words_and_without_empty_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    everywhere = finding(stratum="everything", where="trials", happens="it puts things wrongly", outside=NOTHING)
+    everywhere = finding(stratum="everything", where="trials", happens="it misplaces the object", outside=NOTHING)
     diagnosis = Diagnosis(
         policy="vision", episodes=100, errors=0, success=Estimate(0.8, 0.7, 0.9, 100),
         findings=(finding(), everywhere), resolution=0.59, screened=50, confirmed_on=50, is_whole=True,
@@ -135,28 +135,29 @@ def test_findings_are_told_in_words_and_without_empty_rows(tmp_path: Path, monke
     monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [diagnosis])
     found = report([run_folder(tmp_path, capability())])
     reported = section(found, "findings")
-    assert "How often it takes a thing of another colour" in reported and "trials with a colour to go by" in reported
+    assert (
+        "How often it chooses an object of the wrong colour" in reported
+        and "trials with a target named by colour" in reported
+    )
     assert "need:" not in found.html() and "everything" not in reported
     assert "all trials" in reported and found.html().count("<bdi>all other trials</bdi>") == 1
     assert "n = 0" not in found.markdown() and "A family that fails 59 points more often" in reported
     glance = section(found, "glance")
-    assert (
-        "1. That it takes a thing of another colour: 40% [30, 50] of the trials with a colour to go by (confirmed)."
-        in glance
-    )
-    assert "2. That it puts things wrongly: 40% [30, 50] of all trials (confirmed)." in glance
+    colours = "the trials with a target named by colour"
+    assert f"1. It chooses an object of the wrong colour in 40% [30, 50] of {colours} (confirmed)." in glance
+    assert "2. It misplaces the object in 40% [30, 50] of all trials (confirmed)." in glance
 
 
-FEW = "plain_words recovers 5 of 5 (the instruction in plain words), but 5 trials are too few to be sure"
+FEW = "plain_words recovers 5 of 5 failed trials (the instruction in plain words), but 5 trials are too few to be sure"
 
 
 @pytest.mark.parametrize(
     ("failed", "again", "expected"),
     [
-        (5, 5, f"{FEW}: run it on more seeds, then ask again with"),
-        (30, 5, f"{FEW}: ask with"),
-        (12, 12, "Making language perfect recovers 100%"),
-        (6, 0, "No single component, made perfect, is shown to recover its failures."),
+        (5, 5, f"{FEW}. Run more seeds, then:"),
+        (30, 5, f"{FEW}. Run more of them again:"),
+        (12, 12, "Making language perfect is the smallest change that recovers 100%"),
+        (6, 0, "No single component, made perfect, is shown to recover the failures."),
     ],
 )
 def test_what_recovers_much_of_a_few_trials_is_told(tmp_path: Path, failed: int, again: int, expected: str) -> None:

@@ -66,7 +66,7 @@ def test_a_summary_shows_no_interval_of_a_fixed_n(
     assert print_summary(reference, as_json=False, motion=True)
     shown = capsys.readouterr().out
     assert "100% [80, 100]" in shown and "[86, 100]" not in shown and "always-valid" in shown
-    assert f"More --seeds would be needed to know these to 0.15: {TASK}." in shown
+    assert f"More --seeds are needed to reach the interval width 0.15 for: {TASK}." in shown
     print_summary(reference, as_json=True)
     reported = json.loads(capsys.readouterr().out)
     assert reported["stopped"] == "apart" and all(

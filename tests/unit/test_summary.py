@@ -118,28 +118,28 @@ def test_failures_are_counted_by_kind_and_type_and_faults_of_successes_beside() 
     assert found.flags_on_successes == {"detour": wilson(5, 5), "collision": wilson(4, 5)}
     shown = "\n".join(text(Summary(table(*rows))))
     assert "grasp synthesis 2, placement and release 1" in shown
-    assert "Faults in the 5 successes: detour 100% [57, 100], collision 80% [38, 96]." in shown
+    assert "Quality flags in 5 successful episodes: detour 100% [57, 100], collision 80% [38, 96]." in shown
 
 
 def test_the_mean_over_everything_is_told_of_one_variant_only() -> None:
     one, two = tries("a/one", 2, 2), tries("a/one", 0, 2, **noisy(10.0))
-    assert any("2 episodes; success over all of them 100%" in line for line in text(Summary(table(*one))))
+    assert any("2 episodes; overall success 100%" in line for line in text(Summary(table(*one))))
     shown = text(Summary(table(*one, *two)))
     assert "4 episodes." in shown
     assert not any("--by task" in line for line in shown), "that table is there"
     assert "By task: robodx summary RUN --by task" in text(Summary(table(*one, *two)), by="perturbation")
     assert any(line.startswith("1 episode;") for line in text(Summary(table(*one[:1]))))
     assert any(line.startswith("perturbation") for line in shown)
-    assert not any("do not compare" in line for line in shown)
+    assert not any("different tasks" in line for line in shown)
     unlike = text(Summary(table(*one, *two, *tries("a/two", 1, 2))))
-    assert any("their means do not compare" in line for line in unlike)
+    assert any("compare them within a task, not by their means" in line for line in unlike)
     assert "No episodes yet." in text(Summary(table()))
 
 
 def test_too_many_errors_are_told_with_bounds() -> None:
     rows = tries("a/one", 2, 3)
     rows.append({**rows[0], "seed": 9, "outcome": "error", "success": False})
-    assert "Too many errors for a rate: between 50% and 75% of 4, had they ended." in text(Summary(table(*rows)))
+    assert "Too many errors for a success rate: it is between 50% and 75% of 4 episodes." in text(Summary(table(*rows)))
 
 
 def test_tasks_in_many_variants_are_shown_when_asked_for() -> None:
@@ -198,9 +198,9 @@ def stressed_run(*, solves_clean: bool = True, base: tuple[tuple[str, float], ..
 
 def test_a_stress_run_begins_with_what_stress_costs_and_ends_in_a_conclusion() -> None:
     shown = text(stressed_run())
-    assert shown[0] == "What stress costs p, in points of success on the same situations:"
+    assert shown[0] == "Change in success of p under stress, in points on the same situations:"
     assert shown[1].split()[:6] == ["stressor", "kind", "clean", "n", "v1", "v2"], "in the order of levels"
-    assert "p breaks under: noise (v2 on)." in shown
+    assert "p breaks under noise (from v2 on)." in shown
     clean = shown[shown.index("Without stress:") + 2]
     assert clean.split() == ["a/one", "100%", "[84,", "100]", "20", "50%", "100"], "the clean variant alone"
     assert max(map(len, shown)) <= 120
@@ -216,7 +216,7 @@ def test_where_nothing_is_testable_a_stress_run_says_so() -> None:
 def test_of_a_run_that_is_perturbed_throughout_that_is_no_stress() -> None:
     summary = stressed_run(base=(("packet_loss", 0.3),))
     shown = text(summary)
-    assert "Without stress beyond packet_loss=0.3, which all have:" in shown
+    assert "Without stress beyond packet_loss=0.3, which applies to all trials:" in shown
     assert summary.base_variants == ["packet_loss=0.3"]
     assert [row.perturbations for row in summary.rows()][1] == "packet_loss=0.3 + repeated"
 
@@ -241,18 +241,20 @@ def test_few_episodes_leave_a_stressor_untold_and_an_unordered_one_has_no_trend(
         cards = {"noise": {**NOISE["noise"], "is_ordered": is_ordered}}
         return "\n".join(text(Summary(table(*rows), {"perturbations": cards, "request": {"perturbations": []}})))
 
-    assert "Too few episodes to tell of noise: even a total loss would not have been seen." in conclusion(3, 1)
-    assert "Too few episodes to tell of noise: a fall under " in conclusion(12, 0)
-    assert "p is not shown to suffer from: noise (a fall of " in conclusion(80, 0)
+    assert "There are too few episodes to judge noise: even a total loss would not have been detected." in conclusion(
+        3, 1
+    )
+    assert "There are too few episodes to judge noise: a drop of less than " in conclusion(12, 0)
+    assert "p shows no drop under noise (a drop of " in conclusion(80, 0)
     unordered = conclusion(80, 40, is_ordered=False)
-    assert "No p of noise: more of it is not worse" in unordered and "p: of a trend" not in unordered
+    assert "No p for noise: its levels have no order" in unordered and "p: trend" not in unordered
 
 
 def test_failed_episodes_are_shown_with_what_they_show() -> None:
     summary = stressed_run()
     usual = text(summary)
     example = "  a/one, noise=v2, seed 0, step 7: motor, grasp synthesis: the hand closed on nothing"
-    assert usual.count(example) == 1 and "For example (all of them: --failures):" in usual
+    assert usual.count(example) == 1 and "Examples (--failures lists all):" in usual
     full = text(summary, failures=True)
     assert sum("the hand closed on nothing" in line for line in full) == 20
     assert any(line.split() == ["noise=v2", "20", "of", "20", "motor", "20"] for line in full), "by variant"
@@ -287,11 +289,11 @@ def test_above_chance_is_explained_where_it_is_shown_and_has_a_proper_minus() ->
 def test_a_run_that_is_not_finished_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(Request(("primitive/press_switch",), "still", 1), tmp_path / "run")
     print_summary(tmp_path / "run", as_json=False)
-    assert "Not finished" not in capsys.readouterr().out
+    assert "is not finished" not in capsys.readouterr().out
     parts = tmp_path / "run" / "episodes"
     (parts / "all.parquet").rename(parts / "part-00000.parquet")
     print_summary(tmp_path / "run", as_json=False)
-    assert capsys.readouterr().out.startswith("Not finished: ")
+    assert capsys.readouterr().out.startswith(f"{tmp_path / 'run'} is not finished: ")
     print_summary(tmp_path / "run", as_json=True)
     assert json.loads(capsys.readouterr().out)["is_finished"] is False
 
@@ -304,7 +306,7 @@ def test_a_comparison_that_ran_out_of_trials_says_what_to_do(
     run(Request(("primitive/press_switch",), "expert", 2, name="other", against=str(first), until_decided=True), second)
     print_summary(second, as_json=False, comparison=compare(first, second))
     shown = " ".join(capsys.readouterr().out.split())
-    assert f"The trials that {first} has are used up: for a verdict, make that run larger." in shown
+    assert f"All trials of {first} have been used. For a verdict, make that run larger in a new folder," in shown
 
 
 def test_options_that_need_another_are_refused() -> None:

@@ -101,7 +101,7 @@ def test_luck_is_taken_out() -> None:
     assert found["plain_words"].share.value == 0.0 and found["plain_words"].share.n == 10
     assert found[AGAIN].recovered.value == 0.5 and found[AGAIN].p is None
     assert leading(found.values()) is None
-    assert "Merely tried again, 50% succeed." in conclusion(list(found.values()), 20)
+    assert "When simply repeated, 50% of the failed trials succeed." in conclusion(list(found.values()), 20)
 
 
 def test_two_stressed_trials_may_share_their_clean_one() -> None:
@@ -168,15 +168,17 @@ def test_the_conclusion_is_a_sentence() -> None:
     failed = [episode(seed) for seed in range(10)]
     control = [again(seed) for seed in range(10)]
     cured = list(shares(failed, control + [again(s, PLAIN, success=True) for s in range(10)]).values())
-    assert conclusion(cured, 10).startswith("Most of what fails is recovered by plain_words")
-    assert conclusion(cured, 10).endswith("it is a language problem.")
-    assert [verdict(cause) for cause in cured if cause.substitution == "plain_words"] == ["the cause of most"]
+    assert conclusion(cured, 10).startswith(
+        "plain_words (the instruction in plain words) is the smallest change that recovers 10 of 10 trials"
+    )
+    assert conclusion(cured, 10).endswith("it is mostly a language problem.")
+    assert [verdict(cause) for cause in cured if cause.substitution == "plain_words"] == ["main cause"]
     text = "\n".join(lines(cured, 10))
-    assert "Of 10 failed trials" in text and "Not applicable to any of them: clean_sensors" in text
+    assert text.startswith("10 failed trials, ") and "Not applicable to any of these trials: clean_sensors" in text
     nothing = list(shares(failed, control + [again(s, PLAIN) for s in range(10)]).values())
     assert conclusion(nothing, 10).startswith("No single substitution")
     luck = list(shares(failed, [again(seed, success=True) for seed in range(10)]).values())
-    assert "fails by chance" in conclusion(luck, 10)
+    assert "the failures are due to chance" in conclusion(luck, 10)
 
 
 def recovering(n: int, plain: int, *, lone: int = 0, lucky: int = 0) -> list[Cause]:
@@ -189,15 +191,14 @@ def recovering(n: int, plain: int, *, lone: int = 0, lucky: int = 0) -> list[Cau
 
 def test_much_of_a_few_is_told_as_such_with_how_many_would_do() -> None:
     found = recovering(5, 5, lone=5)
-    reported = "plain_words (the instruction in plain words) recovers 5 of 5, but 5 trials are too few to be sure"
-    assert conclusion(found, 40) == f"{reported}: ask with --episodes 20."
-    assert conclusion(found, 12) == f"{reported}: ask with --episodes 12."
-    assert (
-        conclusion(found, 5) == f"{reported}, and the run has only 5 failed trials to ask about: run it on more seeds."
-    )
+    recovers = "plain_words (the instruction in plain words) recovers 5 of 5 failed trials"
+    reported = f"{recovers}, but 5 trials are too few to be sure"
+    assert conclusion(found, 40) == f"{reported}: use --episodes 20."
+    assert conclusion(found, 12) == f"{reported}: use --episodes 12."
+    assert conclusion(found, 5) == f"{reported}, and the run has only 5 failed trials: run more seeds."
     words = {cause.substitution: verdict(cause) for cause in found}
-    assert words["plain_words"] == "much, but of too few to be sure"
-    assert words["lone_target"] == "perhaps, but so does less"
+    assert words["plain_words"] == "much, but too few trials to be sure"
+    assert words["lone_target"] == "perhaps, but so does a smaller change"
     assert words["expert_grasps"] == "recovers nothing" and by_name(found)["expert_grasps"].enough is None
     assert "1 trial is too few" in conclusion(recovering(1, 1), 40)
 

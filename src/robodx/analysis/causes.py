@@ -140,14 +140,14 @@ def _started(failed: Failed, kinds: Kinds) -> Variant | None:
 # From the least to the most that is done for the policy. A target without rivals also helps who misread the words, and
 # an expert who helps whoever cannot grasp: so each has as its share only what none before it cures.
 SUBSTITUTES: tuple[Substitute, ...] = (
-    Substitute("clean_sensors", "sensors", "the same without what was done to its sensors", _without("sensor")),
-    Substitute("clean_commands", "actuation", "the same without what was done to its commands", _without("execution")),
-    Substitute("zero_latency", "timing", "the world waits while it thinks", _at_once),
+    Substitute("clean_sensors", "sensors", "the same trial without sensor stress", _without("sensor")),
+    Substitute("clean_commands", "actuation", "the same trial without command stress", _without("execution")),
+    Substitute("zero_latency", "timing", "the simulation waits for each action", _at_once),
     Substitute("plain_words", "language", "the instruction in plain words", _with("plain_words")),
-    Substitute("lone_target", "perception", "nothing there to be mistaken for the target", _with("lone_target")),
-    Substitute("expert_grasps", "grasping", "the expert takes hold of what it went for", _with("expert_grasps")),
-    Substitute("expert_ends", "acting", "the expert goes on from the last stage it reached", _ended),
-    Substitute("expert_starts", "acting", "the expert does the stage it failed at, and all before", _started),
+    Substitute("lone_target", "perception", "no other object could be mistaken for the target", _with("lone_target")),
+    Substitute("expert_grasps", "grasping", "the expert grasps what the policy went for", _with("expert_grasps")),
+    Substitute("expert_ends", "acting", "the expert continues from the last stage reached", _ended),
+    Substitute("expert_starts", "acting", "the expert does the failed stage and all before it", _started),
 )
 
 

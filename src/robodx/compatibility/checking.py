@@ -171,7 +171,7 @@ def _sides(preset: Preset, robot: str) -> list[tuple[str, str]]:
         sides.append((f"{kind}camera {picture.camera} {height}×{width}", f"{key}: {shape}"))
     for key, parts in preset.state.items():
         sides.append((f"state {', '.join(parts)}", f"{key}: {preset.state_angles}"))
-    sides.append(("the instruction", preset.prompt or "not told: it uses no language"))
+    sides.append(("the instruction", preset.prompt or "not sent: it uses no language"))
     actions = preset.actions
     meaning = [f"1 = {actions.scale_rad:g} rad"]
     if actions.space.startswith("ee_"):

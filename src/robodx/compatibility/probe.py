@@ -93,7 +93,7 @@ class Verdict:
 
     def _untold(self) -> Iterator[str]:
         if self.undecided:
-            yield f"On these frames it makes no clear difference, and is not told: {', '.join(self.undecided)}."
+            yield f"These frames do not decide: {', '.join(self.undecided)}."
 
     def as_json(self) -> dict[str, Any]:
         return {

@@ -84,4 +84,4 @@ def compared(
     return Table(caption, columns, cells, kind="forest")
 
 
-N = Column("n", "how many observations; identical ones count once", is_number=True)
+N = Column("n", "number of observations (identical ones count once)", is_number=True)

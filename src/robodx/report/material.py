@@ -167,7 +167,7 @@ class Material:
             one.episodes.join(part(one), on="trial_id", how="semi", maintain_order="left") for one in (first, other)
         ]
         if any(table.is_empty() for table in tables):
-            return f"{first.policy} and {other.policy} cannot be compared: they were put under different stress."
+            return f"{first.policy} and {other.policy} cannot be compared: they were run under different stress."
         try:
             return compare_tables(*tables, stopped=stopped, cards=cards)
         except Unlike as error:
@@ -222,10 +222,10 @@ def _read(path: Path) -> tuple[Run, list[str]]:
     try:
         episodes = explained(episodes, path, about)
     except UnreadableRun as error:
-        problems.append(f"{error}. What each trial was for is told by the rules of older versions.")
+        problems.append(f"{error}. The purpose of each trial is derived by the rules of older versions.")
         episodes = designed(episodes, about)
     if not is_finished(path):
-        problems.append(f"{path} is not finished: this is what it has so far.")
+        problems.append(f"{path} is not finished: these are its episodes so far.")
     return Run(path, about, episodes, is_finished(path)), problems
 
 
@@ -239,7 +239,7 @@ def _subject(policy: str, runs: Sequence[Run], problems: list[str]) -> Subject:
     differing = pl.concat([run.episodes for run in kept]).group_by("trial_id").agg(pl.col("trajectory_hash").n_unique())
     if clashes := int((differing["trajectory_hash"] > 1).sum()):
         word = counted(clashes, "trial")
-        problems.append(f"{word} of {policy} went differently in two of the runs: the last one given counts.")
+        problems.append(f"{word} of {policy} ended differently in two of the runs: the run given last counts.")
     return Subject(policy, tuple(own), _together(kept), _joined([run.about for run in kept]))
 
 

@@ -47,29 +47,27 @@ def answers(subject: Subject) -> Iterator[Answer]:
 def _abilities(subject: Subject) -> Iterator[Line]:
     success, base = subject.success, subject.base
     if base.is_empty():
-        yield Line("Unknown: nothing was run without stress.")
+        yield Line("Unknown: no episode was run without stress.")
         return
     if success.value is None:
         low, high = error_bounds(base) or (0.0, 1.0)
         wording = f"between {percent(low)} and {percent(high)} of {counted(len(base), 'episode')}"
-        yield Line(f"Unknown: too many episodes ended in errors. Had they ended, it would be {wording}.")
+        yield Line(f"Unknown: too many episodes ended in errors. Its success is {wording}.")
         return
     tasks = counted(base["task"].n_unique(), "task")
-    yield Line(
-        f"It solves {rate(success)} of the situations of {tasks} (n = {success.n:,}; each task counts the same)."
-    )
+    yield Line(f"It solves {rate(success)} of the trials on {tasks} (n = {success.n:,}; every task counts equally).")
     found = [one for one in abilities(subject) if one.success.value is not None]
     families = sorted(
         (one for one in found if one.tier is None), key=lambda one: one.success.value or 0.0, reverse=True
     )
     if len(families) > 1:
         best, worst = families[0], families[-1]
-        outstanding = [f"Strongest: {_wording(best)}."] if _is_below(success, best.success) else []
-        outstanding += [f"Weakest: {_wording(worst)}."] if _is_below(worst.success, success) else []
+        outstanding = [f"Its strongest family is {_wording(best)}."] if _is_below(success, best.success) else []
+        outstanding += [f"Its weakest family is {_wording(worst)}."] if _is_below(worst.success, success) else []
         if outstanding:
             yield Line(" ".join(outstanding))
         else:
-            yield Line(f"No family stands out: from {_wording(worst)} to {_wording(best)}.")
+            yield Line(f"No family stands out: the lowest is {_wording(worst)}, the highest {_wording(best)}.")
 
 
 def _is_below(lower: Estimate, higher: Estimate) -> bool:
@@ -78,13 +76,13 @@ def _is_below(lower: Estimate, higher: Estimate) -> bool:
 
 
 def _wording(one: Ability) -> str:
-    return f"{one.family} {rate(one.success)}"
+    return f"{one.family}, with {rate(one.success)} success"
 
 
 def _breaks(subject: Subject) -> Iterator[Line]:
     lines = [*_under_stress(subject), *_at_cliffs(subject), *_by_tier(subject)]
     if not subject.stress and not subject.searches:
-        lines.append(Line("Nothing was stressed here:", f"robodx run stress {subject.asked_by} --seeds 10"))
+        lines.append(Line("No stress test was run. To run one:", f"robodx run stress {subject.asked_by} --seeds 10"))
     yield from lines
 
 
@@ -106,25 +104,27 @@ def _under_stress(subject: Subject) -> Iterator[Line]:
     if len(breaks) > MOST:
         yield Line(f"It also breaks under {len(breaks) - MOST} more stressors.")
     if unharmed:
-        seen = f"a fall of {100 * LARGE_FALL:.0f} points or more would have been seen"
-        yield Line(f"Not seen to suffer from {listed(unharmed)}: {seen}.")
+        seen = f"a drop of {100 * LARGE_FALL:.0f} points or more would have been detected"
+        yield Line(f"It shows no drop under {listed(unharmed)}: {seen}.")
     if unknown:
-        yield Line(f"Too few episodes to tell of {listed(unknown)}.")
+        yield Line(f"There are too few episodes to judge {listed(unknown)}.")
 
 
 def _fall(name: str, rows: list[Degradation]) -> str:
     level = harmed_from(rows)
     row = next((row for row in rows if row.level == level), rows[-1])
     fall = f"{points(row.difference, unit=True)}, n = {row.clean.n}"
-    return f"Under {name} at {row.level} it falls from {percent(row.clean.value)} to {rate(row.stressed)} ({fall})."
+    return (
+        f"Under {name} at {row.level}, success drops from {percent(row.clean.value)} to {rate(row.stressed)} ({fall})."
+    )
 
 
 def _at_cliffs(subject: Subject) -> Iterator[Line]:
     for one in searches(subject):
         if one.found.is_found:
-            yield Line(f"On {one.task} its success is halved at {one.stressor} {one.wording()}.")
+            yield Line(f"On {one.task}, {one.stressor} at {one.wording()} halves its success.")
         elif one.found.is_absent:
-            yield Line(f"On {one.task} {one.stressor} does not halve its success up to {one.found.maximum:g}.")
+            yield Line(f"On {one.task}, {one.stressor} up to {one.found.maximum:g} does not halve its success.")
 
 
 def _by_tier(subject: Subject) -> Iterator[Line]:
@@ -137,7 +137,7 @@ def _by_tier(subject: Subject) -> Iterator[Line]:
         first, last = found[0].success, found[-1].success
         if (last.high or 0.0) < (first.low or 0.0):
             yield Line(
-                f"It falls from {rate(first)} on {found[0].group} tasks to {rate(last)} on {found[-1].group} ones."
+                f"Success drops from {rate(first)} on {found[0].group} to {rate(last)} on {found[-1].group} tasks."
             )
 
 
@@ -147,7 +147,7 @@ def _why(subject: Subject) -> Iterator[Line]:
         confirmed = [one for one in diagnosis.findings if one.certainty == "confirmed"]
         yield from (Line(one.statement) for one in confirmed[:2])
         if not confirmed and diagnosis.findings:
-            yield Line(f"Nothing is confirmed yet. Suspected: {diagnosis.findings[0].statement}")
+            yield Line(f"No finding is confirmed yet. Suspected: {diagnosis.findings[0].statement}")
         elif not confirmed:
             yield Line(diagnosis.headline)
     for wording in first_sentence(subject):
@@ -156,7 +156,10 @@ def _why(subject: Subject) -> Iterator[Line]:
         if failures.kinds:
             total = sum(share.count for share in failures.kinds)
             kind = failures.kinds[0]
-            yield Line(f"Of {counted(total, 'failure')}, {rate(kind.share)} are of the kind {kind.label}.")
+            verb = "is" if kind.count == 1 else "are"
+            yield Line(
+                f"{kind.count:,} of {counted(total, 'failure')} ({rate(kind.share)}) {verb} of the kind {kind.label}."
+            )
 
 
 def _next(subject: Subject) -> Iterator[Line]:
@@ -164,10 +167,11 @@ def _next(subject: Subject) -> Iterator[Line]:
     found = () if diagnosis is None else diagnosis.findings[:MOST]
     for number, one in enumerate(found, start=1):
         those = where(one) if is_everywhere(one) else f"the {where(one)}"
-        what = f"That {one.happens}: {rate(one.inside)} of {those} ({one.certainty})."
-        yield Line(f"{number}. {what} To know more of it:" if one.next_test else f"{number}. {what}", one.next_test)
+        happens = f"{one.happens[:1].upper()}{one.happens[1:]}"
+        what = f"{number}. {happens} in {rate(one.inside)} of {those} ({one.certainty})."
+        yield Line(f"{what} Next test:" if one.next_test else what, one.next_test)
     if not found:
         yield Line(
-            "Nothing that these episodes show. More of them, or harder ones, would show more:",
+            "These episodes show no weakness. More episodes could show smaller ones:",
             f"robodx run capability {subject.asked_by} --seeds 50",
         )

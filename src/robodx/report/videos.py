@@ -51,5 +51,5 @@ def films(paths: Iterable[tuple[str, Path]], how: Mode, *, page: Path | None, mo
 def wording(found: dict[str, Film]) -> str:
     embedded = sum(film.is_embedded for film in found.values())
     linked = len(found) - embedded
-    parts = [f"{embedded} within the page" if embedded else "", f"{linked} linked" if linked else ""]
+    parts = [f"{embedded} embedded in the page" if embedded else "", f"{linked} linked" if linked else ""]
     return plain(" and ".join(part for part in parts if part))

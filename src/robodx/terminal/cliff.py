@@ -20,7 +20,7 @@ from robodx.suites.cliff import Search
 from robodx.terminal.console import counted, print_json, table_lines, wrapped
 
 BAR = 20
-MORE = "More --episodes would tell, in another folder: they make it another search."
+MORE = "To decide, search again with more --episodes, in another folder."
 
 
 def print_cliff(run: Path, search: Search, *, as_json: bool) -> None:
@@ -49,26 +49,30 @@ def lines(search: Search, episodes: pl.DataFrame) -> list[str]:
     return [
         f"{search.request.policy} on {search.task.id} under {search.stressor.name}",
         *(f"  {line}" for line in table_lines(table)),
-        f"Clean success {found.clean}; 95% credible interval, from {counted(found.n, 'episode')}"
-        + (f" and {counted(errors, 'error')}, which say nothing." if errors else "."),
+        f"Success without stress: {found.clean} (95% credible interval, {counted(found.n, 'episode')})."
+        + (
+            f" {counted(errors, 'episode')} ended in an error and {'is' if errors == 1 else 'are'} not counted."
+            if errors
+            else ""
+        ),
         *wrapped(sentence(found, search.stressor.name)),
     ]
 
 
 def sentence(found: Cliff, stressor: str) -> str:
     """The finding, as one would say it."""
-    odds = f"no cliff up to {found.maximum:g} has probability {probability(found.p_no_cliff)}"
+    odds = f"the probability of no cliff up to {found.maximum:g} is {probability(found.p_no_cliff)}"
     if not found.is_testable:
-        return f"Not testable here: the clean success is under {TESTABLE:.0%}, and half of it would say nothing."
+        return f"Not testable: success without stress is below {TESTABLE:.0%}, too low to look for half of it."
     if found.is_absent:
-        return f"No cliff up to {stressor} {found.maximum:g}: success stays above half of the clean one ({odds})."
+        return f"No cliff up to {stressor} {found.maximum:g}: success stays above half of its clean level ({odds})."
     if found.severity is None or found.low is None:
         return f"Undecided: {odds}. {MORE}"
     if found.high is None:
-        return f"Undecided: a cliff at {found.low:.3g} or more, if there is one; {odds}. {MORE}"
+        return f"Undecided: if there is a cliff, it is at {found.low:.3g} or above; {odds}. {MORE}"
     return (
-        f"Cliff at {stressor} {found.severity:.3g} [{found.low:.3g}, {found.high:.3g}]: there success is half of the "
-        f"clean one; {odds}."
+        f"Cliff at {stressor} {found.severity:.3g} [{found.low:.3g}, {found.high:.3g}]: success is half of its clean "
+        f"level there; {odds}."
     )
 
 

@@ -56,13 +56,13 @@ def sentence(found: Comparison) -> str:
     a, b = names(found)
     basis = f"from {_count(found, row)}"
     if row.verdict is None:
-        return f"No verdict on {b}: {row.errors} trials ended in errors, and the rest is no fair sample."
+        return f"No verdict on {b}: {row.errors} trials ended in errors, so the rest is no fair sample."
     if row.verdict.word == "undecided":
-        more = f" About {row.verdict.more} more would probably decide." if row.verdict.more else ""
-        return f"Undecided whether {b} differs from {a}: {points(row.difference)} points {basis}.{more}"
+        more = f" About {row.verdict.more} more would probably decide it." if row.verdict.more else ""
+        return f"It is undecided whether {b} differs from {a}: {points(row.difference)} points {basis}.{more}"
     if row.verdict.word == "held":
         within = _margin(found)
-        return f"{b} held: its difference to {a}, {points(row.difference)} points {basis}, lies within {within}."
+        return f"{b} held against {a}: the difference, {points(row.difference)} points {basis}, lies within {within}."
     link = "improved on" if row.verdict.word == "improved" else "regressed from"
     return f"{b} {link} {a}: {points(row.difference)} points {basis}."
 
@@ -121,33 +121,34 @@ def _count(found: Comparison, row: Row) -> str:
 
 def _cautions(found: Comparison) -> Iterator[str]:
     if found.unfinished:
-        yield f"Not finished: {' and '.join(found.unfinished)}. What is there so far is compared."
+        are = "is" if len(found.unfinished) == 1 else "are"
+        yield f"{' and '.join(found.unfinished)} {are} not finished: only the episodes so far are compared."
     left_out = [f"{count} episodes of {run}" for count, run in ((found.only_a, "A"), (found.only_b, "B")) if count]
     if left_out:
-        yield f"Left out, for the other run has nothing like them: {' and '.join(left_out)}."
+        yield f"Left out, because the other run has no matching trials: {' and '.join(left_out)}."
     if found.other_versions:
-        yield f"Not compared, for their scoring was changed: {'; '.join(found.other_versions)}."
+        yield f"Not compared, because their scoring changed: {'; '.join(found.other_versions)}."
     if len(found.variants) > 1:
-        what = "clean and stressed ones" if CLEAN in found.variants else "all of them stressed"
-        yield f"Means over tasks mix {len(found.variants)} variants, {what}: each row above counts the same in them."
+        what = "clean and stressed" if CLEAN in found.variants else "all stressed"
+        yield f"Means over tasks mix {len(found.variants)} variants ({what}): each row above counts equally."
 
 
 def _legend(found: Comparison) -> list[str]:
     if found.stopped != "planned":
-        which = test = "always valid, for what was seen decided when to stop"
+        which = test = "always-valid, because the results decided when to stop"
     elif found.is_paired:
-        which, test = "Tango's; over several tasks, which count the same, a bootstrap of situations", "exact McNemar"
+        which, test = "Tango's; over several tasks a bootstrap, every task counting equally", "exact McNemar"
     else:
         which, test = (
-            "Newcombe's; over several tasks each counts the same",
-            "Fisher; over several tasks by the interval",
+            "Newcombe's; over several tasks every task counts equally",
+            "Fisher; over several tasks from the interval",
         )
-    shared = f"of which {found.shared} trials are in both" if found.shared else "which share none"
+    shared = f"of which {found.shared} trials are in both" if found.shared else "which share no trial"
     n = "pairs of the same trials" if found.is_paired else f"situations of both runs, {shared}"
-    alike = f"; {found.alike} identical ones are not counted again" if found.alike else ""
+    alike = f"; {found.alike} identical ones count once" if found.alike else ""
     return [
         f"n: {n}{alike}.",
-        f"A, B: success; difference: in points, B less A, with its 95% interval ({which}).",
-        f"p: {test}; adjusted (Holm) among rows of a kind.",
+        f"A, B: success rates; difference: B minus A in points, with its 95% interval ({which}).",
+        f"p: {test}; Holm-adjusted among rows of the same kind.",
         f"held: the whole interval of the difference lies within {_margin(found)}.",
     ]

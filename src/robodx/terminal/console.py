@@ -62,7 +62,7 @@ def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = No
             last_call = (done, total, solved)
             total = most or total
             if not is_started and done:
-                console.print(f"Resuming: {done} of {total} episodes are there already.")
+                console.print(f"Resuming: {done} of {total} episodes are already done.")
             is_started = True
             if episode is None and note is not None:
                 noted = f", {note()}"

@@ -21,12 +21,12 @@ def print_diagnoses(found: Sequence[Diagnosis], *, as_json: bool) -> None:
 def lines(diagnosis: Diagnosis) -> Iterator[str]:
     """Confirmed findings with their evidence, and what is only suspected with how to know more."""
     yield from wrapped(
-        f"{visible(diagnosis.policy)} succeeds in {diagnosis.success} of its trials, each task counting the same "
-        f"(n = {diagnosis.success.n}). Looked for weaknesses in {counted(diagnosis.screened, 'episode')} and put "
-        f"them to the test in {diagnosis.confirmed_on} others."
+        f"{visible(diagnosis.policy)} succeeds in {diagnosis.success} of its trials (n = {diagnosis.success.n}; every "
+        f"task counts equally). RoboDx searched {counted(diagnosis.screened, 'episode')} for weaknesses, then tested "
+        f"them on {counted(diagnosis.confirmed_on, 'other episode')}."
     )
     if not diagnosis.is_whole:
-        yield "The run is not finished: the same command goes on with it. Until then nothing is confirmed."
+        yield "The run is not finished, so no finding is confirmed yet. The same command continues it."
     yield ""
     confirmed = [one for one in diagnosis.findings if one.certainty == "confirmed"]
     suspected = [one for one in diagnosis.findings if one.certainty == "suspected"]
@@ -36,7 +36,7 @@ def lines(diagnosis: Diagnosis) -> Iterator[str]:
         yield from _lines(number, finding)
     if suspected:
         yield ""
-        yield "Suspected, not confirmed on other seeds:"
+        yield "Suspected, but not confirmed on other seeds:"
         for finding in suspected:
             yield from wrapped(visible(f"   {finding.name}. {finding.statement}"), indent="   ")
             yield visible(f"   next: {finding.next_test}")
@@ -46,7 +46,7 @@ def _lines(number: int, finding: Finding) -> Iterator[str]:
     yield from wrapped(visible(f"{number}. {finding.name}. {finding.statement}"), indent="   ")
     p = "" if finding.p is None else f", p {'< 0.001' if finding.p < 0.001 else f'= {finding.p:.3f}'}"
     effect = f"difference {points(finding.effect)} points" if finding.outside.n else f"rate {finding.effect}"
-    yield visible(f"   {effect}{p}; for example episodes {', '.join(finding.examples[:3])}")
+    yield visible(f"   {effect}{p}; examples: episodes {', '.join(finding.examples[:3])}")
     if finding.because is not None:
         yield from wrapped(visible(f"   why: {finding.because}"), indent="        ")
     yield visible(f"   next: {finding.next_test}")

@@ -32,11 +32,11 @@ def lines(summary: Summary, *, in_full: bool) -> Iterator[str]:
             yield f"… and {len(failed) - SHOWN_FAILURES} more"
         yield ""
     if errors := summary.errors():
-        yield f"Errors, which count as no episodes ({sum(error.count for error in errors)}):"
+        yield f"Errors, not counted as episodes ({sum(error.count for error in errors)}):"
         for error in errors[:SHOWN_ERRORS]:
             yield from wrapped(f"  {error.count} × {error.says}", indent="      ")
         if len(errors) > SHOWN_ERRORS:
-            yield f"  … and {len(errors) - SHOWN_ERRORS} others"
+            yield f"  … and {len(errors) - SHOWN_ERRORS} more"
         yield ""
 
 
@@ -51,21 +51,21 @@ def _of_failures(failures: Failures, whose: str, *, has_example: bool) -> Iterat
         )  # fmt: skip
         yield ""
         if has_example and failures.examples:
-            yield "For example (all of them: --failures):"
+            yield "Examples (--failures lists all):"
             for kind in failures.kinds:
                 if kind.label in failures.examples:
                     yield from _example(failures.examples[kind.label], "")
             yield ""
     if failures.flags_on_successes:
-        flags = ", ".join(f"{flag} {share}" for flag, share in failures.flags_on_successes.items())
-        yield from wrapped(f"Faults in the {counted(failures.successes, 'success', 'es')}{whose}: {flags}.")
+        flags = ", ".join(f"{flag.replace('_', ' ')} {share}" for flag, share in failures.flags_on_successes.items())
+        yield from wrapped(f"Quality flags in {counted(failures.successes, 'successful episode')}{whose}: {flags}.")
 
 
 def _of_variant(failures: Failures, has_policies: bool) -> dict[str, Any]:
     return {
         "policy": failures.policy if has_policies else None, "variant": failures.variant,
         "failed": f"{failures.n - failures.successes} of {failures.n}",
-        "how": ", ".join(f"{kind.label} {kind.count}" for kind in failures.kinds) or None,
+        "kinds of failure": ", ".join(f"{kind.label} {kind.count}" for kind in failures.kinds) or None,
     }  # fmt: skip
 
 

@@ -22,24 +22,24 @@ def lines(table: StressTable) -> Iterator[str]:
     for policy, rows, trends in _policies(table):
         # A level that only some of them have, as of runs that do not say their names, is empty for the others.
         levels = sorted({row.level for each in rows.values() for row in each}, key=_place)
-        yield f"What stress costs {policy}, in points of success on the same situations:"
+        yield f"Change in success of {policy} under stress, in points on the same situations:"
         yield from table_lines([_of_stressor(name, each, levels, trends.get(name)) for name, each in rows.items()])
         yield ""
         for sentence in _conclusion(policy, rows, trends):
             yield from wrapped(sentence)
     yield from _untested(table)
-    legend = ["clean: success without stress"] if table.rows else []
+    legend = ["clean: success rate without stress"] if table.rows else []
     if any(trend.p_holm is not None for trend in table.trends):
-        legend.append("p: of a trend over the levels, adjusted (Holm) over the stressors")
+        legend.append("p: trend over the levels, Holm-adjusted over the stressors")
     if any(row.visible_drop is not None for row in table.rows):
-        legend.append("visible: the smallest fall that would have been seen four times in five")
+        legend.append("detectable: the smallest drop that would have been detected with 80% power")
     yield from wrapped("; ".join(legend) + "." if legend else "")
 
 
 def details(table: StressTable) -> Iterator[str]:
     """Every level of every stressor."""
     for policy, rows, _ in _policies(table):
-        yield f"What stress costs {policy}:"
+        yield f"Success of {policy} under stress, level by level:"
         found = [row for each in rows.values() for row in sorted(each, key=lambda row: _place(row.level))]
         header, *texts = table_lines([_of_level(row) for row in found])
         yield header
@@ -53,10 +53,10 @@ def details(table: StressTable) -> Iterator[str]:
     yield from _untested(table)
     if table.rows:
         yield from wrapped(
-            "clean, stressed: success; difference: in points, with its 95% interval and its exact p, not adjusted; "
-            "retained, repeated: of what was solved clean, the share solved again under stress and when merely "
-            "repeated; lost: what stress lost more than repeating did, in points; exposed: the share of queries or of "
-            "commands that were perturbed; n: situations, of which identical ones count once."
+            "clean, stressed: success rates; difference: in points, with its 95% interval and its exact p, not "
+            "adjusted; retained, repeated: of the trials solved clean, the share solved again under stress and when "
+            "simply repeated; lost: how much more stress loses than repeating does, in points; exposed: the share of "
+            "queries or commands that were perturbed; n: situations (identical ones count once)."
         )
 
 
@@ -79,7 +79,7 @@ def _of_stressor(name: str, rows: list[Degradation], levels: list[str], trend: S
         "n": rows[0].clean.n,
         **{level: found.get(level) for level in levels},
         "p": None if trend is None else p_value(trend.p_holm),
-        "visible": None if visible is None else f"{100 * visible:.0f}",
+        "detectable": None if visible is None else f"{100 * visible:.0f}",
         "errors": sum(row.errors for row in rows) or None,
     }
 
@@ -115,17 +115,18 @@ def _conclusion(policy: str, rows: Rows, trends: dict[str, StressTrend]) -> Iter
         else:
             unknown.append((name, visible))
     if breaks:
-        yield f"{policy} breaks under: {', '.join(breaks)}."
+        yield f"{policy} breaks under {', '.join(breaks)}."
     if unharmed:
-        fall = f"a fall of {100 * max(visible for _, visible in unharmed):.0f} points or more would have been seen"
-        yield f"{policy} is not shown to suffer from: {', '.join(name for name, _ in unharmed)} ({fall})."
+        names = ", ".join(name for name, _ in unharmed)
+        drop = f"a drop of {100 * max(visible for _, visible in unharmed):.0f} points or more would have been detected"
+        yield f"{policy} shows no drop under {names} ({drop})."
     if unknown:
         falls = [visible for _, visible in unknown if visible is not None]
-        fall = f"a fall under {100 * max(falls):.0f} points" if falls else "even a total loss"
+        fall = f"a drop of less than {100 * max(falls):.0f} points" if falls else "even a total loss"
         names = ", ".join(name for name, _ in unknown)
-        yield f"Too few episodes to tell of {names}: {fall} would not have been seen."
+        yield f"There are too few episodes to judge {names}: {fall} would not have been detected."
     if unordered := [name for name in rows if name not in trends]:
-        yield f"No p of {', '.join(unordered)}: more of it is not worse, and each level is a matter of its own."
+        yield f"No p for {', '.join(unordered)}: its levels have no order of severity."
 
 
 def _from_where(rows: list[Degradation]) -> str:
@@ -134,7 +135,7 @@ def _from_where(rows: list[Degradation]) -> str:
     for row in sorted(rows, key=lambda row: _place(row.level), reverse=True):
         if row.difference.high is None or row.difference.high >= 0:
             break
-        harmful = f" ({row.level} on)"
+        harmful = f" (from {row.level} on)"
     return harmful
 
 

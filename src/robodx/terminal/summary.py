@@ -22,8 +22,8 @@ from robodx.terminal import stress as of_stress
 from robodx.terminal.console import counted, print_json, table_lines, wrapped
 
 # The rest is in the JSON.
-MOVING = {"length_ratio": "path / expert's", "sparc": "smoothness", "stability": "stability"}
-ANSWERING = {"actions_per_s": "actions / s", "inference_ms_p50": "latency, ms", "inference_ms_p95": "95% within, ms"}
+MOVING = {"length_ratio": "path / expert", "sparc": "smoothness", "stability": "stability"}
+ANSWERING = {"actions_per_s": "actions / s", "inference_ms_p50": "latency, ms", "inference_ms_p95": "95th pct., ms"}
 # Of tasks in several variants; more are shown when asked for.
 MOST_ROWS = 60
 
@@ -54,7 +54,7 @@ def print_summary(
         print_json(content if comparison is None else {**content, "comparison": of_comparison.as_dict(comparison)})
         return summary.success.value is not None
     if not is_finished(run):
-        print(f"Not finished: what {run} has so far. The same robodx run goes on from there.\n")
+        print(f"{run} is not finished: these are its episodes so far. The same robodx run command continues it.\n")
     has_cliff = bool(cliffs) and not (by or metrics)
     for search in cliffs if has_cliff else ():
         print(*of_cliff.lines(search, summary.episodes), "", sep="\n")
@@ -63,13 +63,15 @@ def print_summary(
     ):
         print(line)
     if beside:
-        print(*wrapped(f"Not applicable, for the policy reads no instructions: {', '.join(beside)}."), sep="\n")
+        print(*wrapped(f"Not applicable, because the policy reads no instructions: {', '.join(beside)}."), sep="\n")
     if comparison is not None:
         print("", *of_comparison.lines(comparison), sep="\n")
         verdict = comparison.overall.verdict
         if summary.stopped == "together" and verdict is not None and verdict.word == "undecided":
-            advice = f"The trials that {comparison.run_a} has are used up: for a verdict, make that run larger."
-            print(*wrapped(f"{advice} It takes a folder of its own, and so does the next comparison."), sep="\n")
+            advice = (
+                f"All trials of {comparison.run_a} have been used. For a verdict, make that run larger in a new folder"
+            )
+            print(*wrapped(f"{advice}, and compare again in another new folder."), sep="\n")
     return summary.success.value is not None
 
 
@@ -107,7 +109,7 @@ def lines(
         yield ""
     if motion:
         medians = summary.motion(by or "task")
-        for what, titles in (("How it moves", MOVING), ("How fast it answers", ANSWERING)):
+        for what, titles in (("Motion", MOVING), ("Latency", ANSWERING)):
             yield f"{what}, medians:"
             yield from _measured(medians, by or "task", titles, has_policies)
             yield ""
@@ -124,7 +126,7 @@ def _cliffs(about: Mapping[str, Any], summary: Summary) -> list[Search]:
 
 def _unstressed(summary: Summary) -> str:
     base = [variant for variant in summary.base_variants if "=" in variant]
-    return f"Without stress beyond {base[0]}, which all have:" if base else "Without stress:"
+    return f"Without stress beyond {base[0]}, which applies to all trials:" if base else "Without stress:"
 
 
 def _groups(summary: Summary, *, has_metrics: bool) -> list[By]:
@@ -178,13 +180,13 @@ def _perturbed(one: Subtotal | Measured, by: By) -> dict[str, str | None]:
 def _closing(summary: Summary, groups: Sequence[By], run: Path | str, *, has_metrics: bool) -> Iterator[str]:
     yield from _overall(summary, groups, run)
     if groups:
-        yield "success: rate with its 95% interval; n: situations, of which identical episodes count once."
+        yield "success: rate with its 95% interval; n: number of situations (identical episodes count once)."
     if groups and not has_metrics and any(row.above_chance is not None for row in summary.rows()):
-        yield "above chance: success on a scale where skill without understanding is at 0% and certain success at 100%."
+        yield "above chance: success rescaled so that skill with random choices is 0% and certain success 100%."
     if groups and summary.stopped != "planned":
-        yield "What was seen decided when to stop: intervals are always-valid ones, and there are none of a fixed n."
+        yield "The results decided when to stop: intervals are always-valid, and those for a fixed n are left out."
     if wide := [f"{row.task} {row.perturbations}".strip() for row in summary.too_wide()]:
-        yield f"More --seeds would be needed to know these to {summary.until_width:g}: {', '.join(wide)}."
+        yield f"More --seeds are needed to reach the interval width {summary.until_width:g} for: {', '.join(wide)}."
 
 
 def _overall(summary: Summary, groups: Sequence[By], run: Path | str) -> Iterator[str]:
@@ -193,9 +195,9 @@ def _overall(summary: Summary, groups: Sequence[By], run: Path | str) -> Iterato
         yield "No episodes yet."
     elif overall.value is None:
         low, high = error_bounds(episodes) or (0.0, 1.0)
-        yield f"Too many errors for a rate: between {low:.0%} and {high:.0%} of {len(episodes)}, had they ended."
+        yield f"Too many errors for a success rate: it is between {low:.0%} and {high:.0%} of {len(episodes)} episodes."
     elif summary.has_one_variant:
-        yield f"{counted(len(episodes), 'episode')}; success over all of them {overall}, n = {overall.n}."
+        yield f"{counted(len(episodes), 'episode')}; overall success {overall}, n = {overall.n}."
     else:
         yield f"{counted(len(episodes), 'episode')}."
         if "task" not in groups:
@@ -203,7 +205,7 @@ def _overall(summary: Summary, groups: Sequence[By], run: Path | str) -> Iterato
         if summary.stress is not None and summary.stress.rows and "task" in groups:
             yield f"Stressors level by level: robodx summary {run} --by perturbation"
         if "perturbation" in groups and _has_unlike_variants(episodes):
-            yield "Not all variants are of the same tasks: their means do not compare, those of a task do."
+            yield "The variants cover different tasks: compare them within a task, not by their means."
 
 
 def _has_unlike_variants(episodes: pl.DataFrame) -> bool:

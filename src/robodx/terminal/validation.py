@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 # What the diagnosis is held to: the share that must be correct.
 GOALS: dict[Group, float] = {"one fault": 0.95, "weaker base": 0.8, "two faults": 0.8, "no fault": 0.95}
 SAYS: dict[Group, str] = {
-    "one fault": "one fault: the top finding is its",
-    "weaker base": "one fault, 40% random failures besides: the top finding is its",
-    "two faults": "two faults: both are among the top three",
-    "no fault": "no fault: no finding",
+    "one fault": "one fault: the top finding names it",
+    "weaker base": "one fault and 40% random failures: the top finding names the fault",
+    "two faults": "two faults: the top three findings name both",
+    "no fault": "no fault: no finding is confirmed",
 }
 
 
@@ -27,7 +27,7 @@ def lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
         [
             {
                 "planted": SAYS[score.group],
-                "right": str(score.right),
+                "correct": str(score.right),
                 "runs": score.right.n,
                 "goal": f"{GOALS[score.group]:.0%}",
                 "reached": "yes" if (score.right.value or 0.0) >= GOALS[score.group] else "NO",
@@ -50,7 +50,7 @@ def matrix_rows(verdicts: Sequence[Verdict], group: Group) -> Iterator[dict[str,
             by_finding.setdefault((one.planted, one.found[0] if one.found else NOTHING), []).append(one.is_right)
     for (planted, name), right in sorted(by_finding.items(), key=lambda item: (item[0][0], -len(item[1]))):
         mark = "" if all(right) else "wrong"
-        yield {f"{group}": planted, "top finding": name, "runs": len(right), "right": sum(right), "": mark}
+        yield {f"{group}": planted, "top finding": name, "runs": len(right), "correct": sum(right), "": mark}
 
 
 def as_dict(verdicts: Sequence[Verdict]) -> dict[str, Any]:

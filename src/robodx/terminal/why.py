@@ -28,16 +28,16 @@ def print_causes(run: str, causes: Sequence[Cause], failed: int, *, as_json: boo
 def lines(causes: Sequence[Cause], failed: int) -> Iterator[str]:
     """A row for each substitution that applies, and the conclusion."""
     again = causes[0]
-    yield f"Of {counted(again.n, 'failed trial')}, run again with one thing made perfect at a time:"
+    yield f"{counted(again.n, 'failed trial')}, run again with one component made perfect at a time:"
     yield from table_lines([_row(cause) for cause in causes if cause.n])
     yield ""
     yield from wrapped(conclusion(causes, failed))
     if beside := [cause.substitution for cause in causes if not cause.n]:
-        yield from wrapped(f"Not applicable to any of them: {', '.join(beside)}.")
+        yield from wrapped(f"Not applicable to any of these trials: {', '.join(beside)}.")
     yield from wrapped(
-        "recovered: of those that it applies to, how many succeed with it; beyond chance: the same less those that "
-        "succeed when merely tried again, in points; p: exact, adjusted (Holm); share: of the trials that fail again "
-        "too, those that it cures and none above it does."
+        "recovered: share of the trials it applies to that succeed with it; beyond chance: the same minus the share "
+        "that succeeds when simply repeated, in points; p: exact, Holm-adjusted; share: of the trials that fail again "
+        "when repeated, those that this substitution recovers and none above it does."
     )
 
 
@@ -47,16 +47,20 @@ def conclusion(causes: Sequence[Cause], failed: int) -> str:
     lasting = again.n - round((again.recovered.value or 0.0) * again.n)
     luck = ""
     if again.recovered.value and again.recovered.value >= SOME:
-        luck = f" Merely tried again, {_percent(again.recovered.value)} succeed."
+        luck = f" When simply repeated, {_percent(again.recovered.value)} of the failed trials succeed."
     if lasting == 0:
-        return "All of what failed succeeds when merely tried again: it fails by chance."
+        return f"All {again.n} failed trials succeed when simply repeated: the failures are due to chance."
     if found is None or found.share.value is None or found.share.value < SOME:
         likely = unsure(causes)
         if likely is not None and (likely.share.value or 0.0) >= SOME:
             return f"{_too_few(likely, failed)}{luck}"
-        return f"No single substitution recovers much of what fails: it is more than one thing, or none of these.{luck}"
-    how_much = "Most" if found.share.value > MOST else f"{_percent(found.share.value)}"
-    return f"{how_much} of what fails is recovered by {_says(found)}: it is {_problem(found.component)}.{luck}"
+        several = "there are several causes, or the cause is another one"
+        return f"No single substitution recovers many of the failures: {several}.{luck}"
+    n = found.share.n
+    trials = f"{round(found.share.value * n)} of {n} trials that fail again when repeated"
+    recovers = f"{_says(found)} is the smallest change that recovers {trials}"
+    how_far = "mostly" if found.share.value > MOST else "partly"
+    return f"{recovers}: it is {how_far} {_problem(found.component)}.{luck}"
 
 
 def verdict(cause: Cause) -> str | None:
@@ -67,22 +71,22 @@ def verdict(cause: Cause) -> str | None:
     if share is None or not cause.recovered.value:
         return "recovers nothing"
     if cause.is_unsure:
-        return "perhaps, but so does less" if share < SOME else "much, but of too few to be sure"
+        return "perhaps, but so does a smaller change" if share < SOME else "much, but too few trials to be sure"
     if not cause.is_shown:
-        return "no more than chance could" if cause.n else None
+        return "no more than chance" if cause.n else None
     if share < SOME:
-        return "helps, but so does less"
-    return "the cause of most" if share > MOST else "a cause"
+        return "helps, but so does a smaller change"
+    return "main cause" if share > MOST else "a cause"
 
 
 def _too_few(cause: Cause, failed: int) -> str:
     """What it recovers, and how many trials would tell whether that is an accident."""
-    recovered = f"{_says(cause)} recovers {round((cause.recovered.value or 0.0) * cause.n)} of {cause.n}"
+    recovered = f"{_says(cause)} recovers {round((cause.recovered.value or 0.0) * cause.n)} of {cause.n} failed trials"
     stated = f"{recovered}, but {counted(cause.n, 'trial')} {'is' if cause.n == 1 else 'are'} too few to be sure"
     episodes = cause.to_ask(failed)
     if episodes is None:
-        return f"{stated}, and the run has only {counted(failed, 'failed trial')} to ask about: run it on more seeds."
-    return f"{stated}: ask with --episodes {episodes}."
+        return f"{stated}, and the run has only {counted(failed, 'failed trial')}: run more seeds."
+    return f"{stated}: use --episodes {episodes}."
 
 
 def _row(cause: Cause) -> dict[str, Any]:

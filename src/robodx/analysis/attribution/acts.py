@@ -84,7 +84,7 @@ def _lost(facts: EpisodeFacts, requirement: Requirement) -> Iterator[FailureCaus
             says = f"{hold.object} slipped out of the hand"
             yield FailureCause("motor", "grasp stability", hold.end, hold.object, requirement.says, says)
         elif hold.end + round(SETTLED_S / facts.period_s) <= facts.steps:
-            says = f"{hold.object} was let go of, and it is not so: {requirement.says}"
+            says = f"the robot released {hold.object}, but the goal was not met: {requirement.says}"
             yield FailureCause("motor", "placement and release", hold.end, hold.object, requirement.says, says)
 
 
@@ -100,11 +100,11 @@ def _missed(facts: EpisodeFacts, requirement: Requirement) -> Iterator[FailureCa
         # Near where the thing is, or was: who comes too late closes on its place.
         if names and step >= since and facts.nearest_m(names, step) < AWAY_M:
             away_m = facts.distance_m(names[0], step)
-            says = f"the fingers closed {100 * away_m:.0f} cm from {names[0]} and held nothing"
+            says = f"the gripper closed {100 * away_m:.0f} cm from {names[0]} and grasped nothing"
             yield FailureCause("motor", "grasp synthesis", step, names[0], requirement.says, says)
     for entry in facts.entries:
         if entry.kind == "contact" and entry.object in requirement.handled and entry.step >= since:
-            says = f"{entry.object} was touched and never held"
+            says = f"the robot touched {entry.object} but never grasped it"
             yield FailureCause("motor", "grasp synthesis", entry.step, entry.object, requirement.says, says)
 
 
@@ -119,5 +119,5 @@ def _misled(facts: EpisodeFacts, requirement: Requirement) -> Iterator[FailureCa
         last = round(REST_S / facts.period_s)
         path = facts.positions[name]
         if np.linalg.norm(path[-last:] - path[-1], axis=1).max() < REST_M:
-            says = f"{name} was moved and came to rest, and it is not so: {requirement.says}"
+            says = f"the robot moved {name}, but the goal was not met: {requirement.says}"
             yield FailureCause("motor", "placement and release", touched, name, requirement.says, says)

@@ -57,16 +57,16 @@ def _unfinished(facts: EpisodeFacts) -> FailureCause:
     if path_length_m(facts.tools) < REST_M:
         kind, says = "incomplete execution", "the robot stood still"
     elif path_length_m(facts.tools[-last - 1 :]) < REST_M:
-        kind, says = "incomplete execution", "the robot stopped before it was done"
+        kind, says = "incomplete execution", "the robot stopped before the task was done"
     elif is_shaking(facts.joints, facts.period_s):
-        kind, says = "control instability", "the robot shook until the time was up"
+        kind, says = "control instability", "the robot shook until it ran out of time"
     else:
-        kind, says = "trajectory sub-optimality", "the time was up while the robot was still under way"
+        kind, says = "trajectory sub-optimality", "the robot ran out of time while it was still moving"
     names = sorted(requirement.handled)
-    reached = f"after {len(facts.stage_steps)} of {len(facts.stages)} stages"
+    reached = f"it reached {len(facts.stage_steps)} of {len(facts.stages)} stages"
     if facts.informed_step:
-        reached += f"; what it was to do had changed, and it was told at step {facts.informed_step}"
-    return FailureCause("timeout", kind, facts.steps, names[0] if names else "", requirement.says, f"{says}, {reached}")
+        reached += f"; the goal had changed, and the policy was informed at step {facts.informed_step}"
+    return FailureCause("timeout", kind, facts.steps, names[0] if names else "", requirement.says, f"{says}; {reached}")
 
 
 def quality_flags(facts: EpisodeFacts) -> tuple[Flag, ...]:

@@ -23,7 +23,7 @@ def wrong_choices(facts: EpisodeFacts) -> Iterator[FailureCause]:
             step = facts.informed_step + round(KEPT_S / facts.period_s)
             if (hold.end or facts.steps) < step:
                 continue
-        cause = _wrong_choice(facts, hold.object, step, "took hold of") or _wrong_place(facts, hold)
+        cause = _wrong_choice(facts, hold.object, step, "grasped") or _wrong_place(facts, hold)
         if cause is not None:
             yield cause
             return
@@ -40,14 +40,16 @@ def _wrong_choice(facts: EpisodeFacts, name: str, step: int, did: str) -> Failur
     was_tried = any(hold.object in requirement.handled and hold.start < step for hold in facts.holds)
     cause = FailureCause("constraint", "incorrect action sequence", step, name, requirement.says, "")
     if name in facts.excluded:
-        return cause._replace(says=f"the robot {did} {name}, which the words rule out")
+        return cause._replace(says=f"the robot {did} {name}, which the instruction excludes")
     if any(name in each.handled for each in later):
         # Who goes on after an act that failed did not mistake the order.
         return None if was_tried else cause._replace(says=f"the robot {did} {name} before its turn")
     if was_tried:
-        return cause._replace(says=f"the robot {did} {name} besides {_listed(requirement)}")
-    since_when = f", as it was told from step {facts.informed_step} on" if facts.informed_step else ""
-    return cause._replace(kind="reference", says=f"the robot {did} {name}, not {_listed(requirement)}{since_when}")
+        return cause._replace(says=f"the robot {did} {name} in addition to {_listed(requirement)}")
+    since_when = f", the target from step {facts.informed_step} on" if facts.informed_step else ""
+    return cause._replace(
+        kind="reference", says=f"the robot {did} {name} instead of {_listed(requirement)}{since_when}"
+    )
 
 
 def _wrong_place(facts: EpisodeFacts, hold: Hold) -> FailureCause | None:
@@ -71,9 +73,8 @@ def _wrong_place(facts: EpisodeFacts, hold: Hold) -> FailureCause | None:
     if not wrong or len(wrong) < len(there):
         return None
     is_later = any(wrong[0] in each.mentioned for each in later)
-    says = (
-        f"{hold.object} was put to {wrong[0]}, {'before its turn' if is_later else f'not as asked: {requirement.says}'}"
-    )
+    mistake = "before its turn" if is_later else f"but the goal was: {requirement.says}"
+    says = f"the robot put {hold.object} at {wrong[0]}, {mistake}"
     kind: Kind = "constraint" if is_later else "reference"
     return FailureCause(kind, "incorrect action sequence", hold.end, wrong[0], requirement.says, says)
 
@@ -97,7 +98,7 @@ def _wrong_reach(facts: EpisodeFacts) -> Iterator[FailureCause]:
         nearest = min(facts.positions, key=lambda name: facts.distance_m(name, step))
         right_m = min((facts.distance_m(name, step) for name in requirement.handled), default=0.0)
         if facts.distance_m(nearest, step) < AT_M and right_m > AWAY_M:
-            cause = _wrong_choice(facts, nearest, step, "closed its fingers at")
+            cause = _wrong_choice(facts, nearest, step, "closed its gripper at")
             if cause is not None:
                 yield cause
         return
@@ -107,7 +108,7 @@ def violation(facts: EpisodeFacts, broken: Requirement, step: int) -> FailureCau
     stage = min(facts.stage_at(step), len(facts.stages) - 1)
     handled = facts.stages[stage].handled
     wrong = sorted(broken.handled - handled - facts.excluded)
-    says = f"what must never be came to be: {broken.says}"
+    says = f"a forbidden condition occurred: {broken.says}"
     if wrong and not broken.handled & handled:
         return FailureCause("reference", "incorrect action sequence", step, wrong[0], broken.says, says)
     name = min(broken.handled, default="")
@@ -115,4 +116,4 @@ def violation(facts: EpisodeFacts, broken: Requirement, step: int) -> FailureCau
 
 
 def _listed(requirement: Requirement) -> str:
-    return " or ".join(sorted(requirement.handled)) or "what was asked for"
+    return " or ".join(sorted(requirement.handled)) or "the requested object"

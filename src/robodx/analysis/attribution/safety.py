@@ -26,13 +26,13 @@ def unsafe(facts: EpisodeFacts) -> Iterator[FailureCause]:
         limit = MAX_SELF_FORCE_N if entry.object == ROBOT else MAX_FORCE_N
         if entry.value > limit:
             what = {ARENA: "the table", ROBOT: "itself"}.get(entry.object, entry.object)
-            says = f"the robot pressed on {what} with {entry.value:.0f} N"
+            says = f"the robot pressed on {what} with {entry.value:.0f} N (limit {limit:g} N)"
             yield FailureCause("safety", "collision", entry.step, entry.object, f"at most {limit:g} N", says)
             break
     speeds = np.linalg.norm(np.diff(facts.tools, axis=0), axis=2).max(axis=1, initial=0.0) / np.diff(facts.times_s)
     if (speeds > MAX_SPEED_M_S).any():
         step = int(np.argmax(speeds > MAX_SPEED_M_S)) + 1
-        says = f"the hand moved at {speeds.max():.1f} m/s"
+        says = f"the hand moved at {speeds.max():.1f} m/s (limit {MAX_SPEED_M_S:g} m/s)"
         yield FailureCause("safety", "control instability", step, "", f"at most {MAX_SPEED_M_S:g} m/s", says)
 
 
@@ -41,5 +41,5 @@ def beyond_reach(facts: EpisodeFacts) -> Iterator[FailureCause]:
         beyond_s = facts.period_s * facts.limit_steps.get(bound, 0)
         if beyond_s > MAX_BEYOND_S:
             step = next(e.step for e in facts.entries if e.kind == "limit" and e.object == bound)
-            says = f"the arm was told to go beyond its {bound} for {beyond_s:.1f} s"
+            says = f"the commands exceeded the arm's {bound} for {beyond_s:.1f} s (limit {MAX_BEYOND_S:g} s)"
             yield FailureCause("safety", "control instability", step, "", f"at most {MAX_BEYOND_S:g} s", says)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from robodx.analysis.findings.strata import compared_with
 from robodx.analysis.statistics.estimates import Estimate
 
 # Suspected: seen in the episodes by which it was found, and not confirmed on others.
@@ -49,6 +50,11 @@ class Finding:
         return f"{self.kind}: {self.subject}" if self.subject else self.kind
 
     @property
+    def compared_with(self) -> str:
+        """Which trials `outside` is of, in words."""
+        return compared_with(self.stratum.partition(":")[0])
+
+    @property
     def rank(self) -> float:
         """Effect × certainty: of all trials, the share that is surely lost by it (at the interval's nearer end)."""
         return max(0.0, self.effect.low or 0.0) * self.share
@@ -79,12 +85,13 @@ class Diagnosis:
         if confirmed:
             return confirmed[0].statement
         if self.success.value is None:
-            return f"Nothing can be said: {self.errors} of its episodes ended in an error."
+            return f"No diagnosis is possible: {self.errors} of its episodes ended in an error."
         if self.findings:
             return f"No weakness is confirmed. Suspected: {self.findings[0].statement}"
-        fall = None if self.resolution is None else f"{100 * self.resolution:.0f} points"
-        seen = "" if fall is None else f" A fall of {fall} or more would have been seen."
-        return f"No weakness found at this resolution.{seen}"
+        if self.resolution is None:
+            return "No weakness was found, but there are too few episodes to detect one."
+        drop = f"A drop of {100 * self.resolution:.0f} points or more"
+        return f"No weakness was found. {drop} in one family would have been detected."
 
     def as_dict(self) -> dict[str, Any]:
         """For a program."""

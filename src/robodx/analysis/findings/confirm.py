@@ -25,6 +25,8 @@ class Tested(NamedTuple):
     outside: Estimate
     effect: Estimate
     p: float | None
+    # As counted; the rates weigh strata.
+    counts: Counts
 
     @property
     def is_confirmed(self) -> bool:
@@ -39,7 +41,11 @@ def tested(suspected: Sequence[Candidate], table: pl.DataFrame, fresh: Mask) -> 
     """
     blocks = {str(place): _blocks(one, suspected, table, fresh) for place, one in enumerate(suspected)}
     p_values = holm({place: _p(each, suspected[int(place)]) for place, each in blocks.items()})
-    return [Tested(*rates(each), p_values[place]) for place, each in blocks.items()]
+    return [Tested(*rates(each), p_values[place], _summed(each)) for place, each in blocks.items()]
+
+
+def _summed(blocks: Sequence[Counts]) -> Counts:
+    return Counts(*(sum(column) for column in zip(*blocks, strict=True))) if blocks else Counts(0, 0, 0, 0)
 
 
 def rates(blocks: Sequence[Counts]) -> tuple[Estimate, Estimate, Estimate]:

@@ -75,7 +75,8 @@ def because_of(runs: Sequence[Path]) -> Because:
         for failed, substituted, kinds in asked:
             found = leading(causal_shares(failed.filter(pl.col("trial_id").is_in(trial_ids)), substituted, kinds))
             if found is not None:
-                return f"{found.substitution} recovers {found.recovered} of them: it is a matter of {found.component}"
+                recovers = f"{found.substitution} recovers {found.recovered} of these trials"
+                return f"{recovers}: the component that fails is {found.component}"
         return None
 
     return because
@@ -145,6 +146,7 @@ def _finding(
 ) -> Finding:
     is_confirmed = can_confirm and result.is_confirmed
     inside, outside, effect = result[:3] if is_confirmed else rates([candidate.counts])
+    counts = result.counts if is_confirmed else candidate.counts
     shown = table.filter(pl.Series(candidate.shows)).sort("is_fresh", descending=True, maintain_order=True)
     # Those of the most failing tasks first, and by name where they fail alike.
     tasks = shown["task"].value_counts().sort("count", "task", descending=[True, False])["task"].to_list()
@@ -152,7 +154,7 @@ def _finding(
     return Finding(
         kind=name.kind.name,
         subject=name.subject,
-        statement=statement(name, candidate, inside, outside),
+        statement=statement(name, candidate, inside, outside, counts),
         stratum=candidate.stratum.name,
         failure_mode=candidate.failure_mode.name,
         where=candidate.stratum.says,

@@ -16,14 +16,15 @@ Sort = Literal["mistaken", "type", "flag", "kind", "wrong thing", "failure"]
 FLAGS = ("collision", "instability", "drop_and_regrasp")
 TELLING_FLAGS = FLAGS[:2]
 SAYS = {
-    "collision": "it collides", "instability": "it shakes", "drop_and_regrasp": "it drops things and takes them again",
-    "grasp synthesis": "it does not get hold of things", "grasp stability": "it loses what it holds",
-    "placement and release": "it puts things wrongly", "control instability": "it fails and shakes",
-    "trajectory sub-optimality": "it takes too long", "incomplete execution": "it stops before it is done",
-    "incorrect action sequence": "it does the wrong thing", "reference": "it takes the wrong thing",
-    "constraint": "it breaks a rule of the instruction", "motor": "it fails at carrying it out",
-    "safety": "it fails unsafely", "timeout": "it times out", "wrong thing": "it does the wrong thing",
-    "invalid_action": "it asks for what cannot be done", "failure": "it fails",
+    "collision": "it collides", "instability": "it shakes", "drop_and_regrasp": "it drops and regrasps the object",
+    "grasp synthesis": "it misses the grasp", "grasp stability": "it loses the object it holds",
+    "placement and release": "it misplaces the object", "control instability": "it fails with unstable motion",
+    "trajectory sub-optimality": "it runs out of time while moving",
+    "incomplete execution": "it stops before the task is done",
+    "incorrect action sequence": "it acts against the instruction", "reference": "it chooses the wrong object",
+    "constraint": "it breaks a constraint of the instruction", "motor": "it fails to carry out the motion",
+    "safety": "it exceeds a safety limit", "timeout": "it times out", "wrong thing": "it acts against the instruction",
+    "invalid_action": "it sends an action that cannot be executed", "failure": "it fails",
 }  # fmt: skip
 MOTOR = ("grasp synthesis", "grasp stability", "placement and release")
 # What tells a weakness wherever it happens. To fail or to stop somewhere is no weakness of anything in particular.
@@ -78,6 +79,6 @@ def failure_modes(episodes: pl.DataFrame, of_kinds: Iterable[FailureMode] = ()) 
 
 def _failure_mode(sort: Sort, name: str, has: Mask) -> FailureMode:
     if sort == "mistaken":
-        return FailureMode(sort, name, has, f"it takes a thing of another {name}", is_telling=True)
+        return FailureMode(sort, name, has, f"it chooses an object of the wrong {name}", is_telling=True)
     telling = {"type": TELLING_TYPES, "flag": TELLING_FLAGS, "wrong thing": ("wrong thing",)}
-    return FailureMode(sort, name, has, SAYS.get(name, f"it fails by {name}"), name in telling.get(sort, ()))
+    return FailureMode(sort, name, has, SAYS.get(name, f"it fails ({name})"), name in telling.get(sort, ()))

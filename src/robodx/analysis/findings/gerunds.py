@@ -9,8 +9,8 @@ GERUNDS: Registry[str] = Registry("gerund", "verbs")
 
 
 def doing(act: str) -> str:
-    """As "putting things on others", of "put on"; a verb of a plugin that is not loaded stands for itself."""
+    """As "putting an object on another", of "put on"; a verb of a plugin that is not loaded stands for itself."""
     verb, _, where = act.partition(" ")
     if verb in GERUNDS:
         verb = GERUNDS[verb]
-    return f"{verb} things{f' {where} others' if where else ''}" if act else "doing something"
+    return f"{verb} an object{f' {where} another' if where else ''}" if act else "acting on an object"

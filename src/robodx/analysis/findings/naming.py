@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from robodx.analysis.findings.failure_modes import MOTOR, FailureMode
 from robodx.analysis.findings.kinds.base import FindingKind, by_priority
-from robodx.analysis.findings.search import Candidate
+from robodx.analysis.findings.search import Candidate, Counts
+from robodx.analysis.findings.strata import OTHERS, compared_with
 from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.errors import UserError
@@ -65,13 +66,19 @@ def _by_failure_mode(
     return None
 
 
-def statement(name: Name, candidate: Candidate, inside: Estimate, outside: Estimate) -> str:
+def statement(name: Name, candidate: Candidate, inside: Estimate, outside: Estimate, counts: Counts) -> str:
     """A sentence with its numbers."""
-    stratum = candidate.stratum
-    where = f"{'all' if stratum.sort == 'all' else 'the'} {stratum.says}"
-    rest = "" if not outside.n else f", and in {_percent(outside)} of all other trials"
-    return f"{name.kind.says(name.subject)}: {candidate.failure_mode.says} in {_percent(inside)} of {where}{rest}."
+    stratum, happens = candidate.stratum, candidate.failure_mode.says
+    every = f"{'all' if stratum.sort == 'all' else 'the'} {stratum.says}"
+    where = _share(inside, counts.inside, f"{inside.n} {stratum.says}", every)
+    rest = compared_with(stratum.sort)
+    counted = f"{outside.n} other trials" if rest == OTHERS else f"{outside.n} of {rest}"
+    elsewhere = f", and in {_share(outside, counts.outside, counted, rest)}" if outside.n else ""
+    return f"{name.kind.says(name.subject)}: {happens} in {where}{elsewhere}."
 
 
-def _percent(rate: Estimate) -> str:
-    return "none" if rate.value is None else f"{rate.value:.0%}"
+def _share(rate: Estimate, count: int, counted: str, every: str) -> str:
+    """As "12 of 12 trials"; where strata are weighed only the rate is true of them: "85% of the trials"."""
+    if rate.value is None:
+        return f"none of {every}"
+    return f"{count} of {counted}" if round(rate.value * rate.n) == count else f"{rate.value:.0%} of {every}"

@@ -22,13 +22,23 @@ Mask = NDArray[np.bool_]
 WITHIN = 0.8
 # A requirement by the last part of its path, after "trials with".
 SAYS = {
-    "choice": "a choice among things", "layout": "a varying layout", "distractors": "things that nobody speaks of",
-    "change": "changes", "sudden": "sudden changes", "signal": "a signal to wait for",
-    "words": "a new instruction on the way", "language": "more than a plain name", "negation": "a negation",
-    "condition": "a condition", "otherwise": "a condition that is not met", "order": "an order of steps",
-    "ordinal": "an ordinal", "relation": "a relation between things", "synonym": "a synonym",
-    "perception": "things to be told by their looks", "colour": "a colour to go by", "size": "a size to go by",
-    "shape": "a shape to go by", "place": "a place to go by", "pattern": "a pattern to go by",
+    "choice": "several objects to choose from", "layout": "a varying layout", "distractors": "distractor objects",
+    "change": "changes during the episode", "sudden": "sudden changes", "signal": "a signal to wait for",
+    "words": "a new instruction during the episode", "language": "an instruction beyond plain names",
+    "negation": "a negation",
+    "condition": "a condition", "otherwise": "a condition that is not met", "order": "a required order of steps",
+    "ordinal": "an ordinal", "relation": "a relation between objects", "synonym": "a synonym",
+    "perception": "objects to tell apart by their looks", "colour": "a target named by colour",
+    "size": "a target named by size",
+    "shape": "a target named by shape", "place": "a target named by place", "pattern": "a target named by pattern",
+    "moving things": "moving objects",
+}  # fmt: skip
+
+# What episodes inside are held against, where that is not all the rest.
+OTHERS = "all other trials"
+COMPARED_WITH = {
+    "stress": "the same trials without it", "clock": "the same trials when the simulation waits",
+    "value": "the other trials of these tasks",
 }  # fmt: skip
 
 
@@ -103,7 +113,11 @@ def _needs(episodes: pl.DataFrame, base: Mask) -> Iterator[Stratum]:
 def requirement_in_words(path: str) -> str:
     main, _, rest = path.partition("/")
     last = path.split("/")[-1]
-    return f"trials of {doing(rest)}" if main == "motor" else f"trials with {SAYS.get(last, last)}"
+    return f"trials that require {doing(rest)}" if main == "motor" else f"trials with {SAYS.get(last, last)}"
+
+
+def compared_with(sort: str) -> str:
+    return COMPARED_WITH.get(sort, OTHERS)
 
 
 def prefixes(path: str) -> list[str]:
@@ -117,4 +131,11 @@ def _groups(episodes: pl.DataFrame, base: Mask) -> Iterator[Stratum]:
     for sort, names in (("family", episodes["family"]), ("tier", tiers), ("task", episodes["task"])):
         for name in sorted(names.drop_nulls().unique()):
             has = (names == name).fill_null(False).to_numpy()
-            yield Stratum(sort, name, f"trials of {name}", base & has, base & ~has)
+            yield Stratum(sort, name, _group_in_words(sort, name), base & has, base & ~has)
+
+
+def _group_in_words(sort: str, name: str) -> str:
+    family, _, tier = name.partition("/")
+    if sort == "tier" and tier:
+        return f"{tier} trials of the {family} family"
+    return f"trials of the task {name}" if sort == "task" else f"trials of the {name} family"

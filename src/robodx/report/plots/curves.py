@@ -144,7 +144,7 @@ def _curve(curve: Curve, places: dict[float, float]) -> list[Markup]:
     if curve.again is not None and curve.again.value is not None:
         x = places[0.0] + BESIDE
         parts += _whisker(x, curve.again, f"whisker again {colour}")
-        wording = tag("title", f"{curve.policy}, the same situations again without stress: {_wording(curve.again)}")
+        wording = tag("title", f"{curve.policy}, repeated trials without stress: {_wording(curve.again)}")
         parts.append(mark("diamond", x, _y(curve.again.value), 3.4, wording, class_=f"dot hollow {colour}"))
     for x, y, one in known:
         parts += _whisker(x, one.success, f"whisker {colour}")

@@ -17,7 +17,7 @@ from robodx.report.plots.radar import Series, radar
 from robodx.report.plots.svg import MARKS
 from robodx.report.sections.base import Content, section
 
-CAPTION = "Success by family and tier, each task counting the same, with 95% intervals"
+CAPTION = "Success by family and tier, with 95% intervals (every task counts equally)"
 COMMAND = "robodx run capability --policy {} --seeds 25"
 # Fewer axes make no shape.
 FEWEST_AXES = 3
@@ -44,7 +44,7 @@ def capability(material: Material) -> Content | None:
     if not any(one.tier for one in found):
         blocks.append(
             Missing(
-                "No task of these runs has a tier. The profile by tier:",
+                "No task of these runs has a difficulty tier. For a profile by tier:",
                 COMMAND.format(shlex.quote(material.subjects[0].policy)),
             )
         )
@@ -155,7 +155,7 @@ def _mark(tier: str | None) -> int:
 
 
 def _caption(material: Material) -> str:
-    wording = "The rim is 100%. A line is left out where nothing was measured. How sure each rate is, the table says."
+    wording = "The rim is 100%. A line is left out where nothing was measured. The table gives the intervals."
     if not material.is_comparison:
         return wording
-    return f"{wording} The last one has the policies side by side: means over the tiers that all of them have."
+    return f"{wording} The last plot compares the policies: means over the tiers that all of them have."

@@ -17,8 +17,8 @@ from robodx.report.plots.whiskers import DIFFERENCES
 from robodx.report.sections.base import Content, section
 from robodx.report.words import counted, p_cell, points, rate, signed
 
-P = Column("p", "adjusted (Holm)", is_number=True)
-DOES = {one.name: one.does for one in SUBSTITUTES} | {AGAIN: "nothing is changed, it merely tries again"}
+P = Column("p", "Holm-adjusted", is_number=True)
+DOES = {one.name: one.does for one in SUBSTITUTES} | {AGAIN: "nothing: the trial is simply repeated"}
 
 
 @section(order=40, title="Why it fails")
@@ -61,29 +61,31 @@ def first_sentence(subject: Subject) -> list[Text | Missing]:
     found = causes_of(subject)
     best = leading(found)
     if best is not None:
-        share = f"{rate(best.share)} of what fails again when repeated (n = {best.share.n})"
-        return [Text(f"Making {best.component} perfect recovers {share}: {DOES[best.substitution]}.")]
+        share = f"{rate(best.share)} of the trials that fail again when repeated (n = {best.share.n})"
+        smallest = f"Making {best.component} perfect is the smallest change that recovers {share}"
+        return [Text(f"{smallest}: {DOES[best.substitution]}.")]
     likely = unsure(found)
     if likely is not None:
         return [_too_few(likely, subject)]
-    return [Text("No single component, made perfect, is shown to recover its failures.")] if found else []
+    return [Text("No single component, made perfect, is shown to recover the failures.")] if found else []
 
 
 def _too_few(likely: Cause, subject: Subject) -> Missing:
     """What it recovers, and how to know whether that is an accident."""
-    recovered = f"{likely.substitution} recovers {round((likely.recovered.value or 0.0) * likely.n)} of {likely.n}"
+    count = round((likely.recovered.value or 0.0) * likely.n)
+    recovered = f"{likely.substitution} recovers {count} of {likely.n} failed trials"
     few = f"{counted(likely.n, 'trial')} {'is' if likely.n == 1 else 'are'} too few to be sure"
     wording = f"{recovered} ({DOES[likely.substitution]}), but {few}"
     run = next(run for run in subject.runs if (run.path / FOLDER / "run.json").exists())
     failed = len(sample(run.episodes, len(run.episodes), kinds_of(run.about)))
     episodes = likely.to_ask(failed)
     if episodes is None:
-        return Missing(f"{wording}: run it on more seeds, then ask again with", _command(run))
-    return Missing(f"{wording}: ask with", f"{_command(run)} --episodes {episodes}")
+        return Missing(f"{wording}. Run more seeds, then:", _command(run))
+    return Missing(f"{wording}. Run more of them again:", f"{_command(run)} --episodes {episodes}")
 
 
 def _not_asked(subject: Subject) -> list[Missing]:
-    wording = "Failures were not yet run again with one component made perfect:"
+    wording = "The failures have not been run again with one component made perfect. To find the cause:"
     failed = pl.col("outcome").is_in(["failure", "timeout"])
     return [Missing(wording, _command(run)) for run in subject.runs if len(run.episodes.filter(failed))][:1]
 
@@ -96,8 +98,8 @@ def _tables(found: list[Cause]) -> list[Block]:
     known = [one for one in found if one.share.value is not None]
     n = known[0].share.n if known else 0
     shares = forest(
-        f"Causal shares of {counted(n, 'trial')} that fail again: what each cures that none above it does",
-        ["component", "what is made perfect"],
+        f"Share of {counted(n, 'trial')} failing again that each change, and none above it, recovers (95% intervals)",
+        ["component", "what is changed"],
         [Row([one.component, DOES[one.substitution]], one.share, _colour(one)) for one in known],
         what="share",
     )
@@ -112,15 +114,15 @@ def _tables(found: list[Cause]) -> list[Block]:
         if one.substitution != AGAIN
     ]
     excess = forest(
-        "What each recovers where it applies, beyond merely trying again, in points, with 95% intervals",
+        "What each substitution recovers beyond simple repetition, in points, with 95% intervals",
         ["component", "substitution"],
         applied,
-        what="beyond trying again",
+        what="beyond repeating",
         scale=DIFFERENCES,
         tick=signed,
         wording=points,
         line=0.0,
-        further=[Column("recovered", is_number=True), Column("again", is_number=True), P],
+        further=[Column("recovered", is_number=True), Column("when repeated", is_number=True), P],
         is_folded=True,
     )
     return [shares, excess]

@@ -10,8 +10,8 @@ from robodx.report.sections.base import Content, section
 from robodx.report.words import rate
 
 CAPTION = (
-    "A dot is a severity, its size how often it was tried; the line is the fitted curve. Shaded: where success is half "
-    "of what it is without stress, with 95% probability."
+    "Each dot is one severity; larger dots mean more trials. The line is the fitted curve. The shaded band is the 95% "
+    "interval of the severity that halves the success without stress."
 )
 
 
@@ -23,7 +23,7 @@ def cliffs(material: Material) -> Content | None:
         return None
     columns = [
         Column("task"), Column("policy"), Column("stressor"), Column("verdict"), Column("cliff", is_number=True),
-        Column("clean", is_number=True), Column("n", is_number=True),
+        Column("clean", "success without stress", is_number=True), Column("n", is_number=True),
     ]  # fmt: skip
     rows = [
         [

@@ -46,11 +46,11 @@ def sentence(found: Comparison) -> str:
     """What it comes to over all that both did."""
     row, a, b = found.overall, found.policy_a, found.policy_b
     if row.verdict is None:
-        return f"No verdict on {b} against {a}: {row.errors} of the shared trials ended in errors, which is too many."
+        return f"No verdict on {b} against {a}: {row.errors} of the shared trials ended in errors, too many to judge."
     rates = f"{percent(row.rate_b.value)} against {percent(row.rate_a.value)}"
     n = f"{row.n:,} {'pairs of the same situations' if found.is_paired else 'situations'}"
     n += "" if CLEAN in found.variants else f" under {listed(list(found.variants))}"
-    more = "" if row.verdict.more is None else f" About {row.verdict.more:,} more would decide."
+    more = "" if row.verdict.more is None else f" About {row.verdict.more:,} more would probably decide it."
     wording = {
         "improved": f"{b} improved on {a}",
         "regressed": f"{b} regressed against {a}",
@@ -79,12 +79,12 @@ def _table(found: Comparison, rows: list[Row], name: str, *, is_folded: bool) ->
         for row in rows
     ]
     return forest.forest(
-        f"{name}: success of {found.policy_b} less that of {found.policy_a}, in points, with 95% intervals",
+        f"{name}: success of {found.policy_b} minus that of {found.policy_a}, in points, with 95% intervals",
         [""], drawn,
         what="difference", scale=_scale(rows), tick=signed, wording=points, line=0.0,
         further=[
             Column(found.policy_a, is_number=True), Column(found.policy_b, is_number=True),
-            Column("p", "adjusted (Holm) among the rows of a kind", is_number=True), Column("verdict"),
+            Column("p", "Holm-adjusted among rows of the same kind", is_number=True), Column("verdict"),
         ],
         is_folded=is_folded,
     )  # fmt: skip
@@ -119,23 +119,23 @@ def _colour(row: Row) -> int:
 
 def _method(found: Comparison, stressed: Comparison | None) -> str:
     pairs = (
-        "Trials that both have are compared in pairs"
+        "Trials that both policies have are compared in pairs"
         if found.is_paired
-        else "Too few trials are shared for pairs: rates of different situations are compared"
+        else "Too few trials are shared for pairs, so rates of different situations are compared"
     )
     left = [
         f"{counted(n, 'episode')} of {name}"
         for n, name in ((found.only_a, found.policy_a), (found.only_b, found.policy_b))
         if n
     ]
-    wording = f"{pairs}; p is exact (McNemar) or by permutation, adjusted (Holm) among the rows of a kind."
-    wording += f" Held: the whole interval lies within ± {100 * found.margin:g} points."
+    wording = f"{pairs}; p is exact (McNemar) or from permutations, Holm-adjusted among rows of the same kind."
+    wording += f" Held means that the whole interval lies within ± {100 * found.margin:g} points."
     if stressed is not None and stressed is not found:
-        wording += " Stressed episodes are in the table under stress and nowhere else."
+        wording += " Stressed episodes appear only in the table under stress."
     if left:
-        wording += f" Left out, for the other has nothing like them: {' and '.join(left)}."
+        wording += f" Left out, because the other policy has no matching trials: {' and '.join(left)}."
     if found.other_versions:
-        wording += f" Not compared, for their scoring was changed: {'; '.join(found.other_versions)}."
+        wording += f" Not compared, because their scoring changed: {'; '.join(found.other_versions)}."
     if found.stopped != "planned":
-        wording += " What was seen decided when a run stopped: intervals are always-valid ones."
+        wording += " The results decided when a run stopped, so intervals are always-valid."
     return wording

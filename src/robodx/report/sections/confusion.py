@@ -14,7 +14,7 @@ MOST = 10
 DARKEST = 0.75
 
 
-@section(order=70, title="What it takes for what")
+@section(order=70, title="What it confuses")
 def confusion(material: Material) -> Content | None:
     """Left out where nothing was mistaken, or nobody recorded what was."""
     blocks: list[Block] = []
@@ -32,7 +32,7 @@ def confusion(material: Material) -> Content | None:
         return None
     blocks.append(
         Text(
-            "Only episodes in which the wrong thing was chosen; where several attributes differ, each is counted.",
+            "Only episodes with a wrong choice are counted; where several attributes differ, each one counts.",
             "quiet",
         )
     )

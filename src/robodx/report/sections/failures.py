@@ -13,13 +13,13 @@ from robodx.report.words import counted, rate
 
 # What the kinds mean, in a few words.
 KINDS = {
-    "reference": "took or touched the wrong thing",
-    "constraint": "broke a count, an order or an exclusion",
-    "motor": "the right thing, done badly",
-    "safety": "too much force or speed, or a collision",
-    "timeout": "timed out",
-    "invalid_action": "sent what is no action",
-    "unknown": "not attributed",
+    "reference": "It took or touched the wrong object",
+    "constraint": "It broke a count, an order or an exclusion",
+    "motor": "It chose the right object, but the motion failed",
+    "safety": "It exceeded a limit of force, speed or reach",
+    "timeout": "It timed out",
+    "invalid_action": "It sent an action that cannot be executed",
+    "unknown": "No cause was found",
 }
 
 
@@ -54,9 +54,9 @@ def _of(one: Failures) -> list[Block]:
             for share in one.kinds
         ]
         kinds = forest(
-            f"Kinds, as shares of {counted(failed, 'failure')} among {one.n:,} distinct episodes, with 95% intervals",
+            f"Failure kinds: shares of {counted(failed, 'failure')} in {one.n:,} distinct episodes, with 95% intervals",
             ["kind"], rows, what="share", kind="worded",
-            further=[Column("count", is_number=True), Column("what it means, and an example")],
+            further=[Column("count", is_number=True), Column("meaning and example")],
         )  # fmt: skip
         rows = [
             Row([share.label, kind], share.share, colour=4, further=[Cell(str(share.count), sort=share.count)])
@@ -71,7 +71,7 @@ def _of(one: Failures) -> list[Block]:
     if one.flags_on_successes:
         wording = [f"{flag.replace('_', ' ')} {rate(found)}" for flag, found in one.flags_on_successes.items()]
         blocks.append(
-            Text(f"Of {one.successes:,} successes, with a fault nevertheless: {'; '.join(wording)}.", "quiet")
+            Text(f"Quality flags in {counted(one.successes, 'successful episode')}: {'; '.join(wording)}.", "quiet")
         )
     return blocks
 
@@ -89,5 +89,5 @@ def _errors(policy: str, errors: list[Error], episodes: int) -> list[str]:
         return []
     total = sum(one.count for one in errors)
     wording = "; ".join(f"{one.count} × {one.says}" for one in errors[:3])
-    some = f"{counted(total, 'episode')} of {episodes:,} of {policy}"
-    return [f"{some} ended in an error of the machinery and are in no rate: {wording}"]
+    some = f"{total:,} of {counted(episodes, 'episode')} of {policy}"
+    return [f"{some} ended in an error and {'is' if total == 1 else 'are'} not counted in any rate: {wording}"]

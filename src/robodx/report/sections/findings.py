@@ -31,7 +31,7 @@ class Card:
         rows = [Row([where(one)], one.inside, colour=2)]
         # What concerns everything has nowhere else to be compared with.
         if one.outside.n:
-            rows.append(Row(["all other trials"], one.outside, colour=1, mark=1))
+            rows.append(Row([one.compared_with], one.outside, colour=1, mark=1))
         return forest(f"How often {one.happens}", [""], rows, what="rate").html()
 
     @property
@@ -44,7 +44,9 @@ class Card:
 
     @property
     def evidence(self) -> str:
-        return f"Effect {points(self.finding.effect, unit=True)}, {p_value(self.finding.p)}"
+        one = self.finding
+        effect = f"Difference {points(one.effect, unit=True)}" if one.outside.n else f"Rate {rate(one.effect)}"
+        return f"{effect}, {p_value(one.p)}"
 
     def html(self) -> Markup:
         return fill("finding.html", card=self, finding=self.finding)
@@ -52,7 +54,7 @@ class Card:
     def markdown(self) -> str:
         one = self.finding
         rates = [f"{escaped(where(one))} {rate(one.inside)}, n = {one.inside.n}"]
-        rates += [f"the others {rate(one.outside)}, n = {one.outside.n}"] if one.outside.n else []
+        rates += [f"{one.compared_with} {rate(one.outside)}, n = {one.outside.n}"] if one.outside.n else []
         lines = [
             f"{self.number}. **{escaped(one.statement)}** ({one.certainty})",
             f"   {escaped(one.name)}: {'; '.join(rates)}. {escaped(self.evidence)}.",
@@ -87,13 +89,12 @@ def _of(diagnosis: Diagnosis, anchors: Mapping[str, str]) -> list[Block]:
 
 
 def _resolution(diagnosis: Diagnosis) -> str:
-    wording = (
-        f"Looked for in {counted(diagnosis.screened, 'episode')}, put to the test on {diagnosis.confirmed_on:,} others."
-    )
+    tested = f"tested them on {counted(diagnosis.confirmed_on, 'other episode')}"
+    wording = f"RoboDx searched {counted(diagnosis.screened, 'episode')} for weaknesses and {tested}."
     if diagnosis.resolution is None:
-        return f"{wording} They are too few to tell how small a weakness would have been seen."
-    seen = f"A family that fails {100 * diagnosis.resolution:.0f} points more often than the others"
-    return f"{wording} {seen} would have been seen four times in five."
+        return f"{wording} These are too few to say how small a weakness would have been detected."
+    seen = f"A family that fails {100 * diagnosis.resolution:.0f} points more often than the rest"
+    return f"{wording} {seen} would have been detected with 80% power."
 
 
 def where(finding: Finding) -> str:

@@ -91,23 +91,22 @@ class Gallery:
 def gallery(material: Material) -> Content | None:
     episodes = [one for trial in material.shown for one in _shown(material, trial)]
     if not episodes:
-        return Content([Missing("Nothing failed and nothing was filmed. To film some:", "robodx run … --video 1")])
+        return Content([Missing("No episode failed and none was filmed. To film some:", "robodx run … --video 1")])
     total = sum(len(subject.episodes) for subject in material.subjects)
     films = sum(one.film is not None for one in episodes)
-    wording = (
-        f"{len(episodes)} of {counted(total, 'episode')}: examples of findings first, then filmed ones, then failures."
-    )
+    order = "examples of findings first, then episodes with a video, then failures"
+    wording = f"{len(episodes)} of {counted(total, 'episode')}: {order}."
     if films:
         wording += f" {films} can be played here."
     hidden = len(material.films) - films
     if hidden > 0 and material.players:
-        wording += f" {counted(hidden, 'more film')} {'is' if hidden == 1 else 'are'} in the run's folder."
+        wording += f" {counted(hidden, 'more video')} {'is' if hidden == 1 else 'are'} in the run folder."
     blocks: list[Block] = [Text(wording, "quiet"), Gallery(episodes)]
     if not material.films:
         blocks.insert(
             1,
             Missing(
-                "Nothing was filmed. The same command again with --video films what is there:", "robodx run … --video 1"
+                "No episode was filmed. The same command with --video films stored episodes:", "robodx run … --video 1"
             ),
         )
     return Content(blocks, [_plain(one) for one in episodes])

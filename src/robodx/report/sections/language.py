@@ -15,7 +15,7 @@ from robodx.report.material import Material, Subject
 from robodx.report.sections.base import Content, section
 
 PREFIX = "language/"
-CAPTION = "Success on tasks whose instruction requires it, the weakest first, with 95% intervals"
+CAPTION = "Success on tasks whose instruction requires the sub-skill, weakest first, with 95% intervals"
 COMMAND = "robodx run language --policy {} --seeds 25"
 
 
@@ -36,7 +36,7 @@ def language(material: Material) -> Content | None:
         return Content(
             [
                 Missing(
-                    "No instruction here requires more than a plain name. What of language it understands:",
+                    "No instruction in these runs goes beyond plain names. To test its language:",
                     COMMAND.format(shlex.quote(material.subjects[0].policy)),
                 )
             ]

@@ -14,9 +14,9 @@ from robodx.report.sections.base import Content, section
 from robodx.report.words import number
 
 COLUMNS = {
-    "inference_ms_p50": "half of its answers",
-    "inference_ms_p95": "95% of its answers",
-    "inference_ms_p99": "99% of its answers",
+    "inference_ms_p50": "median",
+    "inference_ms_p95": "95th percentile",
+    "inference_ms_p99": "99th percentile",
 }
 # Where the slowest takes this much longer than the fastest, even steps would hide the fast ones.
 WIDE = 30
@@ -43,8 +43,8 @@ def latency(material: Material) -> Content | None:
         for place, subject, name, value in found
     ]
     table = forest(
-        f"Time to an answer, ms: medians over episodes with 95% intervals{LOGARITHMIC if scale.is_logarithmic else ''}",
-        ["come within", *(["policy"] if has_policies else [])],
+        f"Time per answer, ms: medians over episodes with 95% intervals{LOGARITHMIC if scale.is_logarithmic else ''}",
+        ["answers of an episode", *(["policy"] if has_policies else [])],
         rows,
         what="ms",
         scale=scale,
@@ -55,8 +55,8 @@ def latency(material: Material) -> Content | None:
     blocks: list[Block] = [table]
     if steps:
         each = "; ".join(f"{step:g} ms ({policy})" for policy, step in steps.items())
-        lasts = f"One control step lasts {each}." if line is None else f"The line is one control step, {line:g} ms."
-        blocks.append(Text(f"{lasts} Measured on the machine of the run.", "quiet"))
+        lasts = f"One control step lasts {each}." if line is None else f"The line marks one control step, {line:g} ms."
+        blocks.append(Text(f"{lasts} Latency was measured on the machine of the run.", "quiet"))
     data = [{"policy": one.policy, "measure": name, "ms": asdict(value)} for _, one, name, value in found]
     return Content(blocks, data)
 

@@ -14,17 +14,17 @@ from robodx.report.sections.base import Content, section
 from robodx.report.words import listed
 
 METHODS = (
-    "Success is success / (success + failure + timeout). Errors of the machinery count apart; above 5% of them there "
-    "is no rate. Of several tasks it is their mean, each counting the same.",
-    "n counts situations: episodes that were told the same and moved alike, bit for bit, are one. Intervals are 95%: "
-    "Wilson's for one rate, score or bootstrap intervals of seeds within tasks for means, Newcombe's and Tango's for "
-    "differences; p of pairs is exact (McNemar), adjusted (Holm) within a family of tests.",
-    "Findings are looked for in one part of the episodes and confirmed on the other. A suspected one was seen only "
-    "where it was found.",
+    "The success rate is success / (success + failure + timeout). Errors are counted apart; if more than 5% of the "
+    "episodes end in errors, no rate is given. The rate of several tasks is their mean, and every task counts equally.",
+    "n counts situations: episodes with the same instructions and bit-identical trajectories count once. Intervals are "
+    "95% intervals: Wilson's for one rate, score or bootstrap intervals of seeds within tasks for means, Newcombe's "
+    "and Tango's for differences; p of pairs is exact (McNemar), Holm-adjusted within a family of tests.",
+    "RoboDx searches one part of the episodes for findings and tests them on the other part. A confirmed finding "
+    "holds in both; a suspected finding was seen only in the first.",
 )
 ADAPTIVE = (
-    "What was seen decided when a run stopped: success rates have always-valid intervals, and what would need a fixed "
-    "number of episodes has none."
+    "The results decided when a run stopped: success rates have always-valid intervals, and numbers that need a fixed "
+    "number of episodes have none."
 )
 # What a run was asked for, in the words of the command line, where it is not what one gets anyway.
 USUAL = {
@@ -44,7 +44,7 @@ def methods(material: Material) -> Content | None:
     wording = ", ".join(f"{name} {' or '.join(values)}" for name, values in versions.items())
     blocks.append(Text(f"Made with {wording or 'versions that are not recorded'}."))
     if differing := [name for name, values in versions.items() if len(values) > 1]:
-        wording = f"The runs were made with different versions ({listed(differing)}): their bits may differ."
+        wording = f"The runs were made with different versions ({listed(differing)}): their trajectories may differ."
         blocks.append(Text(wording, "warning"))
     commands = [(str(run.path), command(run)) for run in material.runs if run.about.get("request")]
     blocks.append(

@@ -15,9 +15,12 @@ from robodx.report.words import number
 
 # What is measured, what it is called, and what a reader needs to know of it.
 MEASURES = {
-    "length_ratio": ("path / expert's", "the path's length over the expert's on the same trial, of successes"),
-    "sparc": ("smoothness", "spectral arc length of the hand's speed: 0 is perfectly smooth, more negative is less"),
-    "stability": ("stability", "exp(−mean change of the joint targets from step to step): 1 is at rest"),
+    "length_ratio": ("path / expert", "path length divided by the expert's on the same trial, for successes"),
+    "sparc": (
+        "smoothness",
+        "spectral arc length of the hand's speed: 0 is perfectly smooth, more negative is less smooth",
+    ),
+    "stability": ("stability", "exp(−mean change of the joint targets per step): 1 means at rest"),
     "duration_s": ("duration, s", "of an episode"),
 }
 
@@ -48,7 +51,7 @@ def motion(material: Material) -> Content | None:
         f"{MEASURES[name][0].capitalize()}: {MEASURES[name][1]}." for name in names if name != "duration_s"
     )
     table = Table(
-        "Medians by family, without stress, with 95% intervals (from six episodes on)",
+        "Medians by family without stress, with 95% intervals (for six episodes or more)",
         columns,
         rows,
         kind="forest many",

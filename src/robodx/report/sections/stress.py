@@ -24,10 +24,10 @@ from robodx.report.words import p_cell, points, rate, short, signed
 
 COMMAND = "robodx run stress --policy {} --seeds 10"
 CAPTION = "Success with 95% intervals over the severity of each stressor."
-AGAIN = "A hollow diamond is the same situations once more without stress: how much is mere chance."
-HARMED = "Shaded: from there on every level is seen to harm."
-CLIFF = "A line marked cliff: where a search found success halved, with its interval."
-TREND = "of a trend over the levels, adjusted (Holm) over the stressors"
+AGAIN = "A hollow diamond shows repeated trials without stress: how much success varies by chance."
+HARMED = "Shaded: from this level on, success is lower at every level."
+CLIFF = "The line marked cliff is the severity at which a search found success halved, with its interval."
+TREND = "trend over the levels, Holm-adjusted over the stressors"
 
 # A stressor's levels, of each policy that was put under it.
 Stressed = list[tuple[Subject, list[Degradation]]]
@@ -58,7 +58,7 @@ def stress(material: Material) -> Content | None:
         if any(subject.searches for subject in material.subjects):
             return None
         policy = shlex.quote(material.subjects[0].policy)
-        return Content([Missing("No stressed episodes here. What breaks it:", COMMAND.format(policy))])
+        return Content([Missing("No stress test was run. To find what breaks it:", COMMAND.format(policy))])
     blocks: list[Block] = []
     if any(table.rows for _, table in found):
         stressors = _stressors(found)
@@ -110,7 +110,7 @@ def _caption(pictures: list[Picture]) -> str:
     parts = [CAPTION]
     if alone:
         where = "" if len(alone) == len(pictures) else ", where only one policy is drawn"
-        parts.append(f"The dotted line is the success without stress{where}.")
+        parts.append(f"The dotted line is success without stress{where}.")
     if any(line.again is not None for one in pictures for line in one.lines):
         parts.append(AGAIN)
     if any(line.harmed_from is not None for one in alone for line in one.lines):
@@ -180,7 +180,7 @@ def _table(material: Material, stressors: dict[str, Stressed], trends: dict[tupl
         for row in levels
     ]
     return forest(
-        "What each level costs on the same situations, in points of success, with 95% intervals",
+        "Change in success at each level on the same situations, in points, with 95% intervals",
         ["stressor", "level", *(["policy"] if has_policies else [])],
         rows,
         what="difference",
@@ -189,7 +189,7 @@ def _table(material: Material, stressors: dict[str, Stressed], trends: dict[tupl
         wording=points,
         line=0.0,
         further=[
-            Column("clean", is_number=True),
+            Column("clean", "success without stress", is_number=True),
             Column("stressed", is_number=True),
             Column("p of trend", TREND, is_number=True),
         ],

@@ -15,17 +15,17 @@ from robodx.report.words import percent, rate
 
 # A page must stay readable; the JSON has them all.
 MOST = 1500
-CHANCE = "success on a scale where skill without understanding is 0% and certain success 100%"
+CHANCE = "success rescaled so that skill with random choices is 0% and certain success 100%"
 
 
-@section(order=110, title="Every task")
+@section(order=110, title="All tasks")
 def tasks(material: Material) -> Content | None:
     rows = [(place, row) for place, subject in enumerate(material.subjects) for row in subject.summary.rows()]
     columns = [
         Column("task"), *([Column("policy")] if material.is_comparison else []), Column("tier"),
         Column("variant", "what was perturbed"), Column("", axis=axis(about=2)),
         Column("success", "with its 95% interval", is_number=True), N, Column("above chance", CHANCE, is_number=True),
-        Column("progress", "mean share of the stages", is_number=True), Column("steps", "median", is_number=True),
+        Column("progress", "mean share of stages reached", is_number=True), Column("steps", "median", is_number=True),
         Column("timeouts", is_number=True), Column("errors", is_number=True),
     ]  # fmt: skip
     cells = [_cells(row, place, has_policies=material.is_comparison) for place, row in rows[:MOST]]
@@ -38,13 +38,15 @@ def tasks(material: Material) -> Content | None:
         is_long=True,
         kind="forest",
     )
-    wording = "Errors of the machinery are in no rate. Above 5% of them there is no rate at all, only a dash."
+    wording = (
+        "Errors are not counted in any rate. If more than 5% of the episodes end in errors, a dash replaces the rate."
+    )
     if len(rows) > MOST:
         wording += f" {len(rows) - MOST:,} more rows are in the JSON."
     adaptive = [one.summary for one in material.subjects if one.summary.until_width is not None]
     wide = [f"{row.task} {row.perturbations}".strip() for one in adaptive for row in one.too_wide()]
     if wide:
-        wording += f" Not yet known to the width that was asked for: {', '.join(wide)}."
+        wording += f" The requested interval width is not reached yet for: {', '.join(wide)}."
     return Content([table, Text(wording, "quiet")], [asdict(row) for _, row in rows])
 
 

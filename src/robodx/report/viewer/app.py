@@ -147,7 +147,7 @@ def _whole(text: str, name: str, most: int) -> int:
 
 
 def _absent(request: Request, error: Exception) -> Response:
-    return PlainTextResponse("There is no such thing here.", 404)
+    return PlainTextResponse("There is no such page here.", 404)
 
 
 def _mistaken(request: Request, error: Exception) -> Response:

@@ -25,8 +25,8 @@ FARTHEST_M = 1.5
 # (what is plotted together, its names) of one arm, by action space.
 PARTS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "ee_delta": (
-        ("move, m a step", ("dx", "dy", "dz")),
-        ("turn, rad a step", ("rx", "ry", "rz")),
+        ("translation, m per step", ("dx", "dy", "dz")),
+        ("rotation, rad per step", ("rx", "ry", "rz")),
         ("gripper opening", ("grip",)),
     ),
     "ee_pose": (
@@ -107,7 +107,7 @@ def _things(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Floats]:
         return {}
     index = index_of(arrays)
     if index is None:
-        return {f"thing {place}": way for place, way in enumerate(guessed(qpos), start=1)}
+        return {f"object {place}": way for place, way in enumerate(guessed(qpos), start=1)}
     ways = {name: qpos[:, start : start + 3] for name, start in index.things.items()}
     return {name: way for name, way in ways.items() if np.all(np.abs(way[0]) < FARTHEST_M)}
 

@@ -19,7 +19,7 @@ def _change(candidate: Candidate) -> str | None:
 register(
     FindingKind(
         name="updates ignored",
-        sentence="It does not follow a new instruction while it acts",
+        sentence="It ignores a new instruction during the episode",
         by_stratum=lambda candidate: "" if candidate.stratum.requirement == UPDATES else None,
     )
 )
@@ -29,6 +29,6 @@ register(
         name="change ignored",
         sentence="It does not cope with {subject}",
         by_stratum=_change,
-        in_words=lambda subject: subject or "changes while it acts",
+        in_words=lambda subject: subject.replace("things", "objects") or "changes during the episode",
     )
 )

@@ -6,8 +6,8 @@ from robodx.analysis.findings.kinds.base import FindingKind, register
 from robodx.analysis.findings.search import Candidate
 
 SUB_SKILLS = {
-    "negation": "negations", "condition": "conditions", "order": "orders of steps", "ordinal": "ordinals",
-    "relation": "relations between things", "signal": "signals", "synonym": "synonyms",
+    "negation": "negations", "condition": "conditions", "order": "the order of steps", "ordinal": "ordinals",
+    "relation": "relations between objects", "signal": "signals", "synonym": "synonyms",
 }  # fmt: skip
 
 
@@ -32,7 +32,7 @@ register(
 register(
     FindingKind(
         name="instruction ignored",
-        sentence="It takes things whatever the words say",
+        sentence="It chooses objects regardless of the instruction",
         by_stratum=lambda candidate: "" if candidate.stratum.requirement[:1] == ("choice",) else None,
         otherwise=_wrong_everywhere,
     )

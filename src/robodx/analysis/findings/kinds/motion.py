@@ -34,7 +34,7 @@ register(
 register(
     FindingKind(
         name="unsafe contact",
-        sentence="It presses too hard on table or things",
+        sentence="It hits the table or objects too hard",
         by_failure_mode=lambda mode: "" if mode.name in ("collision", "safety") else None,
     )
 )

@@ -36,7 +36,7 @@ def _wrong_choice(candidate: Candidate) -> str | None:
 register(
     FindingKind(
         name="visual bias",
-        sentence="It does worse where the thing has the {subject}",
+        sentence="It does worse when the target has the {subject}",
         strata=_values,
         by_stratum=lambda candidate: candidate.stratum.path if candidate.stratum.sort == "value" else None,
         in_words=lambda subject: subject.replace("=", " "),
@@ -46,7 +46,7 @@ register(
 register(
     FindingKind(
         name="memorised layout",
-        sentence="It does worse where the layout varies, as if it had learnt where things lie",
+        sentence="It does worse when the layout varies, as if it had memorised where objects are",
         by_stratum=lambda candidate: "" if candidate.stratum.requirement[:1] == ("layout",) else None,
     )
 )
@@ -54,7 +54,7 @@ register(
 register(
     FindingKind(
         name="distracted",
-        sentence="It is distracted by things that nobody spoke of",
+        sentence="It is distracted by objects that the instruction does not mention",
         by_stratum=lambda candidate: "" if candidate.stratum.requirement[:1] == ("distractors",) else None,
     )
 )
@@ -62,9 +62,9 @@ register(
 register(
     FindingKind(
         name="reference confusion",
-        sentence="It confuses things that differ in {subject}",
+        sentence="It confuses objects that differ in {subject}",
         by_failure_mode=lambda mode: mode.name if mode.sort == "mistaken" else None,
         otherwise=_wrong_choice,
-        in_words=lambda subject: subject or "various ways",
+        in_words=lambda subject: subject or "several attributes",
     )
 )

@@ -38,7 +38,7 @@ def _clocks(episodes: pl.DataFrame) -> Iterator[Stratum]:
     """Where the world does not wait, held against the same situations where it does."""
     pairs, has = episodes["pair_id"].to_numpy(), episodes["is_realtime"].to_numpy()
     without = episodes["is_base"].to_numpy() & np.isin(pairs, pairs[has])
-    yield Stratum("clock", "realtime", "trials in which the world does not wait", has, without, paired_by="pair_id")
+    yield Stratum("clock", "realtime", "trials in real time", has, without, paired_by="pair_id")
 
 
 register(
@@ -55,7 +55,7 @@ register(
 register(
     FindingKind(
         name="latency-bound",
-        sentence="It is too slow where the world does not wait",
+        sentence="It is too slow for real time",
         strata=_clocks,
         by_stratum=lambda candidate: "" if candidate.stratum.sort == "clock" else None,
         next_test=lambda ask: ask.run("--clock realtime:measured --seeds 25"),

@@ -6,7 +6,7 @@ import { endOf, show } from "./episode.js";
 import { EpisodeList, keyOf } from "./list.js";
 
 const POLL_MS = 2000;
-const FACETS = [["outcome", "Outcome"], ["kind", "Failure"], ["variant", "Variant"], ["task", "Task"], ["policy", "Policy"], ["film", "Film"]];
+const FACETS = [["outcome", "Outcome"], ["kind", "Failure"], ["variant", "Variant"], ["task", "Task"], ["policy", "Policy"], ["film", "Video"]];
 const $ = (id) => document.getElementById(id);
 
 const clock = new Clock();
@@ -96,7 +96,7 @@ function drawRuns() {
     items.unshift(el("button", { type: "button", class: "run", "aria-pressed": String(chosen === ""), on: { click: () => choose("") } },
       el("span", { class: "run-first" }, el("span", { class: "clip", text: "All runs" }), el("span", { class: "muted", text: count }))));
   }
-  if (!runs.length) items.push(el("p", { class: "muted", text: "No runs here yet. They appear as robodx run writes them." }));
+  if (!runs.length) items.push(el("p", { class: "muted", text: "There are no runs here yet. They appear as robodx run writes them." }));
   const at = document.activeElement?.dataset?.run;
   $("runs").replaceChildren(...items);
   if (at !== undefined) $("runs").querySelector(`[data-run="${CSS.escape(at)}"]`)?.focus();
@@ -121,8 +121,8 @@ function runItem(run, chosen) {
     shares.append(share);
   }
   const marks = [];
-  if (run.is_live) marks.push(el("span", { class: "live", text: "live", title: "This run goes on; new episodes appear by themselves" }));
-  else if (run.is_unfinished) marks.push(el("span", { class: "muted small", text: "unfinished", title: "This run was stopped; the same command goes on with it" }));
+  if (run.is_live) marks.push(el("span", { class: "live", text: "live", title: "This run is in progress; new episodes appear automatically" }));
+  else if (run.is_unfinished) marks.push(el("span", { class: "muted small", text: "unfinished", title: "This run was stopped; the same command continues it" }));
   if (run.problems?.length) marks.push(el("span", { class: "warning", text: "⚠", role: "img", "aria-label": `${run.problems.length} problems`, title: run.problems.join("\n") }));
   return el("button", { type: "button", class: "run", "data-run": run.id, "aria-pressed": String(chosen === run.id), on: { click: () => choose(run.id) } },
     el("span", { class: "run-first" }, clipped(run.name), ...marks),
@@ -219,7 +219,7 @@ function drawPartners(episode) {
     const group = partners.filter((one) => one.relation === relation);
     if (group.length) options.push(el("optgroup", { label }, ...group.map((one) => el("option", { value: keyOf(one), text: partnerText(one, episode) }))));
   }
-  if (state.with && !partners.some((one) => keyOf(one) === state.with)) options.push(el("option", { value: state.with, text: "the chosen one" }));
+  if (state.with && !partners.some((one) => keyOf(one) === state.with)) options.push(el("option", { value: state.with, text: "the chosen episode" }));
   $("partner").replaceChildren(...options);
   $("partner").value = state.with || "";
   $("partner").disabled = options.length === 1;

@@ -14,13 +14,13 @@ export function show(episode, answer, clock, end) {
   const seconds = (step) => step / episode.hz;
   const seekTo = (time) => () => clock.seek(time);
   const film = episode.has_video
-    ? el("video", { src: `/video/${episode.run}/${encodeURIComponent(episode.trial_id)}`, muted: true, playsinline: true, preload: "auto", "aria-label": "Film of the episode" })
+    ? el("video", { src: `/video/${episode.run}/${encodeURIComponent(episode.trial_id)}`, muted: true, playsinline: true, preload: "auto", "aria-label": "Video of the episode" })
     : null;
   if (film) film.muted = true;
 
   const parts = [head(episode)];
   if (episode.failure_kind || episode.error) parts.push(reasons(episode, seconds, clock));
-  else if (episode.quality_flags?.length) parts.push(el("p", { class: "flags" }, el("b", { text: "Done, but: " }), episode.quality_flags.join(", ")));
+  else if (episode.quality_flags?.length) parts.push(el("p", { class: "flags" }, el("b", { text: "Solved, with quality flags: " }), episode.quality_flags.join(", ")));
   else parts.push(absent());
   const said = instructions(episode, seconds, clock);
   parts.push(said.node);
@@ -29,7 +29,7 @@ export function show(episode, answer, clock, end) {
   const canDraw = curves.tool.length > 0;
   const screen = el("div", { class: "screen" });
   if (film) {
-    film.addEventListener("error", () => film.replaceWith(el("p", { class: "problem", text: "The film cannot be played." })), { once: true });
+    film.addEventListener("error", () => film.replaceWith(el("p", { class: "problem", text: "The video cannot be played." })), { once: true });
     film.addEventListener("click", () => clock.toggle());
     screen.append(film);
   } else if (canDraw) {
@@ -93,7 +93,7 @@ function reasons(episode, seconds, clock) {
   box.append(el("p", {}, el("b", { class: "clip", text: episode.failure_kind || "error" }), episode.failure_type ? clipped(episode.failure_type) : null,
     evidence && evidence.step !== null ? el("button", { type: "button", class: "seek", text: `${seconds(evidence.step).toFixed(2)} s`, title: "Go there", on: { click: () => clock.seek(seconds(evidence.step)) } }) : null));
   if (evidence?.says) box.append(el("p", { text: evidence.says, dir: "auto" }));
-  for (const one of episode.mistaken || []) box.append(el("p", { class: "muted", text: `${one.attribute}: asked ${one.asked}, took ${one.chosen}`, dir: "auto" }));
+  for (const one of episode.mistaken || []) box.append(el("p", { class: "muted", text: `${one.attribute}: asked for ${one.asked}, chose ${one.chosen}`, dir: "auto" }));
   if (episode.error) box.append(el("pre", { text: episode.error }));
   return box;
 }
@@ -114,7 +114,7 @@ function instructions(episode, seconds, clock) {
 function stageList(episode, seconds, seekTo) {
   const items = episode.stages.map((stage, index) => {
     const isReached = stage.step !== null;
-    const name = stage.name ? (stage.is_example ? `as in seed 0: ${stage.name}` : stage.name) : "unnamed";
+    const name = stage.name ? (stage.is_example ? `for example, in seed 0: ${stage.name}` : stage.name) : "unnamed";
     return el("li", { class: isReached ? "reached" : "unreached" },
       el("span", { class: "mark-small", text: isReached ? "✓" : "○", role: "img", "aria-label": isReached ? "reached" : "not reached" }),
       el("span", { class: `stage-name ${stage.is_example ? "muted" : ""}`, text: `${index + 1}  ${name}`, dir: "auto" }),

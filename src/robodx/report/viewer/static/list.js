@@ -172,7 +172,7 @@ export class EpisodeList {
         clippedWithin(row.task, "task"), second),
       el("div", { class: "row-side muted" },
         el("div", { text: row.duration_s === null ? "" : `${row.duration_s.toFixed(1)} s` }),
-        el("div", { text: row.film === "filmed" ? "film" : "", class: "film-mark" })));
+        el("div", { text: row.film === "filmed" ? "video" : "", class: "film-mark" })));
     return node;
   }
 }

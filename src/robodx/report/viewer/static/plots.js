@@ -143,7 +143,7 @@ function space(title, curves, upAxis, episode) {
   [x0, x1, y0, y1] = [cx - half, cx + half, cy - half, cy + half];
   const scale = 1000 / (2 * half);
   const at = (x, y) => [((x - x0) * scale).toFixed(1), ((y - y0) * scale).toFixed(1)];
-  const picture = svg("svg", { viewBox: "0 0 1000 1000", role: "img", "aria-label": `The way of the tool ${title}` });
+  const picture = svg("svg", { viewBox: "0 0 1000 1000", role: "img", "aria-label": `Path of the end effector ${title}` });
   for (let line = Math.ceil(x0 * 10); line <= x1 * 10; line++) picture.append(svg("line", { class: "grid", x1: at(line / 10, 0)[0], x2: at(line / 10, 0)[0], y1: 0, y2: 1000 }));
   for (let line = Math.ceil(y0 * 10); line <= y1 * 10; line++) picture.append(svg("line", { class: "grid", y1: at(0, line / 10)[1], y2: at(0, line / 10)[1], x1: 0, x2: 1000 }));
   if (upAxis === 2) picture.append(svg("line", { class: "table", x1: 0, x2: 1000, y1: at(0, 0)[1], y2: at(0, 0)[1] }));
@@ -191,7 +191,7 @@ function space(title, curves, upAxis, episode) {
     }
   };
   const sides = upAxis === 0 ? "↑ x forward, ← y left" : "↑ z up, ← y left";
-  const node = el("figure", { class: "space" }, picture, el("figcaption", { class: "muted", text: `${title}: ${sides} · 10 cm grid · ○ tool ▪ things` }));
+  const node = el("figure", { class: "space" }, picture, el("figcaption", { class: "muted", text: `${title}: ${sides} · 10 cm grid · ○ hand ▪ objects` }));
   return { node, update };
 }
 
