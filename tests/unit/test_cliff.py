@@ -152,7 +152,7 @@ def test_a_policy_that_fails_anyway_is_not_testable(tmp_path: Path, monkeypatch:
     assert last.startswith("8/8 episodes, 0 solved, ") and "unknown" not in last, "what is known at the end"
     options[options.index("8")] = "9"
     other = CliRunner().invoke(cli.app, ["cliff", TASK, *options])
-    assert "holds a search of --episodes 8, not of 9" in str(other.exception)
+    assert "holds a search with --episodes 8, not 9" in str(other.exception)
     assert sum(point["n"] for point in reported["curve"]) == reported["n"] == len(load(tmp_path / "run")) == 8
     assert len(played(search(f"cliff/packet_loss/{TASK}"), breaks_at=-1.0)) == 2 * WAVE, "and that is soon clear"
 
