@@ -189,7 +189,7 @@ def test_summary_shows_rates_with_intervals(tmp_path: Path) -> None:
         (("run", TASK, "--policy", "replay:nowhere"), "nowhere is not a run folder"),
         (("run", TASK, "--policy", "expert", "--perturb", "frame_dorp=v1"), 'Did you mean "frame_drop"'),
         (("run", TASK, "--policy", "expert", "--perturb", "frame_drop=v9"), 'No level of frame_drop "v9"'),
-        (("run", TASK, "--policy", "expert", "--perturb", "frame_drop"), "names no level"),
+        (("run", TASK, "--policy", "expert", "--perturb", "frame_drop"), "has no level"),
         (("run", TASK, "--policy", "expert", "--robot", "pandas"), 'Did you mean "panda"'),
         (("run", TASK, "--policy", "expert", "--quality", "fst"), 'Did you mean "fast"'),
         (("run", TASK, "--policy", "expert", "--plugin", "no.py"), "no plugin file"),

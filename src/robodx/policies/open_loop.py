@@ -20,7 +20,7 @@ HORIZON_S = 20.0
 
 @policy("open_loop")
 class OpenLoopPolicy(ExpertPolicy):
-    """The expert's plan from the first frame, then blind: fails where something changes on the way."""
+    """The expert's plan from the first frame, executed without feedback: fails where something changes."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ from robodx.policy_contract import Policy, policy
 
 @policy("python", takes="PACKAGE.MODULE:NAME")
 def from_python(place: str) -> Policy:
-    """The object of that name, or what it returns or makes when it is called without arguments."""
+    """Your policy object, or a class or factory that makes one without arguments."""
     module_name, _, name = place.partition(":")
     if not name:
         raise UserError(f"python:{place} names no object in it: write python:PACKAGE.MODULE:NAME")

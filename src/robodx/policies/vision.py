@@ -20,7 +20,7 @@ CAMERAS = ("front", "left", "right")
 
 @policy("vision")
 class VisionPolicy:
-    """Pictures and depth, no weights: colours, shapes and a small grammar, then the expert's own plans."""
+    """Classical perception from RGB-D pictures, a small grammar for the instruction, and the expert's plans."""
 
     spec = PolicySpec(
         action_space="ee_pose",

@@ -17,7 +17,7 @@ TIERS = (None, *get_args(Tier))
 
 @suite("capability")
 def capability(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Trial]:
-    """Every task tagged `capability`, narrowed by `capability/family/tier`."""
+    """Every task of the capability suite; select a part with `capability/family/tier`."""
     return request.trials(select(request.within, capability_tasks()), "capability")
 
 

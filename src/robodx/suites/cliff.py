@@ -23,7 +23,7 @@ FORM = "cliff/STRESSOR/FAMILY/TASK or cliff/STRESSOR=MAXIMUM/FAMILY/TASK"
 
 @suite("cliff", grows=True)
 def cliff(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
-    """The severity at which a task's success is halved, within so many episodes: `cliff/noise/primitive/pick_cube`."""
+    """Searches the severity at which a task's success falls to half: `cliff/noise/primitive/pick_cube`."""
     search = Search.of(request)
     return [search.planned(trial) for trial in search.next(done)]
 

@@ -38,7 +38,7 @@ MORE_WORDS = "isolation"
 
 @suite(SUITE, grows=True)
 def diagnosis(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
-    """Some seeds of everything, then fresh seeds of what looked weak; narrowed as `diagnosis/language`."""
+    """Screens all tasks, then confirms weaknesses on fresh seeds; select a part with `diagnosis/language`."""
     if request.repeats > 1:
         raise UserError("a diagnosis confirms on fresh situations: ask for more --seeds, not --repeats")
     tasks = select(request.within, [task for task in TASKS.entries() if _is_asked(task)])
