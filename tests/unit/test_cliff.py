@@ -106,7 +106,7 @@ def test_what_cannot_be_searched_is_refused(selector: str, message: str) -> None
 
 
 def test_repeats_are_refused() -> None:
-    with pytest.raises(UserError, match="no repeats"):
+    with pytest.raises(UserError, match="has no --repeats"):
         Search.of(SuiteRequest("expert", 60, repeats=2, within=("packet_loss", *TASK.split("/"))))
 
 

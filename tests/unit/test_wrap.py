@@ -212,11 +212,11 @@ def test_what_needs_more_than_pictures_and_commands_is_refused_with_what_can_be_
 
 
 def test_what_is_missing_or_wrong_is_said() -> None:
-    with pytest.raises(UserError, match="say actions="):
+    with pytest.raises(UserError, match="give actions="):
         robodx.wrap(Nested(), "packet_loss", level="v1")
     with pytest.raises(UserError, match="and still="):
         robodx.wrap(Nested(), "actuator_latency", level="v1", actions="relative")
-    with pytest.raises(UserError, match=r"still=\[0. 0. 0.\] is no action of Box"):
+    with pytest.raises(UserError, match=r"still=\[0. 0. 0.\] is not an action of Box"):
         robodx.wrap(Nested(), "packet_loss", level="v1", actions="relative", still=[0, 0, 0]).reset()
     with pytest.raises(UserError, match=r"has none: its observations are Box\(-inf"):
         robodx.wrap(gymnasium.make("Reacher-v5"), "noise", level="v1")

@@ -1,4 +1,4 @@
-"""What fits and what does not between RoboDx and a policy: both sides beside each other, and a few steps."""
+"""`robodx check`: the conventions of RoboDx and of a policy side by side, and a few steps."""
 
 from __future__ import annotations
 

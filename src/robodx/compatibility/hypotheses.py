@@ -1,4 +1,4 @@
-"""What a policy's conventions could be, other than its preset says: each a single change of the preset."""
+"""Alternative conventions of a policy: each is a single change of its preset."""
 
 from __future__ import annotations
 

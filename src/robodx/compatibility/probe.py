@@ -151,9 +151,9 @@ def probe(
 def refuse_to_probe(spec: PolicySpec, robot: str) -> None:
     """What can be known beforehand to lead nowhere."""
     if spec.is_privileged:
-        raise UserError("a policy that sees the simulator's state has no conventions that could be wrong")
+        raise UserError("the probe is for policies with conventions: this one uses the simulator's state")
     if len(ROBOTS[robot].arms) != 1:
-        raise UserError(f"the probe knows robots with one arm, and {robot} has {len(ROBOTS[robot].arms)}")
+        raise UserError(f"the probe works only with one arm, and {robot} has {len(ROBOTS[robot].arms)}")
 
 
 class _Settled(NamedTuple):

@@ -1,4 +1,4 @@
-"""The expert without eyes after the first frame: it acts out what would have worked had nothing changed."""
+"""The expert without feedback after the first frame: it executes the plan that works if nothing changes."""
 
 from __future__ import annotations
 

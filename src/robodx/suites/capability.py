@@ -1,4 +1,4 @@
-"""What can the policy do: tasks in which one capability is the bottleneck, by family and tier."""
+"""What the policy can do: tasks in which one capability is the bottleneck, by family and tier."""
 
 from __future__ import annotations
 

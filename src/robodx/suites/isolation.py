@@ -1,4 +1,4 @@
-"""Is perception isolated: easy perception tasks, plain and entangled with one other factor at a time."""
+"""Whether perception is isolated: easy perception tasks, plain and with one other factor added at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When does it break: one stressor at a time on fixed carrier tasks, beside clean and repeated trials."""
+"""When the policy breaks: one stressor at a time on fixed carrier tasks, with clean and repeated trials."""
 
 from __future__ import annotations
 
