@@ -106,7 +106,7 @@ def test_a_run_is_not_resumed_against_another_one_than_it_was_begun_with(expert:
 
 def test_what_cannot_be_reached_or_compared_is_refused_before_anything_is_run(expert: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    with pytest.raises(UserError, match=r"known to 0\.1 from 25 situations.*raise --seeds"):
+    with pytest.raises(UserError, match=r"25 situations per task are too few .* width 0\.1: .*raise --seeds"):
         run(Request((TASK,), "still", 25, until_width=0.1), out)
     with pytest.raises(UserError, match=r"has none of these trials.*seeds 0 … 23 of primitive/press_switch"):
         run(Request(("primitive/pick_cube",), "still", 5, against=str(expert), until_decided=True), out)
@@ -119,7 +119,7 @@ def test_what_cannot_be_reached_or_compared_is_refused_before_anything_is_run(ex
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"until_width": 0.0}, "width 0 is none"),
+        ({"until_width": 0.0}, "--until-width 0 must be between 0 and 1"),
         ({"until_width": 1.0}, "between 0 and 1"),
         ({"until_decided": True}, "give --against RUN"),
         ({"until_decided": True, "against": "x", "until_width": 0.1}, "choose one"),
