@@ -94,7 +94,7 @@ def test_it_runs_where_the_simulator_cannot_be_imported(environment: Environment
         "cameras": write_cameras(start.cameras),
         "times": [(one.step, one.time_s) for one in observations],
     }
-    (tmp_path / "told.json").write_text(json.dumps(given))
+    (tmp_path / "given.json").write_text(json.dumps(given))
     subprocess.run([sys.executable, "-c", ELSEWHERE, str(tmp_path)], check=True, timeout=60)
     elsewhere = np.load(tmp_path / "actions.npz")
     for index, chunk in enumerate(chunks):
@@ -111,17 +111,17 @@ from robodx.policies.vision import VisionPolicy
 from robodx.wires.calibrations import read_cameras
 
 folder = Path(sys.argv[1])
-given = json.loads((folder / "told.json").read_text())
+given = json.loads((folder / "given.json").read_text())
 policy = VisionPolicy()
-policy.reset([EpisodeStart("x", 0, "", "", 0, 0, told["instruction"], read_cameras(told["cameras"]))])
+policy.reset([EpisodeStart("x", 0, "", "", 0, 0, given["instruction"], read_cameras(given["cameras"]))])
 answers = {}
-for index, (step, time_s) in enumerate(told["times"]):
+for index, (step, time_s) in enumerate(given["times"]):
     arrays = np.load(folder / f"{index}.npz")
     kinds = {"state": {}, "image": {}, "depth": {}}
     for key in arrays.files:
         kind, _, name = key.partition(" ")
         kinds[kind][name] = arrays[key]
-    shown = Observation("x", step, time_s, told["instruction"], kinds["state"], kinds["image"], kinds["depth"])
+    shown = Observation("x", step, time_s, given["instruction"], kinds["state"], kinds["image"], kinds["depth"])
     (answers[str(index)],) = policy.act([shown])
 np.savez(folder / "actions.npz", **answers)
 """
