@@ -80,7 +80,7 @@ def test_what_has_begun_is_finished_and_nothing_else_begins(tmp_path: Path, monk
 def test_the_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
     with begun(tmp_path) as driver:
         wait_for_files(tmp_path / "kept", "*.begun", 2, driver)
-        assert "Finishing the 2" in press_ctrl_c(driver)
+        assert "Finishing 2 cases" in press_ctrl_c(driver)
         os.killpg(driver.pid, signal.SIGINT)
         _, said = driver.communicate(timeout=20)
         assert driver.returncode == 130 and "Stopped." in said and "Traceback" not in said, said
