@@ -77,7 +77,7 @@ def apart(verdicts: Sequence[Verdict], out: Path, sets: int) -> str:
     right = wilson(sum(one.is_right for one in shown), len(shown))
     return (
         f"In {len(pairs) - len(shown)} of the {len(pairs)} pairs one fault alone fails most of the trials that the\n"
-        f"other alone fails, and there is little to see of it; of the others {right} are correct (n = {right.n})."
+        f"other alone fails, so the other can hardly show; of all other pairs {right} are correct (n = {right.n})."
     )
 
 
@@ -102,7 +102,7 @@ def _outcomes(path: Path) -> dict[tuple[str, int, bool], bool]:
 def crossed(cases: Sequence[Case], out: Path, workers: int) -> str:
     """Thresholds that one half of the faults and of the healthy runs would choose, held against the other half."""
     halves = [[case for case in cases if _half(case) == part] for part in (0, 1)]
-    lines = ["| thresholds chosen on | chosen | correct on the other faults | no alarm in the other healthy runs |"]
+    lines = ["| thresholds chosen on | chosen | correct on the other half | no false alarm on the other half |"]
     lines += ["|---|---|---|---|"]
     judge = partial(_settings, out=out)
     # Not forked: polars has threads, which a fork would leave waiting for each other.
@@ -138,7 +138,8 @@ def _said(thresholds: Thresholds) -> str:
 
 def fault_table(verdicts: Sequence[Verdict]) -> str:
     """What each does, the finding that it must cause, how often it did, and what most often showed it."""
-    lines = ["| fault | what it does | severity | finding | alone | on the weak base |", "|---|---|---|---|---|---|"]
+    lines = ["| fault | what it does | severity | expected finding | alone | with 40% random failures |"]
+    lines += ["|---|---|---|---|---|---|"]
     for name in faults():
         entry = FAULTS[name]
         assert entry.expected is not None

@@ -1,4 +1,4 @@
-"""What there is, as rows: the entries of the registries, for a person or a program to read."""
+"""The entries of all registries as rows, for `robodx list`."""
 
 from __future__ import annotations
 

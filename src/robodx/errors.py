@@ -1,4 +1,4 @@
-"""Mistakes of the user's: the command line tells them in a line and without a traceback."""
+"""Errors of the user: the command line prints them in one line without a traceback."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def test_summary_shows_rates_with_intervals(tmp_path: Path) -> None:
         (("run", TASK, "--policy", "replay:nowhere"), "nowhere is not a run folder"),
         (("run", TASK, "--policy", "expert", "--perturb", "frame_dorp=v1"), 'Did you mean "frame_drop"'),
         (("run", TASK, "--policy", "expert", "--perturb", "frame_drop=v9"), 'No level of frame_drop "v9"'),
-        (("run", TASK, "--policy", "expert", "--perturb", "frame_drop"), "names no level"),
+        (("run", TASK, "--policy", "expert", "--perturb", "frame_drop"), "has no level"),
         (("run", TASK, "--policy", "expert", "--robot", "pandas"), 'Did you mean "panda"'),
         (("run", TASK, "--policy", "expert", "--quality", "fst"), 'Did you mean "fast"'),
         (("run", TASK, "--policy", "expert", "--plugin", "no.py"), "no plugin file"),
@@ -201,7 +201,7 @@ def test_summary_shows_rates_with_intervals(tmp_path: Path) -> None:
         (("show", TASK, "-o", "x.gif"), "neither a .png"),
         (("list", "task"), 'Did you mean "tasks"'),
         (("summary", "nowhere"), "is not a run folder"),
-        (("doctor", "--require", "gpu"), "the doctor can require: gl"),
+        (("doctor", "--require", "gpu"), 'unknown requirement "gpu": --require takes gl'),
     ],
 )
 def test_a_mistake_is_told_in_a_line(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(plugin: Path
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, text = process.communicate(timeout=30)
-    assert process.returncode == 130 and "the same command goes on from there" in text
+    assert process.returncode == 130 and "the same command resumes there" in text
     kept = load(tmp_path / "run")
     assert 0 < len(kept) < 12
     resumed = robodx(*words, cwd=tmp_path)

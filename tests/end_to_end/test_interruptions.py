@@ -96,7 +96,7 @@ def press_ctrl_c(driver: subprocess.Popen[str]) -> None:
     os.killpg(driver.pid, signal.SIGINT)
     _, said = driver.communicate(timeout=20)
     assert driver.returncode == 130, said
-    assert "the same command goes on" in said and "Traceback" not in said
+    assert "the same command resumes" in said and "Traceback" not in said
     deadline = time.monotonic() + 10
     while processes_of(driver.pid):
         assert time.monotonic() < deadline, "workers are left behind"

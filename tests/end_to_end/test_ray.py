@@ -253,7 +253,7 @@ def test_a_policy_that_sees_the_simulator_cannot_be_an_actor() -> None:
     job = Job("expert")
     with (
         connect(policy_actors=1) as cluster,
-        pytest.raises(UserError, match='"expert" sees the simulator'),
+        pytest.raises(UserError, match='"expert" uses the simulator'),
     ):
         list(execute(trials("expert", 1), job, cluster=cluster))
 

@@ -70,17 +70,17 @@ def test_what_has_begun_is_finished_and_nothing_else_begins(tmp_path: Path, monk
         for path in tmp_path.glob("imports.*"):
             os.kill(int(path.suffix[1:]), signal.SIGINT)
         wait_for_files(tmp_path / "kept", "*.begun", 2, driver)
-        assert press_ctrl_c(driver) == "\nFinishing the 2 that have begun; Ctrl-C again stops at once.\n"
+        assert press_ctrl_c(driver) == "\nFinishing 2 cases under way; Ctrl-C again stops at once.\n"
         (tmp_path / "kept" / "end").touch()
         _, said = driver.communicate(timeout=20)
-        assert driver.returncode == 130 and "the same command goes on" in said and "Traceback" not in said, said
+        assert driver.returncode == 130 and "the same command resumes" in said and "Traceback" not in said, said
     assert names(tmp_path, "begun") == names(tmp_path, "parquet") == ["slow.101", "slow.102"]
 
 
 def test_the_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
     with begun(tmp_path) as driver:
         wait_for_files(tmp_path / "kept", "*.begun", 2, driver)
-        assert "Finishing the 2" in press_ctrl_c(driver)
+        assert "Finishing 2 cases" in press_ctrl_c(driver)
         os.killpg(driver.pid, signal.SIGINT)
         _, said = driver.communicate(timeout=20)
         assert driver.returncode == 130 and "Stopped." in said and "Traceback" not in said, said

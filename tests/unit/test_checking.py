@@ -75,7 +75,7 @@ def test_a_policy_without_a_usable_action_is_a_problem_and_both_sides_are_shown(
 ) -> None:
     found = check("answering", Answering(answer), task=TASK)
     assert found.nature is None and len(found.problems) == 1
-    assert re.search(f"it gives no action that could be executed: .*{message}", found.problems[0])
+    assert re.search(f"its reply cannot be executed: .*{message}", found.problems[0])
     said = "\n".join(found.lines())
     assert "action ee_delta, 7 numbers" in said and "PROBLEM: " in said and "It fits" not in said
 
@@ -100,7 +100,7 @@ def test_a_later_invalid_action_is_a_problem() -> None:
 
 def test_a_scale_that_saturates_is_noted() -> None:
     found = check("answering", Answering(lambda *_: moved(-0.5)), task=TASK)
-    assert any("is the scale right?" in note for note in found.notes)
+    assert any("check the scale" in note for note in found.notes)
 
 
 def test_both_sides_are_shown() -> None:

@@ -93,7 +93,7 @@ def test_the_budget_is_kept_when_it_is_no_multiple_of_a_wave() -> None:
         (f"cliff/paket_loss/{TASK}", 'No perturbation "paket_loss". Did you mean "packet_loss"'),
         ("cliff/packet_loss/primitive/pres_switch", 'Did you mean "primitive/press_switch"'),
         ("cliff/packet_loss", "write cliff/STRESSOR/FAMILY/TASK"),
-        (f"cliff/light_flicker/{TASK}", "those that have are: actuator_latency, "),
+        (f"cliff/light_flicker/{TASK}", "ordered stressors are: actuator_latency, "),
         (f"cliff/packet_loss=2/{TASK}", "must be 0 to 1, not 2"),
         (f"cliff/packet_loss=0/{TASK}", "must be above 0"),
         (f"cliff/packet_loss=v9/{TASK}", 'No level of packet_loss "v9"'),
@@ -106,7 +106,7 @@ def test_what_cannot_be_searched_is_refused(selector: str, message: str) -> None
 
 
 def test_repeats_are_refused() -> None:
-    with pytest.raises(UserError, match="no repeats"):
+    with pytest.raises(UserError, match="has no --repeats"):
         Search.of(SuiteRequest("expert", 60, repeats=2, within=("packet_loss", *TASK.split("/"))))
 
 
@@ -152,7 +152,7 @@ def test_a_policy_that_fails_anyway_is_not_testable(tmp_path: Path, monkeypatch:
     assert last.startswith("8/8 episodes, 0 solved, ") and "unknown" not in last, "what is known at the end"
     options[options.index("8")] = "9"
     other = CliRunner().invoke(cli.app, ["cliff", TASK, *options])
-    assert "holds a search of --episodes 8, not of 9" in str(other.exception)
+    assert "holds a search with --episodes 8, not 9" in str(other.exception)
     assert sum(point["n"] for point in reported["curve"]) == reported["n"] == len(load(tmp_path / "run")) == 8
     assert len(played(search(f"cliff/packet_loss/{TASK}"), breaks_at=-1.0)) == 2 * WAVE, "and that is soon clear"
 

@@ -49,9 +49,9 @@ def test_a_policy_is_found_where_it_is_in_python(place: str, monkeypatch: pytest
     [
         ("no_such_module:thing", "No module named"),
         ("robodx.policies.still:Stil", "no attribute 'Stil'"),
-        ("robodx.policies.still", "names no object in it"),
+        ("robodx.policies.still", "does not name an object"),
         ("robodx.policies.random:LOWER", "neither a policy nor something that makes one"),
-        ("builtins:dict", "gives a dict, which is no policy: it has no spec, reset, act, finish"),
+        ("builtins:dict", "gives a dict, which is not a policy: it has no spec, reset, act, finish"),
     ],
 )
 def test_what_is_no_policy_is_told(place: str, message: str) -> None:

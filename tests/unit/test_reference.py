@@ -37,7 +37,7 @@ def test_paths_of_a_run_are_measured_by_the_experts_in_the_same_situation(tmp_pa
 def test_the_experts_own_clean_episode_is_its_own_measure(tmp_path: Path) -> None:
     episodes = run(Request((TASK,), "expert", 1), tmp_path / "run")
     assert episodes["length_ratio"].to_list() == [1.0]
-    with pytest.raises(UserError, match="name of a policy of RoboDx"):
+    with pytest.raises(UserError, match="name of a RoboDx policy"):
         Request((TASK,), "random", 1, name="expert")
 
 

@@ -114,7 +114,7 @@ def test_a_suite_in_rounds_is_not_finished_by_a_shard_alone(tmp_path: Path, monk
 
     monkeypatch.setitem(SUITES._entries, "rounds", rounds)
     for part in (1, 2):
-        with pytest.raises(UserError, match="goes on in rounds"):
+        with pytest.raises(UserError, match="the next round of the suite needs the episodes of all shards"):
             run(Request(("rounds",), "expert", 1, shard=f"{part}/2"), tmp_path / str(part))
     merge([tmp_path / "1", tmp_path / "2"], tmp_path / "whole")
     whole = run(Request(("rounds",), "expert", 1), tmp_path / "whole")
@@ -144,5 +144,7 @@ def test_what_needs_language_is_not_applicable_to_a_policy_without(
     assert "Not applicable, for the policy reads no instructions: language/direct." in capsys.readouterr().out
     with pytest.raises(UserError, match="reads no instructions"):
         evaluate(failing(), "language/direct", seeds=1)
-    with pytest.raises(UserError, match=r"failing reads no instructions, which all of this needs: language/direct"):
+    with pytest.raises(
+        UserError, match=r"failing reads no instructions, but all of these tasks need them: language/direct"
+    ):
         run(Request(("language/direct",), "failing", 1), tmp_path / "other")

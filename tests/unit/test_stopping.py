@@ -87,7 +87,7 @@ def test_a_run_against_another_ends_when_it_is_decided(expert: Path, tmp_path: P
     again = run(request, tmp_path / "run")
     assert again["trial_id", "trajectory_hash"].equals(table["trial_id", "trajectory_hash"])
     assert len(run(request, tmp_path / "run")) == FIRST_WAVE, "what is decided stays so"
-    with pytest.raises(UserError, match="was itself ended by what it saw"):
+    with pytest.raises(UserError, match="itself stopped early on its outcomes"):
         run(replace(request, against=str(tmp_path / "run")), tmp_path / "next")
 
 
@@ -106,7 +106,7 @@ def test_a_run_is_not_resumed_against_another_one_than_it_was_begun_with(expert:
 
 def test_what_cannot_be_reached_or_compared_is_refused_before_anything_is_run(expert: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    with pytest.raises(UserError, match=r"known to 0\.1 from 25 situations.*raise --seeds"):
+    with pytest.raises(UserError, match=r"25 situations per task are too few .* width 0\.1: .*raise --seeds"):
         run(Request((TASK,), "still", 25, until_width=0.1), out)
     with pytest.raises(UserError, match=r"has none of these trials.*seeds 0 … 23 of primitive/press_switch"):
         run(Request(("primitive/pick_cube",), "still", 5, against=str(expert), until_decided=True), out)
@@ -119,12 +119,12 @@ def test_what_cannot_be_reached_or_compared_is_refused_before_anything_is_run(ex
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"until_width": 0.0}, "width 0 is none"),
+        ({"until_width": 0.0}, "--until-width 0 must be between 0 and 1"),
         ({"until_width": 1.0}, "between 0 and 1"),
         ({"until_decided": True}, "give --against RUN"),
         ({"until_decided": True, "against": "x", "until_width": 0.1}, "choose one"),
-        ({"until_width": 0.1, "shard": "1/2"}, "--shard does not go"),
-        ({"until_width": 0.1, "repeats": 2}, "--repeats does not go"),
+        ({"until_width": 0.1, "shard": "1/2"}, "--shard does not work"),
+        ({"until_width": 0.1, "repeats": 2}, "--repeats does not work"),
         ({"margin": 0.0}, "margin of 0"),
     ],
 )
@@ -209,5 +209,5 @@ def test_only_what_the_other_run_finished_is_run() -> None:
 
 @pytest.mark.parametrize("selector", ["stress/noise", "cliff/noise/primitive/pick_cube"])
 def test_suites_that_decide_themselves_do_not_stop_early(selector: str) -> None:
-    with pytest.raises(UserError, match="itself decides by what it has seen"):
+    with pytest.raises(UserError, match="it chooses its own trials by outcome"):
         Request((selector,), "expert", 2000, until_width=0.1)

@@ -66,7 +66,7 @@ def test_a_level_says_what_it_may_be_set_to() -> None:
         painted.severity("red")
     shifted = entry({"near": {"x_m": 0.01}})
     assert shifted.parse("x_m:0.5") == (("x_m", 0.5),) and shifted.parse("near") == (("x_m", 0.01),)
-    with pytest.raises(UserError, match=r"values as x_m:0\.01, not to y_m:1"):
+    with pytest.raises(UserError, match=r"values such as x_m:0\.01, not y_m:1"):
         shifted.parse("y_m:1")
     with pytest.raises(UnknownName):
         shifted.parse("nearer")

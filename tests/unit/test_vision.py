@@ -340,7 +340,7 @@ def test_without_calibration_it_says_what_is_missing(environment: Environment) -
 def test_a_camera_that_the_arm_carries_is_refused(environment: Environment) -> None:
     start = environment.start()
     carried = {**start.cameras, "left": replace(start.cameras["left"], frame="tool")}
-    with pytest.raises(UserError, match="the arm carries left"):
+    with pytest.raises(UserError, match="these are on the arm: left"):
         VisionPolicy().reset([replace(start, cameras=carried)])
 
 

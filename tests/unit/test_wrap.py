@@ -207,16 +207,16 @@ def test_what_needs_more_than_pictures_and_commands_is_refused_with_what_can_be_
     assert {"noise", "actuator_latency", "packet_loss", "camera_disconnect"} <= set(wrappable())
     for name in ("payload", "friction", "encoder_bias", "gripper_backlash", "inference_pauses", "calibration_offset"):
         assert name not in wrappable()
-        with pytest.raises(UserError, match=rf"^{name} needs more .* actuator_latency, .*packet_loss"):
+        with pytest.raises(UserError, match=rf"^{name} changes more than pictures .* actuator_latency, .*packet_loss"):
             robodx.wrap(Nested(), name, level="v1")
 
 
 def test_what_is_missing_or_wrong_is_said() -> None:
-    with pytest.raises(UserError, match="say actions="):
+    with pytest.raises(UserError, match="give actions="):
         robodx.wrap(Nested(), "packet_loss", level="v1")
     with pytest.raises(UserError, match="and still="):
         robodx.wrap(Nested(), "actuator_latency", level="v1", actions="relative")
-    with pytest.raises(UserError, match=r"still=\[0. 0. 0.\] is no action of Box"):
+    with pytest.raises(UserError, match=r"still=\[0. 0. 0.\] is not an action of Box"):
         robodx.wrap(Nested(), "packet_loss", level="v1", actions="relative", still=[0, 0, 0]).reset()
     with pytest.raises(UserError, match=r"has none: its observations are Box\(-inf"):
         robodx.wrap(gymnasium.make("Reacher-v5"), "noise", level="v1")
@@ -230,7 +230,7 @@ def test_what_is_missing_or_wrong_is_said() -> None:
         robodx.wrap(Nested(), "noise", level="v1", hz=0)
     mute = Nested()
     mute.metadata = {}
-    with pytest.raises(UserError, match="say hz="):
+    with pytest.raises(UserError, match="give hz="):
         robodx.wrap(mute, "noise", level="v1")
 
 

@@ -36,12 +36,12 @@ def test_a_shipped_preset_is_copied_with_its_comments(name: str, tmp_path: Path)
 
 def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "my.toml").write_text("mine")
-    with pytest.raises(UserError, match="is there already"):
+    with pytest.raises(UserError, match="already exists"):
         draft("openpi://nowhere:1", "droid", tmp_path / "my.toml")
     assert (tmp_path / "my.toml").read_text() == "mine"
     with pytest.raises(UserError, match=r"a preset is a \.toml file"):
         draft("openpi://nowhere:1", "droid", tmp_path / "my.yaml")
-    with pytest.raises(UserError, match="random is no server"):
+    with pytest.raises(UserError, match="random is not a server"):
         draft("random", None, tmp_path / "other.toml")
 
 

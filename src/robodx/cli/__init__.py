@@ -24,9 +24,9 @@ __all__ = ["app", "main"]
 
 
 def main() -> None:
-    """The `robodx` command: mistakes of the user's are told in a line, ours keep their traceback."""
+    """The `robodx` command: a user's mistake prints one line, a bug of ours prints its traceback."""
     pin()
-    # `python:my_policy:make` and `--plugin my_module` may lie where the user stands, as with python -m.
+    # `python:my_policy:make` and `--plugin my_module` may be in the current folder, as with python -m.
     sys.path.append(str(Path.cwd()))
     try:
         app()

@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 
 class Commands(TyperGroup):
-    """Tells the value that an option cannot have: typer says only what it should be."""
+    """Adds the rejected value to the error message: typer says only which values are valid."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -28,8 +28,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Finds out what a robot manipulation policy can do, when it breaks, and why.\n\n"
-    "Begin with: robodx list tasks, robodx show control/stack_cube -o stack.mp4, "
+    help="Find out what a robot manipulation policy can do, when it breaks, and why.\n\n"
+    "Start with: robodx list tasks, robodx show control/stack_cube -o stack.mp4, "
     "robodx diagnose vision --workers 2",
 )
 

@@ -1,4 +1,4 @@
-"""What there is: tasks, policies and the rest, what a task looks like, and what this machine has."""
+"""Commands that look around: registered tasks and policies, pictures of a task, and the state of this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def list_(
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006  (typer reads the default)
 ) -> None:
-    """List what there is, with a line on each."""
+    """List everything of one kind, with a one-line summary."""
     load_plugins(plugin)
     rows = catalogue.rows(kind)
     if as_json:
@@ -33,18 +33,18 @@ def list_(
 
 @app.command(rich_help_panel="Look around")
 def show(
-    task: Annotated[str, typer.Argument(help="A task's id, as in control/stack_cube.")],
-    seed: Annotated[int, typer.Option(help="Which situation.", min=0)] = 0,
-    camera: Annotated[str, typer.Option(help="A camera's name, several with commas, or all.")] = "front,wrist",
+    task: Annotated[str, typer.Argument(help="Task id, for example control/stack_cube.")],
+    seed: Annotated[int, typer.Option(help="Seed of the situation to show.", min=0)] = 0,
+    camera: Annotated[str, typer.Option(help="Camera names, separated by commas, or all.")] = "front,wrist",
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="x.png for the start, x.mp4 for the expert solving it.")
+        Path | None, typer.Option("-o", "--out", help="Output file: .png for the initial scene, .mp4 for the expert.")
     ] = None,
-    size: Annotated[int, typer.Option(help="Pixels of a picture's side.", min=32, max=2048)] = 480,
+    size: Annotated[int, typer.Option(help="Width and height of each picture, in pixels.", min=32, max=2048)] = 480,
     quality: Annotated[str, typer.Option(help="Rendering quality: fast, standard or high.")] = "standard",
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:
-    """Show a task: its words, its stages, and a picture or a video of it."""
+    """Show a task: its instruction, its stages, and a picture or a video."""
     load_plugins(plugin)
     from robodx.video.show import describe, draw
 
@@ -61,17 +61,17 @@ def show(
         print(f"  stage {index}      {stage}")
     for name, (x, y, z) in card["things"].items():
         print(f"  {name:24} x {x:+.3f}  y {y:+.3f}  z {z:+.3f}")
-    print(f"Wrote {out}" if out else "Add -o x.png for a picture, -o x.mp4 to see the expert solve it.")
+    print(f"Wrote {out}" if out else "Add -o x.png for a picture, or -o x.mp4 for a video of the expert.")
 
 
 @app.command(rich_help_panel="Look around")
 def doctor(
-    require: Annotated[str | None, typer.Option(metavar="gl", help="Exit with 1 if this is missing.")] = None,
+    require: Annotated[str | None, typer.Option(metavar="gl", help="Exit with status 1 if this is missing.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what this machine has, and what to install if something is missing."""
+    """Check this machine: versions, OpenGL, and what to install if something is missing."""
     if require not in (None, "gl"):
-        raise UserError(f'Nothing is called "{require}"; the doctor can require: gl')
+        raise UserError(f'unknown requirement "{require}": --require takes gl')
     import platform
 
     from robodx.records.versions import versions

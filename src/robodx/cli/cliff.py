@@ -1,4 +1,4 @@
-"""The severity at which success breaks."""
+"""`robodx cliff`: the severity at which success falls to half."""
 
 from __future__ import annotations
 
@@ -29,16 +29,18 @@ from robodx.terminal.console import progress_bar
 
 @app.command(rich_help_panel="Run")
 def cliff(
-    task: Annotated[str, typer.Argument(help="A task's id, as in primitive/pick_cube.")],
+    task: Annotated[str, typer.Argument(help="Task id, for example primitive/pick_cube.")],
     policy: Annotated[str, typer.Option(help="Policy to evaluate; see: robodx list policies.")],
-    stressor: Annotated[str, typer.Option(help="What is made worse; see: robodx list perturbations.")],
-    episodes: Annotated[int, typer.Option(help="At most so many; fewer if it is known sooner.", min=8, max=1000)] = 60,
+    stressor: Annotated[str, typer.Option(help="Stressor to increase; see: robodx list perturbations.")],
+    episodes: Annotated[
+        int, typer.Option(help="Largest number of episodes; it stops earlier if it can.", min=8, max=1000)
+    ] = 60,
     most: Annotated[
-        str | None, typer.Option("--max", metavar="LEVEL", help="The largest severity to look at; else its last level.")
+        str | None, typer.Option("--max", metavar="LEVEL", help="Largest severity to test; default: the last level.")
     ] = None,
     preset: Preset = None,
     out: RunFolder = None,
-    clock: Annotated[str, typer.Option(help="As for robodx run.")] = "lockstep",
+    clock: Annotated[str, typer.Option(help="Clock, as for robodx run.")] = "lockstep",
     workers: Workers = 1,
     quality: Quality = "fast",
     robot: Robot = "panda",
@@ -47,7 +49,8 @@ def cliff(
 ) -> None:
     """Find the severity at which a policy's success falls to half of what it is without stress.
 
-    It asks where it learns most, one situation an episode. Ctrl-C keeps what is finished; the same command goes on.
+    Each episode is a new situation, at the severity that tells most. Ctrl-C keeps finished episodes; the same command
+    resumes the search.
     """
     load_plugins(plugin)
     from robodx.records.table import load
@@ -82,12 +85,12 @@ def cliff(
 
 
 def _check_budget(folder: Path, selector: str, episodes: int) -> None:
-    """A budget is part of what a search is; a conflict of it is told in the words of its option."""
+    """Another budget makes another search: the error names --episodes, the option that the user gave."""
     from robodx.records.about import read_about
 
     there = read_about(folder, needs=("request.seeds",))["request"] if (folder / "run.json").exists() else {}
     if there.get("selectors") == [selector] and there["seeds"] != episodes:
         raise UserError(
-            f"{folder} holds a search of --episodes {there['seeds']}, not of {episodes}: "
-            "choose another folder with --out, or ask for the same"
+            f"{folder} holds a search with --episodes {there['seeds']}, not {episodes}: "
+            "choose another folder with --out, or give the same number"
         )

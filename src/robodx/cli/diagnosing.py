@@ -1,4 +1,4 @@
-"""What is wrong with a policy and why, and whether the diagnosis can be believed."""
+"""Commands that diagnose: findings, causes, and the validation of the diagnosis itself."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ from robodx.terminal.console import print_json, progress_bar
 def diagnose(
     policy: Annotated[str, typer.Argument(help="Policy to evaluate; see: robodx list policies.")],
     preset: Preset = None,
-    name: Annotated[str | None, typer.Option(help="What to call the policy in the record.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the policy in the record.")] = None,
     out: RunFolder = None,
     seeds: Annotated[
         int,
         typer.Option(
-            help="Situations a task to look for weaknesses in; they are confirmed on others.", min=1, max=MOST_SEEDS
+            help="Situations per task in the screening; fresh seeds confirm the findings.", min=1, max=MOST_SEEDS
         ),
     ] = 3,
     first_seed: FirstSeed = 0,
     workers: Workers = 1,
-    batch: Annotated[int, typer.Option(help="As for robodx run.", min=1)] = 1,
+    batch: Annotated[int, typer.Option(help="Episodes that a worker runs at a time.", min=1)] = 1,
     films: Films = 2,
     quality: Quality = "fast",
     robot: Robot = "panda",
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:
-    """Find out what is wrong with a policy: try everything a little, then confirm on fresh seeds what looked weak.
+    """Find out what is wrong with a policy: screen all tasks, then confirm weaknesses on fresh seeds.
 
-    Prints the findings and writes the page; robodx report, view, why and findings then work on its folder.
+    Prints the findings and writes RUN/report.html. The commands report, view, why and findings read the same folder.
     """
     load_plugins(plugin)
     from robodx.report.material import gather
@@ -85,7 +85,7 @@ def diagnose(
     print_diagnoses(material.diagnoses, as_json=as_json)
     page = write_report(material, folder / FILE_NAME)
     run = shlex.quote(str(folder))
-    print(f"The page is {page}. Next: robodx why {run}, robodx view {run}", file=sys.stderr)
+    print(f"Report: {page}. Next: robodx why {run}, robodx view {run}", file=sys.stderr)
 
 
 @app.command(rich_help_panel="Diagnose")
@@ -94,9 +94,9 @@ def findings(
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:
-    """Print what the episodes of runs say is wrong: screened on some seeds, confirmed on others, ranked.
+    """Print ranked findings of finished runs: candidates from some seeds, confirmed on other seeds.
 
-    Of a run of robodx diagnose the confirming seeds are those it asked for; of another every other seed.
+    Runs of robodx diagnose have seeds for confirmation. In other runs the odd seeds are kept for it.
     """
     load_plugins(plugin)
     from robodx.analysis.findings.diagnose import diagnose_runs
@@ -108,23 +108,23 @@ def findings(
 @app.command(rich_help_panel="Diagnose")
 def why(
     run: Run,
-    episodes: Annotated[int, typer.Option(help="At most so many failed trials are run again.", min=1, max=10_000)] = 40,
-    only: Annotated[
-        list[str], typer.Option(metavar="SUBSTITUTION", help="Only this one; may be given several times.")
-    ] = [],  # noqa: B006
+    episodes: Annotated[
+        int, typer.Option(help="Largest number of failed trials to run again.", min=1, max=10_000)
+    ] = 40,
+    only: Annotated[list[str], typer.Option(metavar="SUBSTITUTION", help="Only this substitution; repeatable.")] = [],  # noqa: B006
     policy: Annotated[
-        str | None, typer.Option(help="Policy to evaluate, where RUN does not say how its policy is made, or it moved.")
+        str | None, typer.Option(help="Policy to evaluate, if RUN records only a --name, or its address changed.")
     ] = None,
     preset: Preset = None,
-    out: Annotated[Path | None, typer.Option(help="Where the trials are kept; unless given RUN/why.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for these trials; default: RUN/why.")] = None,
     workers: Workers = 1,
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:
-    """Say why a policy fails: run failed trials again, with one component at a time made perfect.
+    """Find out why a policy fails: repeat failed trials with one component at a time made perfect.
 
-    What plain words recover is a problem of language, what a lone target recovers one of perception, and so on. Ctrl-C
-    keeps what is finished; the same command goes on, and one with more --episodes runs only the further ones.
+    A trial that succeeds with plain words failed because of language; one that succeeds with a lone target failed
+    because of perception. Ctrl-C keeps finished trials; the same command resumes. More --episodes adds only new trials.
     """
     load_plugins(plugin)
     from robodx.records.table import is_finished
@@ -145,7 +145,7 @@ def why(
             observers=[progress],
         )
     if not is_finished(run):
-        print(f"{run} is not finished: what fails in the rest of it is not asked about.", file=sys.stderr)
+        print(f"{run} is not finished: only the failures recorded so far are repeated.", file=sys.stderr)
     print_causes(str(run), causes, failed_trials(run), as_json=as_json)
 
 
@@ -154,26 +154,26 @@ def validate(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Where episodes are kept; the same command goes on from there. Unless given, a folder in "
-            "runs/validation for each version of RoboDx's source."
+            help="Folder for the episodes; the same command resumes there. Default: one folder in runs/validation "
+            "for each version of RoboDx's source."
         ),
     ] = None,
-    fault: Annotated[list[str], typer.Option(help="Only this fault; may be given several times.")] = [],  # noqa: B006
-    sets: Annotated[int, typer.Option(help="Disjoint sets of seeds for each fault.", min=1)] = 5,
-    healthy: Annotated[int, typer.Option(help="Runs of policies without a fault.", min=0)] = 60,
-    weak_sets: Annotated[int, typer.Option(help="Sets for each fault beside 40% random failures.", min=0)] = 1,
-    pairs: Annotated[int, typer.Option(help="Pairs of faults.", min=0)] = 30,
+    fault: Annotated[list[str], typer.Option(help="Only this fault; repeatable.")] = [],  # noqa: B006
+    sets: Annotated[int, typer.Option(help="Number of disjoint sets of seeds per fault.", min=1)] = 5,
+    healthy: Annotated[int, typer.Option(help="Number of runs of policies without a fault.", min=0)] = 60,
+    weak_sets: Annotated[int, typer.Option(help="Sets of seeds per fault with 40% random failures added.", min=0)] = 1,
+    pairs: Annotated[int, typer.Option(help="Number of pairs of faults.", min=0)] = 30,
     first_set: Annotated[
-        int | None, typer.Option(help="The first set of seeds; unless given, that of the table in the docs.", min=0)
+        int | None, typer.Option(help="First set of seeds; default: that of the table in the docs.", min=0)
     ] = None,
     workers: Workers = 1,
     as_json: Json = False,
 ) -> None:
-    """Prove the diagnosis: policies with planted faults go through it, and the finding must name the fault.
+    """Validate the diagnosis: policies with planted faults go through it, and the top finding must name the fault.
 
-    Prints planted × found, how often the top finding is right and how often healthy policies raise a false alarm.
-    All of it takes more than an hour on two cores. Ctrl-C lets what has begun finish, and keeps it. Exits with 1 if a
-    goal is missed.
+    Prints a table of planted and found faults, the share of correct top findings, and the false-alarm rate on healthy
+    policies. All of it takes more than an hour on two cores. Ctrl-C finishes the cases under way and keeps them. Exits
+    with status 1 if a goal is missed.
     """
     from robodx.records.versions import versions
     from robodx.running.validation import FIRST_SET, design
@@ -182,7 +182,7 @@ def validate(
 
     first = FIRST_SET if first_set is None else first_set
     cases = design(sets=sets, weak_sets=weak_sets, healthy=healthy, pairs=pairs, only=fault, first_set=first)
-    # What another source did says nothing of this one.
+    # Results of another version of the source say nothing about this one.
     folder = out or Path("runs/validation") / str(versions(gl_renderer=None)["source"])
     verdicts = []
     with (

@@ -1,4 +1,4 @@
-"""Films of what findings show."""
+"""Videos of example episodes of each finding."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def film_examples(material: Material, films: int) -> Material:
-    """Film some episodes that show each finding, and give the material with its films.
+    """Film example episodes of each finding, and return the material with the new videos.
 
-    What cannot be filmed is said, and so is that there is no OpenGL.
+    Prints a line for each episode that cannot be filmed, and one if there is no OpenGL.
     """
     if not films:
         return material
@@ -24,7 +24,7 @@ def film_examples(material: Material, films: int) -> Material:
     from robodx.video.filming import film_trials
 
     if not gl.status().is_available:
-        print("No OpenGL here, so that nothing is filmed: see robodx doctor.", file=sys.stderr)
+        print("OpenGL is missing, so no videos are made; see: robodx doctor.", file=sys.stderr)
         return material
     shown = {trial for one in material.diagnoses for finding in one.findings for trial in finding.examples[:films]}
     problems: list[str] = []

@@ -1,4 +1,4 @@
-"""Ctrl-C and a polite kill: what is finished is kept, and said to be."""
+"""Ctrl-C and SIGTERM: the run stops, keeps finished episodes and prints where they are."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ import typer
 
 @contextmanager
 def keeping(folder: Path) -> Iterator[None]:
-    """Stop on Ctrl-C, and say what is kept."""
+    """Stop on Ctrl-C, and print what was kept."""
     stop_on_signals()
     try:
         yield
     except KeyboardInterrupt:
-        kept = f"What was finished is in {folder}; the same command goes on from there."
-        print(f"\nStopped. {kept if folder.exists() else 'Nothing had begun.'}", file=sys.stderr)
+        kept = f"Finished episodes are in {folder}; the same command resumes there."
+        print(f"\nStopped. {kept if folder.exists() else 'Nothing had started.'}", file=sys.stderr)
         raise typer.Exit(130) from None
 
 
 def tell_of_finishing(begun: int) -> None:
-    """At once, for what has begun takes minutes."""
-    them = "the one that has" if begun == 1 else f"the {begun} that have"
-    print(f"\nFinishing {them} begun; Ctrl-C again stops at once.", file=sys.stderr, flush=True)
+    """Print at once, because finishing takes minutes."""
+    cases = "1 case" if begun == 1 else f"{begun} cases"
+    print(f"\nFinishing {cases} under way; Ctrl-C again stops at once.", file=sys.stderr, flush=True)
 
 
 def stop_on_signals() -> None:
-    """Ctrl-C and a polite kill both stop a run, which keeps what is finished.
+    """Ctrl-C and SIGTERM both stop a run, which keeps finished episodes.
 
-    Set anew, because importing polars leaves SIGINT restarting the very calls in which a run waits.
+    Set again here, because polars installs a SIGINT handler that restarts the system calls in which a run waits.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)

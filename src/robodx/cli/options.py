@@ -1,4 +1,4 @@
-"""Options and arguments that several commands have, and what is made of them."""
+"""Options and arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from robodx.running.limits import LAST_FIRST_SEED
 
 T = TypeVar("T")
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program instead of text for a person.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Plugins = Annotated[
-    list[str], typer.Option("--plugin", metavar="FILE|MODULE", help="Your own file or module with tasks, policies, …")
+    list[str],
+    typer.Option("--plugin", metavar="FILE|MODULE", help="Python file or module that registers tasks, policies, …"),
 ]
 Preset = Annotated[
     str | None,
-    typer.Option("--preset", metavar="NAME|FILE.toml", help="A server's conventions; see: robodx list presets."),
+    typer.Option(
+        "--preset", metavar="NAME|FILE.toml", help="Conventions of a policy server; see: robodx list presets."
+    ),
 ]
 Margin = Annotated[
-    float, typer.Option(help="A difference of success rates within ± this is none that matters: 0.1 is ten points.")
+    float, typer.Option(help="Largest difference in success rate that does not matter; 0.1 is ten points.")
 ]
-Films = Annotated[
-    int, typer.Option("--films", help="Film so many episodes of each finding first, where they are not yet.", min=0)
-]
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
-Workers = Annotated[int, typer.Option(help="Processes.", min=1)]
-Quality = Annotated[str, typer.Option(help="Rendering quality of the policy's cameras.")]
-Robot = Annotated[str, typer.Option(help="The embodiment.")]
-RunFolder = Annotated[Path | None, typer.Option(help="The run folder; the same command resumes it.")]
+Films = Annotated[int, typer.Option("--films", help="Number of episodes to film for each finding.", min=0)]
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
+Workers = Annotated[int, typer.Option(help="Number of worker processes.", min=1)]
+Quality = Annotated[str, typer.Option(help="Rendering quality of the policy's cameras: fast, standard or high.")]
+Robot = Annotated[str, typer.Option(help="Robot; see: robodx list robots.")]
+RunFolder = Annotated[Path | None, typer.Option(help="Run folder; the same command resumes it.")]
 FirstSeed = Annotated[
-    int, typer.Option(help="The first of the seeds, for other situations.", min=0, max=LAST_FIRST_SEED)
+    int, typer.Option(help="First seed; another value gives other situations.", min=0, max=LAST_FIRST_SEED)
 ]
 
 
@@ -47,7 +48,7 @@ def load_plugins(plugins: list[str]) -> None:
 
 
 def located(plugins: list[str]) -> tuple[str, ...]:
-    """Files by their full path, for workers may stand elsewhere; modules by name."""
+    """Files by absolute path, because workers may run in another folder; modules by name."""
     return tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in plugins)
 
 
@@ -57,7 +58,7 @@ def default_name(selectors: list[str], policy: str) -> str:
 
 
 def takes(options: type[T]) -> Callable[[Callable[[T], None]], Callable[..., None]]:
-    """The decorated command takes one object, of a dataclass whose fields are its options, as for Typer."""
+    """Let a command take one dataclass instance whose fields are the Typer options."""
     hints = get_type_hints(options, include_extras=True)
     parameters = [
         inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=_default(one), annotation=hints[one.name])
@@ -69,7 +70,7 @@ def takes(options: type[T]) -> Callable[[Callable[[T], None]], Callable[..., Non
         def called(**values: Any) -> None:
             command(options(**values))
 
-        # Typer reads both.
+        # Typer reads both the signature and the annotations.
         called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return called

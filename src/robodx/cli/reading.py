@@ -1,4 +1,4 @@
-"""What runs say: summaries, comparisons, the page and the viewer; and runs put together."""
+"""Commands that read runs: summaries, comparisons, reports, the viewer, and merging."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from robodx.terminal.console import print_json
 def summary(
     run: Run,
     by: Annotated[
-        str | None, typer.Option(metavar="task|family|tier|perturbation", help="This one table instead of the usual.")
+        str | None, typer.Option(metavar="task|family|tier|perturbation", help="Print only the table by this.")
     ] = None,
     metric: Annotated[
-        list[str], typer.Option(help="Show this metric instead; may be given several times. See: robodx list metrics.")
+        list[str], typer.Option(help="Show this metric instead of success; repeatable. See: robodx list metrics.")
     ] = [],  # noqa: B006
-    motion: Annotated[bool, typer.Option("--motion", help="Also how it moves and how fast it answers.")] = False,
-    failures: Annotated[bool, typer.Option("--failures", help="Also every failed episode, and what it shows.")] = False,
+    motion: Annotated[bool, typer.Option("--motion", help="Add motion quality and policy latency.")] = False,
+    failures: Annotated[bool, typer.Option("--failures", help="Add every failed episode with its evidence.")] = False,
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:
-    """Print success with intervals by task, family, tier and perturbation, and how it fails. Errors count apart."""
+    """Print success rates with intervals, and failures by cause. Errors are counted separately."""
     load_plugins(plugin)
     from robodx.terminal.summary import print_summary
 
@@ -42,26 +42,28 @@ def summary(
 @app.command(rich_help_panel="Read")
 def report(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Run folders: of one policy, or of several to be compared.")
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Run folders of one policy, or of several policies to compare."),
     ],
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="The file; without, a page goes to RUN/report.html.")
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="Instead of the policies' names.")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Output file; default: RUN/report.html.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page; default: the policies' names.")] = None,
     videos: Annotated[
-        str, typer.Option(metavar="embed|link|none", help="Within the page up to --embed-mb, or as files beside it.")
+        str,
+        typer.Option(
+            metavar="embed|link|none", help="Embed videos up to --embed-mb, link to their files, or omit them."
+        ),
     ] = "embed",
-    embed_mb: Annotated[float, typer.Option(help="How many megabytes of videos the page may carry.", min=0)] = 20.0,
+    embed_mb: Annotated[float, typer.Option(help="Largest total size of embedded videos, in megabytes.", min=0)] = 20.0,
     films: Films = 0,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Markdown instead, as for a pull request; printed unless -o is given.")
+        bool, typer.Option("--markdown", help="Write Markdown, for a pull request; printed unless -o is given.")
     ] = False,
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:
-    """Write the diagnosis as one page that needs nothing else: what a policy can do, when it breaks, why, what to fix.
+    """Write the diagnosis as one HTML file: what a policy can do, when it breaks, why, and what to fix.
 
-    Runs of the same policy are one diagnosis; the first policy is what others are compared with.
+    Runs of the same policy are joined into one diagnosis. Other policies are compared with the first one.
     """
     load_plugins(plugin)
     from robodx.report.material import gather
@@ -70,7 +72,7 @@ def report(
     from robodx.report.videos import mode
 
     if as_json and markdown:
-        raise UserError("--json and --markdown are two forms of the same: choose one")
+        raise UserError("--json and --markdown exclude each other: choose one")
     material = film_examples(gather(runs), films)
     if as_json or markdown:
         found = make_report(material, title=title, videos="none")
@@ -87,16 +89,19 @@ def report(
 
 @app.command(rich_help_panel="Read")
 def view(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder, or a folder of runs.")] = Path("runs"),
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder, or a folder that contains runs.")] = Path(
+        "runs"
+    ),
     host: Annotated[
-        str, typer.Option(help="Which interface; any but this machine's own needs a token, which is then printed.")
+        str, typer.Option(help="Network interface; any other than this machine's own needs a token, which is printed.")
     ] = "127.0.0.1",
     port: Annotated[
-        int | None, typer.Option(help="0 takes any free one. Unless given 7860 or the next free.", min=0, max=65535)
+        int | None,
+        typer.Option(help="Port; 0 takes any free one. Default: 7860 or the next free one.", min=0, max=65535),
     ] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False,
 ) -> None:
-    """Look at episodes in a browser: filter, play and compare them, also while they are being made; until Ctrl-C."""
+    """View episodes in a browser: filter, play and compare them, also during a run. Ctrl-C stops the viewer."""
     import webbrowser
 
     from robodx.report.viewer.serving import view as serve_viewer
@@ -104,7 +109,7 @@ def view(
     has_screen = sys.platform in ("darwin", "win32") or not os.environ.keys().isdisjoint({"DISPLAY", "WAYLAND_DISPLAY"})
 
     def tell(address: str) -> None:
-        print(f"Viewing {folder} at {address} (Ctrl-C ends it)", flush=True)
+        print(f"Viewing {folder} at {address} (Ctrl-C stops it)", flush=True)
         if has_screen and not no_browser:
             webbrowser.open(address)
 
@@ -114,17 +119,17 @@ def view(
 
 @app.command(rich_help_panel="Read")
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="A", help="The run to be measured against.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="The run to be judged.")],
+    first: Annotated[Path, typer.Argument(metavar="A", help="Run folder of the baseline.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Run folder of the candidate.")],
     margin: Margin = 0.1,
     fail_on_regression: Annotated[
-        bool, typer.Option("--fail-on-regression", help="Exit with 1 if B regressed over all.")
+        bool, typer.Option("--fail-on-regression", help="Exit with status 1 if B regressed overall.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Say whether policy B improved on policy A, regressed, held, or whether that is undecided, by task and over all.
+    """Compare run B with run A: improved, regressed, held or undecided, by task and overall.
 
-    Trials that both runs have are compared in pairs. Held means that the difference was shown to be within the margin.
+    Trials that both runs have are compared in pairs. "Held" means that the difference is shown to be within the margin.
     """
     from robodx.terminal.comparison import print_comparison
 
@@ -134,11 +139,11 @@ def compare(
 
 @app.command(rich_help_panel="Read")
 def merge(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="The parts of one run.")],
-    out: Annotated[Path, typer.Option(help="The folder of the whole.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders of all shards.")],
+    out: Annotated[Path, typer.Option(help="Folder of the merged run.")],
     as_json: Json = False,
 ) -> None:
-    """Put together a run that was split over machines with --shard."""
+    """Merge the shards of a run that was split over machines with --shard."""
     from robodx.records.merge import merge as put_together
     from robodx.terminal.summary import print_summary
 
@@ -148,7 +153,7 @@ def merge(
 
 @app.command(rich_help_panel="Read")
 def diff(first: Run, second: Run, as_json: Json = False) -> None:
-    """Compare two runs trial by trial, bit for bit. Exits with 1 if they differ."""
+    """Compare two runs trial by trial, bit for bit. Exits with status 1 if they differ."""
     from robodx.analysis.diff import diff as compare
 
     found = compare(first, second)

@@ -1,4 +1,4 @@
-"""A policy on tasks, every episode recorded."""
+"""`robodx run`: a policy on tasks, with every episode recorded."""
 
 from __future__ import annotations
 
@@ -44,86 +44,91 @@ class RunOptions:
     selectors: Annotated[
         list[str],
         typer.Argument(
-            help="Tasks, families or suites: control/stack_cube, control/easy, capability, stress/packet_loss, "
+            help="Tasks, families, tiers or suites: control/stack_cube, control/easy, capability, stress/packet_loss, "
             "stress/sensor, cliff/noise/primitive/pick_cube …"
         ),
     ]
     policy: Annotated[str, typer.Option(help="Policy to evaluate; see: robodx list policies.")]
     preset: Preset = None
-    name: Annotated[
-        str | None, typer.Option(help="What to call the policy in the record; then its address may change.")
-    ] = None
+    name: Annotated[str | None, typer.Option(help="Name of the policy in the record; its address may then change.")] = (
+        None
+    )
     out: RunFolder = None
     seeds: Annotated[
         int | None,
         typer.Option(
-            help="Situations a task: seeds 0 … N-1. Unless given 25, with --until-width 2000 at most, with "
-            "--until-decided those of RUN.",
+            help="Situations per task: seeds 0 … N-1. Default: 25; with --until-width at most 2000; with "
+            "--until-decided the seeds of RUN.",
             min=1,
             max=MOST_SEEDS,
         ),
     ] = None
     first_seed: FirstSeed = 0
     repeats: Annotated[
-        int, typer.Option(help="Repeats a situation, with other randomness of the policy.", min=1, max=MOST_REPEATS)
+        int, typer.Option(help="Trials per situation, with different policy seeds.", min=1, max=MOST_REPEATS)
     ] = 1
-    perturb: Annotated[
-        list[str], typer.Option(metavar="NAME=LEVEL", help="Apply a perturbation; may be given several times.")
-    ] = field(default_factory=list)
+    perturb: Annotated[list[str], typer.Option(metavar="NAME=LEVEL", help="Apply a perturbation; repeatable.")] = field(
+        default_factory=list
+    )
     clock: Annotated[
-        str, typer.Option(help="lockstep (the world waits), realtime:SECONDS (it does not) or realtime:measured.")
+        str,
+        typer.Option(
+            help="lockstep: the world waits for the policy. realtime:SECONDS or realtime:measured: it does not."
+        ),
     ] = "lockstep"
-    workers: Annotated[int, typer.Option(help="Processes, or with --ray environment actors.", min=1)] = 1
+    workers: Annotated[
+        int, typer.Option(help="Number of worker processes; with --ray, of environment actors.", min=1)
+    ] = 1
     batch: Annotated[
         int,
         typer.Option(
-            help="Episodes a worker runs at a time; the policy is asked for half of them while the rest is stepped.",
+            help="Episodes that a worker runs at a time; the policy infers for one half while the other is stepped.",
             min=1,
         ),
     ] = 1
     policy_process: Annotated[
         bool,
-        typer.Option("--policy-process", help="Build the policy once, in a process of its own that all workers ask."),
+        typer.Option("--policy-process", help="Load the policy once, in a separate process that all workers share."),
     ] = False
     ray: Annotated[
         str | None,
         typer.Option(
             metavar="auto|local|ADDRESS",
-            help="Run on a Ray cluster: the one that runs (else one started here), or HOST:PORT, ray://HOST:PORT.",
+            help="Run on a Ray cluster: auto (a running one, else a new local one), local, HOST:PORT or ray://HOST:PORT.",
         ),
     ] = None
     policy_actors: Annotated[
-        int, typer.Option(help="With --ray: build the policy in N actors, which the environments share.", min=0)
+        int, typer.Option(help="With --ray: load the policy in N actors, which the environments share.", min=0)
     ] = 0
-    policy_gpus: Annotated[
-        float, typer.Option(help="With --ray: GPUs of each policy actor; may be a fraction.", min=0)
-    ] = 0.0
-    retries: Annotated[int, typer.Option(help="How often an episode that ended in an error is tried again.", min=0)] = 2
-    shuffle: Annotated[int | None, typer.Option(help="Execute in a random order, from this seed.", min=0)] = None
+    policy_gpus: Annotated[float, typer.Option(help="With --ray: GPUs per policy actor; may be a fraction.", min=0)] = (
+        0.0
+    )
+    retries: Annotated[int, typer.Option(help="How often to retry an episode that ended in an error.", min=0)] = 2
+    shuffle: Annotated[int | None, typer.Option(help="Run the trials in random order, with this seed.", min=0)] = None
     shard: Annotated[
-        str | None, typer.Option(metavar="K/N", help="Only the K-th of N parts, for N machines; see: robodx merge.")
+        str | None, typer.Option(metavar="K/N", help="Run only part K of N, for N machines; see: robodx merge.")
     ] = None
     until_width: Annotated[
         float | None,
         typer.Option(
             metavar="WIDTH",
-            help="Go on with further seeds until each task's success rate is known to this width, as 0.1; "
-            "--seeds is then the most that a task may get (2000).",
+            help="Add seeds until the interval of each task's success rate is this narrow, for example 0.1; "
+            "--seeds is then the largest number per task (2000).",
         ),
     ] = None
     against: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="Compare with this run at the end; see: robodx compare.")
+        Path | None, typer.Option(metavar="RUN", help="Compare with this run at the end, as robodx compare does.")
     ] = None
     until_decided: Annotated[
         bool,
         typer.Option(
-            "--until-decided", help="With --against: run RUN's trials in random order, until the verdict is clear."
+            "--until-decided", help="With --against: run the trials of RUN in random order until there is a verdict."
         ),
     ] = False
-    margin: Annotated[float | None, typer.Option(help="With --against: as for robodx compare.", show_default="0.1")] = (
-        None
-    )
-    video: Annotated[int, typer.Option(help="Film up to N successes and N failures a task.", min=0)] = 0
+    margin: Annotated[
+        float | None, typer.Option(help="With --against: the margin, as for robodx compare.", show_default="0.1")
+    ] = None
+    video: Annotated[int, typer.Option(help="Film up to N successes and N failures per task.", min=0)] = 0
     quality: Quality = "fast"
     robot: Robot = "panda"
     as_json: Json = False
@@ -131,13 +136,13 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         if self.margin is not None and self.against is None:
-            raise UserError(f"--margin {self.margin:g} is of a comparison: give --against RUN too")
+            raise UserError(f"--margin {self.margin:g} needs a run to compare with: give --against RUN too")
         if self.name is not None and not (self.name.strip() and self.name.isprintable()):
             raise UserError(
-                f"a policy's name is shown and stored: it must be printable and not empty, not {self.name!r}"
+                f"--name must be printable and not empty, because it is shown and stored; it is {self.name!r}"
             )
         if self.ray and self.policy_process:
-            raise UserError("--policy-process is of this machine: with --ray a policy lives in --policy-actors")
+            raise UserError("--policy-process works on this machine only: with --ray, use --policy-actors")
 
     def request(self) -> Request:
         """What decides the episodes."""
@@ -188,8 +193,7 @@ class RunOptions:
 def run(options: RunOptions) -> None:
     """Run a policy on tasks and record every episode.
 
-    A run into an existing folder resumes it if the same is asked for, and is refused otherwise. Ctrl-C keeps what is
-    finished.
+    The same command into an existing folder resumes the run; any other is refused. Ctrl-C keeps finished episodes.
     """
     load_plugins(options.plugin)
     from robodx.analysis.compare import compare as compare_runs
@@ -203,7 +207,7 @@ def run(options: RunOptions) -> None:
     if options.video:
         gl.context()
     with keeping(folder):
-        # What a policy prints is for a person to read, never part of the answer.
+        # What a policy prints goes to stderr: stdout holds only our result.
         with progress_bar() as progress, redirect_stdout(sys.stderr), options.execution() as execution:
             execute_run(request, folder, execution, observers=[progress])
         if options.video:
@@ -223,7 +227,7 @@ def _perturbations(words: list[str]) -> tuple[Applied, ...]:
         name, separator, level = word.partition("=")
         entry = PERTURBATIONS[name]
         if not separator:
-            raise UserError(f'"{word}" names no level: write {name}=LEVEL with one of {", ".join(entry.levels)}')
+            raise UserError(f'"{word}" has no level: write {name}=LEVEL with one of {", ".join(entry.levels)}')
         applied.append((name, entry.parse(level)))
     return tuple(applied)
 
@@ -232,11 +236,11 @@ def _perturbations(words: list[str]) -> tuple[Applied, ...]:
 def _cluster(address: str | None, workers: int, policy_actors: int, policy_gpus: float) -> Iterator[Cluster | None]:
     if address is None:
         if policy_actors or policy_gpus:
-            raise UserError("--policy-actors and --policy-gpus are of a Ray cluster: give --ray too")
+            raise UserError("--policy-actors and --policy-gpus need a Ray cluster: give --ray too")
         yield None
         return
     if policy_gpus and not policy_actors:
-        raise UserError(f"--policy-gpus {policy_gpus:g} are of policy actors: give --policy-actors too")
+        raise UserError(f"--policy-gpus {policy_gpus:g} needs policy actors: give --policy-actors too")
     from robodx.running.cluster import connect
 
     with connect(address, workers=workers, policy_actors=policy_actors, policy_gpus=policy_gpus) as cluster:

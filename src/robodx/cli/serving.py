@@ -1,4 +1,4 @@
-"""Policies over wires: offered to others, and checked before they are used."""
+"""Commands for policy servers: serve a policy, and check its conventions before a run."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from robodx.terminal.console import counting_bar, print_json
 
 @app.command(rich_help_panel="Connect")
 def serve(
-    policy: Annotated[str, typer.Argument(help="Policy to evaluate; see: robodx list policies.")],
-    protocol: Annotated[str, typer.Option(help="What clients speak; see: robodx list protocols.")] = "openpi",
-    host: Annotated[str, typer.Option(help="Which interface; 0.0.0.0 for all of them.")] = "127.0.0.1",
-    port: Annotated[int | None, typer.Option(help="0 takes any free one.", min=0, max=65535)] = None,
+    policy: Annotated[str, typer.Argument(help="Policy to serve; see: robodx list policies.")],
+    protocol: Annotated[str, typer.Option(help="Protocol of the clients; see: robodx list protocols.")] = "openpi",
+    host: Annotated[str, typer.Option(help="Network interface; 0.0.0.0 for all.")] = "127.0.0.1",
+    port: Annotated[
+        int | None, typer.Option(help="Port; 0 takes any free one. Default: the protocol's port.", min=0, max=65535)
+    ] = None,
     preset: Preset = None,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:
-    """Serve a policy to other harnesses, or to RoboDx elsewhere, until Ctrl-C.
+    """Serve a policy to other harnesses, or to RoboDx on another machine, until Ctrl-C.
 
-    Without a preset it speaks RoboDx's own conventions, which RoboDx's clients learn by themselves.
+    Without a preset it uses RoboDx's own conventions, and RoboDx's clients need no preset either.
     """
     load_plugins(plugin)
     from robodx.policy_contract import opened
@@ -44,23 +46,24 @@ def serve(
 
 @app.command(rich_help_panel="Connect")
 def check(
-    policy: Annotated[str, typer.Argument(help="A policy's name or address, as for robodx run.")],
+    policy: Annotated[str, typer.Argument(help="Name or address of the policy, as for robodx run.")],
     preset: Preset = None,
     probe: Annotated[
-        bool, typer.Option("--probe", help="Compare its actions with the expert's to find wrong conventions.")
+        bool, typer.Option("--probe", help="Compare its actions with the expert's, to find wrong conventions.")
     ] = False,
     write_preset: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="Write the preset, drafted from what the server says.")
+        Path | None,
+        typer.Option(metavar="FILE.toml", help="Write a preset, drafted from the server's own description."),
     ] = None,
-    task: Annotated[str, typer.Option(help="Where the steps are made.")] = "control/stack_cube",
+    task: Annotated[str, typer.Option(help="Task for the trial steps.")] = "control/stack_cube",
     robot: Robot = "panda",
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:
-    """Say whether a policy's conventions fit, before it is run: both sides, a few steps, what kind of policy it is.
+    """Check whether a policy's conventions fit before a run: print both sides, and run a few steps.
 
-    A flipped gripper or picture is in no server's description: --probe shows it frames of the expert's demonstrations
-    and compares what it would do. Exits with 1 if something is wrong.
+    No server reports a flipped gripper sign or flipped pictures. --probe finds out: it sends the policy frames of
+    the expert's demonstrations and compares the actions. Exits with status 1 if something is wrong.
     """
     load_plugins(plugin)
     from robodx.compatibility.checking import check as check_policy
@@ -70,7 +73,7 @@ def check(
     from robodx.wires.drafting import draft
 
     stop_on_signals()
-    # What a policy prints is for a person to read, never part of the answer.
+    # What a policy prints goes to stderr: stdout holds only our result.
     answer = sys.stdout
     if write_preset is not None and not probe:
         source = draft(policy, preset, write_preset)
@@ -94,12 +97,12 @@ def check(
             draft(policy, preset, write_preset, corrected=verdict.preset)
             print(f"Wrote {write_preset} from the probe's findings.", file=sys.stderr)
         else:
-            print(f"{write_preset} is not written: the probe has nothing to say.", file=sys.stderr)
+            print(f"{write_preset} is not written: the probe is inconclusive.", file=sys.stderr)
     if as_json:
         print_json({**found.as_json(), "probe": verdict.as_json() if verdict is not None else None})
     elif verdict is not None:
         print("\n".join(verdict.lines()))
     elif not found.problems:
-        print("Whether a gripper or a picture is upside down no server says: --probe finds out.")
+        print("No server reports a flipped gripper or picture: add --probe to test for them.")
     if found.problems or (verdict is not None and verdict.is_wrong):
         raise typer.Exit(1)

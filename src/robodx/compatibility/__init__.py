@@ -1,1 +1,1 @@
-"""Whether a policy fits: its replies are checked, and its conventions probed on demonstrations."""
+"""Whether a policy's conventions fit: checks of its replies, and the probe on demonstrations."""

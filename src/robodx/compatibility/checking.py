@@ -1,4 +1,4 @@
-"""What fits and what does not between RoboDx and a policy: both sides beside each other, and a few steps."""
+"""`robodx check`: the conventions of RoboDx and of a policy side by side, and a few steps."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Check:
         yield from (f"  {ours.ljust(width)}    {theirs}" for ours, theirs in self.sides)
         if self.chunk is not None and self.inference_ms is not None:
             actions = "1 action" if self.chunk[0] == 1 else f"{self.chunk[0]} actions"
-            yield f"{self.steps} steps: chunks of {actions}, {self.inference_ms:.1f} ms a call (median)."
+            yield f"{self.steps} steps: chunks of {actions}, {self.inference_ms:.1f} ms per call (median)."
         if self.nature is not None:
             yield f"The policy is {self.nature}: {NATURES[self.nature]}."
         yield from (f"note: {note}" for note in self.notes)
@@ -103,7 +103,7 @@ def check(name: str, policy: Policy, *, task: str = "control/stack_cube", robot:
         policy.finish([start.episode_id])
         nature = nature or _nature(policy, start, asked)
     except (WireError, InvalidAction, FirstReplyInvalid) as error:
-        problems.append(f"it gives no action that could be executed: {error}")
+        problems.append(f"its reply cannot be executed: {error}")
     finally:
         environment.close()
     if environment.invalid_action is not None:
@@ -112,8 +112,7 @@ def check(name: str, policy: Policy, *, task: str = "control/stack_cube", robot:
     if environment.limit_steps > steps / 2:
         names = sorted({entry.object for entry in environment.world.log.entries if entry.kind == "limit"})
         notes.append(
-            f"{environment.limit_steps} of {steps} actions were beyond a limit ({', '.join(names)}): "
-            "is the scale right?"
+            f"{environment.limit_steps} of {steps} actions exceeded a limit ({', '.join(names)}): check the scale"
         )
     return Check(
         policy=name,
@@ -181,7 +180,7 @@ def _sides(preset: Preset, robot: str) -> list[tuple[str, str]]:
     meaning.append(f"gripper {actions.gripper_open:g} open, {actions.gripper_closed:g} closed")
     wide = action_width(actions.space, ROBOTS[robot])
     sides.append((f"action {actions.space}, {wide} numbers", f"{', '.join(actions.keys)}: {'; '.join(meaning)}"))
-    sides.append((f"{preset.hz:g} Hz", f"{preset.replan or 'all'} actions of a chunk before the next query"))
+    sides.append((f"{preset.hz:g} Hz", f"{preset.replan or 'all'} actions per chunk before the next query"))
     return sides
 
 

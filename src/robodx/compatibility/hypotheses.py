@@ -1,4 +1,4 @@
-"""What a policy's conventions could be, other than its preset says: each a single change of the preset."""
+"""Alternative conventions of a policy: each is a single change of its preset."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def readings(preset: Preset) -> Iterator[Change]:
             )  # fmt: skip
     if actions.space in ("joint", "joint_velocity"):
         other = "joint_velocity" if actions.space == "joint" else "joint"
-        meaning = "speeds" if other == "joint_velocity" else "positions"
+        meaning = "velocities" if other == "joint_velocity" else "positions"
         yield change("action space", f"its numbers are joint {meaning} ({other})", space=other)
     if actions.space.startswith("ee_"):
         form = ROTATIONS[actions.rotation_form]
@@ -60,9 +60,9 @@ def readings(preset: Preset) -> Iterator[Change]:
                 yield change("rotation form", f"its rotations are written as {name}", rotation=name)
     if actions.space == "ee_delta":
         frame = "tool" if actions.delta_frame == "base" else "base"
-        yield change("frame", f"its steps are in the axes of the {frame}", delta_frame=frame)
+        yield change("frame", f"its deltas are in the axes of the {frame}", delta_frame=frame)
         pose = "achieved" if actions.delta_from == "commanded" else "commanded"
-        yield change("achieved/commanded", f"its steps start from the {pose} pose", delta_from=pose)
+        yield change("achieved/commanded", f"its deltas start from the {pose} pose", delta_from=pose)
 
 
 def views_of(preset: Preset) -> Iterator[Change]:
@@ -79,7 +79,7 @@ def views_of(preset: Preset) -> Iterator[Change]:
                 turned = {key: replace(preset.images[key], orientation=orientation) for key in group}
                 which = "its pictures" if len(group) == len(preset.images) else group[0]
                 images = {**preset.images, **turned}
-                yield Change("image orientation", f"it wants {which} {words}", replace(preset, images=images))
+                yield Change("image orientation", f"it expects {which} {words}", replace(preset, images=images))
     for (one, first), (two, second) in combinations(preset.images.items(), 2):
         if first.camera != second.camera and first.is_depth == second.is_depth:
             swapped = {
@@ -87,12 +87,12 @@ def views_of(preset: Preset) -> Iterator[Change]:
                 one: replace(first, camera=second.camera),
                 two: replace(second, camera=first.camera),
             }
-            sentence = f"it wants {second.camera} as {one} and {first.camera} as {two}"
+            sentence = f"it expects {second.camera} as {one} and {first.camera} as {two}"
             if first.content == second.content:
                 yield Change("cameras swapped", sentence, replace(preset, images=swapped))
     if preset.state:
         unit = "degrees" if preset.state_angles == "radians" else "radians"
-        yield Change("state in degrees", f"it wants angles in {unit}", replace(preset, state_angles=unit))  # type: ignore[arg-type]
+        yield Change("state in degrees", f"it expects angles in {unit}", replace(preset, state_angles=unit))  # type: ignore[arg-type]
 
 
 def scales(preset: Preset, pairs: Mapping[str, tuple[Array, Array]]) -> Iterator[Change]:
@@ -119,7 +119,7 @@ def scales(preset: Preset, pairs: Mapping[str, tuple[Array, Array]]) -> Iterator
         for factor in fitted:
             is_known = any(abs(math.log(factor / other)) < math.log(1.1) for other in known)
             if not is_known and abs(math.log(factor)) > math.log(FAR_SCALE):
-                sentence = f"a 1 stands for {declared * factor:.3g} {unit}, not {declared:.3g}"
+                sentence = f"the value 1 means {declared * factor:.3g} {unit}, not {declared:.3g}"
                 yield Change(f"scale of {component}", sentence, scaled(name, factor), SCALED)
 
 

@@ -71,29 +71,29 @@ class Verdict:
     def lines(self) -> Iterator[str]:
         said = ", ".join(f"{name} {share:.0%}" for name, share in self.explained.items())
         if self.errors:
-            yield f"{self.errors} of {self.frames} frames were answered with an error, as in: {self.first_error}"
+            yield f"{self.errors} of {self.frames} frames ended in an error, for example: {self.first_error}"
         used = self.frames - self.errors
         if not self.is_competent:
             mean = np.mean(list(self.explained.values()))
             yield (
-                f"Probe: inconclusive. On {used} frames of the expert's demonstrations the policy does not move as the "
-                f"expert does under any convention tried: it explains {said}, in the mean {mean:.0%}, and "
-                f"{COMPETENT:.0%} would be needed. It is not competent there."
+                f"Probe: inconclusive. On {used} frames of the expert's demonstrations the policy moves unlike the "
+                f"expert under any convention: it explains {said}, on average {mean:.0%}, and the probe needs "
+                f"{COMPETENT:.0%}. The policy is not competent on these frames."
             )
             return
         if not self.changes:
-            yield f"Probe: the conventions fit. Of the expert's motion on {used} frames it explains: {said}."
-            yield from self._untold()
+            yield f"Probe: the conventions fit. On {used} frames the policy explains of the expert's motion: {said}."
+            yield from self._not_decided()
             return
         before = ", ".join(f"{name} {share:.0%}" for name, share in self.declared.items())
-        yield f"Probe: WRONG CONVENTION{'S'[: len(self.changes) > 1]}, on {used} frames of the expert's:"
+        yield f"Probe: WRONG CONVENTION{'S'[: len(self.changes) > 1]}, on {used} frames of the expert's demonstrations:"
         yield from (f"  {change.aspect}: {change.sentence}" for change in self.changes)
-        yield f"  As declared the policy explains of the expert's motion: {before}; so corrected: {said}."
-        yield from self._untold()
+        yield f"  The policy explains of the expert's motion, as declared: {before}; corrected: {said}."
+        yield from self._not_decided()
 
-    def _untold(self) -> Iterator[str]:
+    def _not_decided(self) -> Iterator[str]:
         if self.undecided:
-            yield f"These frames do not decide: {', '.join(self.undecided)}."
+            yield f"Not decided, because it makes no clear difference on these frames: {', '.join(self.undecided)}."
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -151,9 +151,9 @@ def probe(
 def refuse_to_probe(spec: PolicySpec, robot: str) -> None:
     """What can be known beforehand to lead nowhere."""
     if spec.is_privileged:
-        raise UserError("a policy that sees the simulator's state has no conventions that could be wrong")
+        raise UserError("the probe is for policies with conventions: this one uses the simulator's state")
     if len(ROBOTS[robot].arms) != 1:
-        raise UserError(f"the probe knows robots with one arm, and {robot} has {len(ROBOTS[robot].arms)}")
+        raise UserError(f"the probe works only with one arm, and {robot} has {len(ROBOTS[robot].arms)}")
 
 
 class _Settled(NamedTuple):

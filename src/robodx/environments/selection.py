@@ -1,4 +1,4 @@
-"""What a selector asks for with the seeds left open: in others' harnesses it is they who choose the situations."""
+"""The trials of a selector with open seeds: other harnesses choose the situations themselves."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Stressed(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordCons
         self._entry = PERTURBATIONS[name]
         if not self._entry.cls.is_wrappable:
             raise UserError(
-                f"{name} needs more of a simulator than pictures and commands; "
+                f"{name} changes more than pictures and commands; "
                 f"any environment can be wrapped with: {', '.join(wrappable())}"
             )
         self._severity = self._entry.severity(str(level))
@@ -81,7 +81,7 @@ class Stressed(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordCons
             )
         if self._entry.kind == "execution" and (actions not in ("relative", "absolute") or still is None):
             raise UserError(
-                f'{name} holds commands back: say actions="absolute" (targets) or "relative" (motions), '
+                f'{name} delays or drops commands: give actions="absolute" (targets) or "relative" (motions), '
                 f"and still=, the action that leaves the robot where it is when an episode starts"
             )
         self._is_relative, self._still = actions == "relative", still
@@ -123,7 +123,7 @@ class Stressed(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordCons
         if isinstance(space, spaces.Box):
             still = np.asarray(still, dtype=space.dtype)
         if not space.contains(still):
-            raise UserError(f"still={still} is no action of {space}")
+            raise UserError(f"still={still} is not an action of {space}")
         return still
 
     def _executed(self, action: Any) -> Any:
@@ -183,7 +183,7 @@ def _with(observed: Any, path: Path, image: NDArray[np.uint8]) -> Any:
 def _rate(env: gymnasium.Env[Any, Any], hz: float | None) -> float:
     rate = (env.metadata or {}).get("render_fps") if hz is None else hz
     if rate is None:
-        raise UserError(f"{env} does not say how fast it steps (render_fps in its metadata): say hz=")
+        raise UserError(f"{env} does not declare its rate (render_fps in its metadata): give hz=")
     if not 0 < float(rate) < float("inf"):
         raise UserError(f"a rate must be a positive number of steps a second, not {rate}")
     return float(rate)

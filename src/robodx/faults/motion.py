@@ -29,7 +29,7 @@ def moved(pose: Pose, by: Vector) -> Pose:
 
 @fault("imprecise", expected=("motor weakness", "insert into"), severity=1.0, most=10.0, unit="× 5–10 mm")
 class Imprecise(Fault):
-    """Brings what it holds 5 to 10 mm beside where it should be, in each episode another way."""
+    """Places objects 5 to 10 mm off target, in a direction that differs between episodes."""
 
     by: Vector | None = None
 
@@ -42,7 +42,7 @@ class Imprecise(Fault):
 
 @fault("jerky", expected=("unstable control", ""), severity=0.008, most=0.1, unit="m")
 class Jerky(Fault):
-    """Its hand trembles: to and fro at every step."""
+    """Shakes: the hand moves back and forth at every step."""
 
     way = 1.0
 
@@ -54,7 +54,7 @@ class Jerky(Fault):
 
 @fault("weak_grip", expected=("motor weakness", "grasp stability"), severity=0.0002, most=0.1, unit="of the opening")
 class WeakGrip(Fault):
-    """Presses so little on what it holds that it slips out, and then stops."""
+    """Grips so weakly that the object slips out, then stops."""
 
     held_at: float | None = None
     lost = 0
@@ -78,7 +78,7 @@ class WeakGrip(Fault):
     "releases_early", expected=("motor weakness", "placement and release"), severity=0.04, most=0.05, unit="m before"
 )
 class ReleasesEarly(Fault):
-    """Opens its fingers before it is over the place, well above it, and then stops."""
+    """Opens the gripper before it is over the place and well above it, then stops."""
 
     before: Pose | None = None
     step_m = 0.0
@@ -99,7 +99,7 @@ class ReleasesEarly(Fault):
 
 @fault("undershoots", expected=("motor weakness", "grasp synthesis"), severity=0.05, most=0.5, unit="m")
 class Undershoots(Fault):
-    """Stops short of where it should be, on the way from where it began."""
+    """Stops short of its target positions."""
 
     home: Vector | None = None
 
@@ -113,7 +113,7 @@ class Undershoots(Fault):
 
 @fault("unsafe", expected=("unsafe contact", ""), severity=0.06, most=0.2, unit="m too low")
 class Unsafe(Fault):
-    """Scrapes the table: its empty hand comes down too low."""
+    """Hits the table: the empty hand comes down too low."""
 
     is_wary = False
 
@@ -128,7 +128,7 @@ class Unsafe(Fault):
 
 @fault("noisy_healthy", expected=None, severity=0.02)
 class NoisyHealthy(Fault):
-    """Stops for good at some moment, in some episodes, whatever is asked."""
+    """Stops at a random moment in a random share of the episodes."""
 
     left: int | None = None
     last: Waypoint | None = None
@@ -144,7 +144,7 @@ class NoisyHealthy(Fault):
 
 @fault("slow", expected=("latency-bound", ""), severity=0.5, most=10.0, unit="s a reply")
 class Slow(Fault):
-    """Thinks long for each reply, as is seen where the world does not wait."""
+    """Replies slowly, which shows only in real time."""
 
     @staticmethod
     def latency_s(severity: float) -> float:

@@ -24,7 +24,7 @@ CLOSED = 0.2
 
 @fault("frozen_plan", expected=("change ignored", ""))
 class FrozenPlan(Fault):
-    """Plans in the first frame and then acts blindly."""
+    """Plans in the first frame and then acts without feedback."""
 
     plans_ahead = True
 
@@ -60,7 +60,7 @@ class Stale(Through):
 
 @fault("stale_view", expected=("weak capability", "dynamic"), severity=10, most=200, unit="steps")
 class StaleView(Fault):
-    """Acts on where things were some steps ago; its own hand, and what that holds or pushes, it feels."""
+    """Sees objects where they were some steps ago, except its own hand and what it holds or pushes."""
 
     stale: Stale | None = None
     past: deque[dict[str, Glimpse]]
@@ -101,7 +101,7 @@ class Remembered(Through):
 
 @fault("memorised_layout", expected=("memorised layout", ""))
 class MemorisedLayout(Fault):
-    """Goes where what is asked for lay when it learnt the task, though it lies elsewhere now."""
+    """Goes to where the target was in another layout of the task."""
 
     def belief(self, view: View, names: Names) -> View:
         assert self.at_first.usual is not None, "nothing is known of the usual layout"
@@ -126,7 +126,7 @@ class MemorisedLayout(Fault):
 
 @fault("hates_colour", expected=("visual bias", "colour"))
 class HatesColour(Fault):
-    """Leaves green things alone: stands still when it is to handle one."""
+    """Stands still when it should handle a green object."""
 
     def names(self, names: Names, clauses: tuple[Clause, ...], view: View) -> Names:
         if any(view.colour(names[clause.target]) == HATED for clause in clauses):
@@ -136,7 +136,7 @@ class HatesColour(Fault):
 
 @fault("distractible", expected=("distracted", ""))
 class Distractible(Fault):
-    """Goes to the nearest loose thing of a kind that nobody named, where there is one."""
+    """Goes to the nearest distractor, if there is one."""
 
     def names(self, names: Names, clauses: tuple[Clause, ...], view: View) -> Names:
         kinds = set(_kinds(self.at_first.meaning)) | {view.thing(name).kind for name in names.values()}

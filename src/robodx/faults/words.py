@@ -19,7 +19,7 @@ MIRRORED = {
 
 @fault("colour_blind", expected=("reference confusion", "colour"))
 class ColourBlind(Fault):
-    """Takes descriptions as if colours were not told."""
+    """Ignores colours in descriptions."""
 
     def reference(self, reference: Reference) -> Reference:
         return omitting(reference, lambda description: replace(description, colour=None, bands=()))
@@ -27,7 +27,7 @@ class ColourBlind(Fault):
 
 @fault("size_blind", expected=("reference confusion", "size"))
 class SizeBlind(Fault):
-    """Takes descriptions as if sizes were not told: neither big nor bigger, odd or fitting."""
+    """Ignores sizes in descriptions: big, bigger, odd or fitting."""
 
     def reference(self, reference: Reference) -> Reference:
         return without(reference, "size")
@@ -35,7 +35,7 @@ class SizeBlind(Fault):
 
 @fault("shape_blind", expected=("reference confusion", "shape"))
 class ShapeBlind(Fault):
-    """Takes any loose thing for the kind that is told; what is fixed it knows."""
+    """Ignores shapes in descriptions of loose objects; recognises fixed ones."""
 
     def reference(self, reference: Reference) -> Reference:
         fixed = {thing.kind for thing in self.at_first.world.things.values() if thing.is_fixed}
@@ -46,7 +46,7 @@ class ShapeBlind(Fault):
 
 @fault("mirrors_left_right", expected=("language sub-skill", "left and right"))
 class MirrorsLeftRight(Fault):
-    """Takes left for right and right for left."""
+    """Confuses left and right."""
 
     def reference(self, reference: Reference) -> Reference:
         return rewritten(reference, _mirrored)
@@ -68,7 +68,7 @@ def _mirrored(description: Reference) -> Reference:
 
 @fault("ignores_negation", expected=("language sub-skill", "negation"))
 class IgnoresNegation(Fault):
-    """Takes what is excluded or forbidden as if it were asked for."""
+    """Ignores negation: takes the object that is excluded or forbidden."""
 
     def meaning(self, meaning: Meaning) -> Meaning:
         asked = [part for part in meaning.clauses if isinstance(part, If) or not part.plain.is_negated]
@@ -98,7 +98,7 @@ class IgnoresNegation(Fault):
 
 @fault("ignores_condition", expected=("language sub-skill", "condition"))
 class IgnoresCondition(Fault):
-    """Does the first of two things, whether or not what it depends on is so."""
+    """Ignores the condition: always does the first of the two actions."""
 
     def meaning(self, meaning: Meaning) -> Meaning:
         return Meaning(tuple(part.then if isinstance(part, If) else part for part in meaning.clauses))
@@ -106,7 +106,7 @@ class IgnoresCondition(Fault):
 
 @fault("wrong_order", expected=("language sub-skill", "order"))
 class WrongOrder(Fault):
-    """Does what is to be done in order the other way round."""
+    """Does a sequence of actions in reverse order."""
 
     def clauses(self, clauses: tuple[Clause, ...]) -> tuple[Clause, ...]:
         return clauses[::-1]
@@ -114,7 +114,7 @@ class WrongOrder(Fault):
 
 @fault("ignores_updates", expected=("updates ignored", ""))
 class IgnoresUpdates(Fault):
-    """Keeps to the first instruction that it was given."""
+    """Keeps following the first instruction after it changes."""
 
     _first: Meaning | None = None
 
@@ -126,7 +126,7 @@ class IgnoresUpdates(Fault):
 
 @fault("ignores_instruction", expected=("instruction ignored", ""))
 class IgnoresInstruction(Fault):
-    """Takes the same thing and the same place whatever the words: the first there is."""
+    """Ignores the instruction: always takes the first object and the first place."""
 
     def clauses(self, clauses: tuple[Clause, ...]) -> tuple[Clause, ...]:
         return tuple(

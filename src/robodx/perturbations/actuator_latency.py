@@ -17,7 +17,7 @@ SLACK = 1e-9
 
 @perturbation("actuator_latency", kind="execution", levels={"v1": 0.25, "v2": 0.75, "v3": 1.25}, most=10.0)
 class ActuatorLatency(Perturbation):
-    """Every command is executed so many seconds after it was issued; until the first arrives the initial pose holds.
+    """Delays every command by this many seconds; the robot holds its initial pose until the first arrives.
 
     In whole control steps, for a step executes one command: the nearest number, and the longer of two as near.
     """

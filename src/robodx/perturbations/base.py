@@ -1,4 +1,4 @@
-"""What a perturbation is: a levelled change at one or more of four seams, with a random stream of its own."""
+"""What a perturbation is: a change of scene, instruction, observation or action, with levels and a random stream."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class PerturbationEntry:
         """As `parse`, of one that is set to a number."""
         value = self.parse(text)
         if not isinstance(value, float):
-            raise UserError(f"{self.name} is set to {spelled(value)}, which is no number: it has no severity")
+            raise UserError(f"{self.name} is set to {spelled(value)}, which is not a number: it has no severity")
         return value
 
     @property
@@ -190,7 +190,7 @@ class PerturbationEntry:
             if value not in self.levels.values():
                 raise UnknownName(unknown(f"level of {self.name}", value, self.levels))
         elif _form(value) != _form(self._example):
-            raise UserError(f"{self.name} is set to values as {spelled(self._example)}, not to {spelled(value)}")
+            raise UserError(f"{self.name} takes values such as {spelled(self._example)}, not {spelled(value)}")
 
 
 def _form(value: Value) -> object:

@@ -10,7 +10,7 @@ from robodx.sim.scene import Scene
 
 @perturbation("brightness", kind="scene", levels={"dim": 0.5, "bright": 1.5}, is_ordered=False)
 class Brightness(Perturbation):
-    """Every light, ambient light included, is scaled by the severity."""
+    """Scales all lights, including ambient light, by this factor."""
 
     def scene(self, scene: Scene) -> Scene:
         lights = tuple(replace(light, brightness=self.severity * light.brightness) for light in scene.lights)

@@ -16,7 +16,7 @@ TURN_RAD_PER_M = 1.0
 # In metres: a calibration done with care, one done by hand, and a tripod that was knocked (with 0.6, 1.4 and 2.9°).
 @perturbation("calibration_offset", kind="sensor", levels={"v1": 0.01, "v2": 0.025, "v3": 0.05}, most=0.5)
 class CalibrationOffset(Perturbation):
-    """All standing cameras together are shifted by so many metres, and turned, against the robot.
+    """Shifts all fixed cameras together by this many metres relative to the robot, and rotates them.
 
     The calibration that a policy is told stays nominal. A camera on a hand moves with the robot and is not affected.
     """

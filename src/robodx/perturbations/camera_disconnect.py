@@ -11,7 +11,7 @@ from robodx.policy_contract import Observation
 # A hub that resets a port, a driver that opens its device anew, a camera that starts again.
 @perturbation("camera_disconnect", kind="sensor", levels={"v1": 0.25, "v2": 0.5, "v3": 1.0}, most=20.0)
 class CameraDisconnect(WholeFrames):
-    """One of the views is all zero for so many seconds, again and again; which one is drawn per trial.
+    """Blanks one camera for this many seconds, repeatedly; the camera is drawn per trial.
 
     A policy with a single camera loses that one.
     """

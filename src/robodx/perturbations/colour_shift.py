@@ -10,7 +10,7 @@ from robodx.perturbations.base import SensorStress, perturbation
 
 @perturbation("colour_shift", kind="sensor", levels={"v1": 30, "v2": 60, "v3": 120}, most=255)
 class ColourShift(SensorStress):
-    """This is added to or taken from one of red, green and blue; which, and which of the two, is drawn per trial."""
+    """Adds this to, or subtracts it from, one colour channel; channel and sign are drawn per trial."""
 
     def image(self, image: NDArray[np.uint8], camera: str, step: int) -> NDArray[np.uint8]:
         rng = self.draws.rng()

@@ -24,7 +24,7 @@ SETTLE_S = 0.5
 # Up to 0.6, 1.1 and 2.3 degrees a joint: a zero taught by eye, a belt that jumped, a hobby servo's horn.
 @perturbation("encoder_bias", kind="execution", levels={"v1": 0.01, "v2": 0.02, "v3": 0.04}, most=0.5)
 class EncoderBias(Perturbation):
-    """Each joint encoder is off by a constant of at most so many radians, drawn per trial.
+    """Adds a constant error of at most this many radians to each joint encoder, drawn per trial.
 
     The servos trust the encoders, so the arm stands at the command and the bias; the state says what the encoders say,
     the tool's pose in it follows from that by forward kinematics.

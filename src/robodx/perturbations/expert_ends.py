@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @perturbation("expert_ends", kind="substitution", levels={"first": 1.0}, is_ordered=False)
 class ExpertEnds(ExpertTakeover):
-    """The policy acts until so many stages are reached, then the expert finishes."""
+    """The policy acts until this many stages are reached; then the expert finishes."""
 
     def is_experts_turn(self, world: World, score: Score) -> bool:
         return score.reached >= self.severity

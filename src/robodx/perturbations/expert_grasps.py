@@ -23,7 +23,7 @@ FIRM_S = 0.15
 
 @perturbation("expert_grasps", kind="substitution", levels={"on": 1.0}, is_ordered=False, most=1.0)
 class ExpertGrasps(ExpertTakeover):
-    """Once the policy has brought the hand to what is to be taken, the expert grasps it; the rest is the policy's."""
+    """When the policy has moved the hand to the target, the expert grasps it; the policy does everything else."""
 
     def begin(self) -> None:
         self._taking: str | None = None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @perturbation("expert_starts", kind="substitution", levels={"first": 1.0}, is_ordered=False)
 class ExpertStarts(ExpertTakeover):
-    """The expert acts until so many stages are reached, then the policy."""
+    """The expert acts until this many stages are reached; then the policy continues."""
 
     def is_experts_turn(self, world: World, score: Score) -> bool:
         return score.reached < self.severity

@@ -16,7 +16,7 @@ GAMMA = 2.2
 # In stops: an automatic exposure hunts by a half, a cloud takes one, a blind that is drawn takes two.
 @perturbation("exposure_drift", kind="sensor", levels={"v1": 0.5, "v2": 1.0, "v3": 2.0}, most=8.0)
 class ExposureDrift(SensorStress):
-    """Over three seconds the exposure drifts by so many stops and stays; up or down is drawn per trial."""
+    """Drifts the exposure by this many stops over three seconds; up or down is drawn per trial."""
 
     def image(self, image: NDArray[np.uint8], camera: str, step: int) -> NDArray[np.uint8]:
         sign = int(self.draws.rng().choice((-1, 1)))

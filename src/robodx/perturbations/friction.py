@@ -30,7 +30,7 @@ class Oil:
 # Rubber on plastic has a coefficient of about 1: half of that when dusty, a fifth when wet, a twentieth when oiled.
 @perturbation("friction", kind="execution", levels={"v1": 0.5, "v2": 0.8, "v3": 0.95}, most=1.0)
 class Friction(Perturbation):
-    """Things, table and fingers lose this share of their friction as the episode begins."""
+    """Objects, table and fingers lose this share of their friction when the episode begins."""
 
     def scene(self, scene: Scene) -> Scene:
         # Another scene, though an event makes it so: before it things settle as in the clean trial.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # On a gripper that opens by 80 mm: 4, 8 and 16 mm of play, from a hobby servo's gears to a belt that has stretched.
 @perturbation("gripper_backlash", kind="execution", levels={"v1": 0.05, "v2": 0.1, "v3": 0.2}, most=1.0)
 class GripperBacklash(Perturbation):
-    """The fingers follow their drive with a play of this share of the full opening: neither quite open nor quite shut.
+    """Adds play to the gripper, as a share of the full opening: it neither opens nor closes fully.
 
     The fingers stand still until the drive has moved by half the play, then stay behind it by that much.
     """

@@ -1,4 +1,4 @@
-"""When faults that come and go are there: a spell of so many seconds, again and again, at drawn times."""
+"""When intermittent faults occur: for some seconds in every period, at random times."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ MADE_FOR_ROWS = 512
 
 @perturbation("light_flicker", kind="sensor", levels={"v1": 20, "v2": 50, "v3": 80}, is_ordered=False)
 class LightFlicker(SensorStress):
-    """So many bright and dark bands over the picture's height, at another height in every frame.
+    """Adds this many bright and dark bands over the picture's height; they move with every frame.
 
     Below 256 rows there are fewer in proportion, as many as such a camera could see.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @perturbation("lone_target", kind="substitution", levels={"on": 1.0}, is_ordered=False, most=1.0)
 class LoneTarget(Substitution):
-    """Loose things that neither words nor stages need are away; words that no longer fit what is left become plain."""
+    """Removes loose objects that the task does not need; an instruction that no longer fits becomes plain."""
 
     def plan(self, situation: Situation) -> None:
         seen = looks(situation.scene)

@@ -27,7 +27,7 @@ class Tap(NamedTuple):
 # A hand that moves at 0.5 m/s sees a table 0.3 m away, 0.35 m of it, and is exposed for 14, 35 or 70 ms.
 @perturbation("motion_blur", kind="sensor", levels={"v1": 0.02, "v2": 0.05, "v3": 0.1}, most=1.0)
 class MotionBlur(SensorStress):
-    """Every pixel is smeared along a line, this share of the picture's width long, in a direction drawn per trial.
+    """Blurs along a line of this share of the picture's width, in a direction drawn per trial.
 
     Depth is left alone: its cameras bring their own light and are exposed for a few milliseconds.
     """

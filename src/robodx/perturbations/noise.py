@@ -18,7 +18,7 @@ FAR = 12
 
 @perturbation("noise", kind="sensor", levels={"v1": 10, "v2": 25, "v3": 75}, most=255)
 class Noise(SensorStress):
-    """Poisson and Gaussian noise on every pixel and channel: Poisson(Λ·I/255) about its mean, and N(0, Λ²)."""
+    """Adds Poisson and Gaussian noise to every pixel and channel: Poisson(Λ·I/255) less its mean, and N(0, Λ²)."""
 
     def image(self, image: NDArray[np.uint8], camera: str, step: int) -> NDArray[np.uint8]:
         drawn = np.frombuffer(self.draws.rng(camera, step).bytes(4 * image.size), dtype="<u4").reshape(image.shape)

@@ -35,7 +35,7 @@ class Window(NamedTuple):
 # A hand is 9 cm wide: of a 45° camera's picture that is so much of the height at 0.7, 0.35 and 0.25 m.
 @perturbation("occluding_blob", kind="sensor", levels={"v1": 0.15, "v2": 0.3, "v3": 0.45}, most=3.0)
 class OccludingBlob(SensorStress):
-    """A blob, this share of the picture's height wide, hides part of each view and sways slowly.
+    """Hides part of each view behind a slowly moving blob, this share of the picture's height wide.
 
     Its place is drawn per trial and camera. Its depth is a third of the view's median, or that of what it hides if that
     is nearer still; in a segmentation it is background, which is what no thing is.

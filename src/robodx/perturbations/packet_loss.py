@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @perturbation("packet_loss", kind="execution", levels={"v1": 0.1, "v2": 0.2, "v3": 0.3}, most=1.0)
 class PacketLoss(Perturbation):
-    """With this probability the previously executed joint command is held for a step."""
+    """Drops a command with this probability; the previous joint command is held for the step."""
 
     is_wrappable = True
 

@@ -9,7 +9,7 @@ from robodx.perturbations.base import Perturbation, perturbation
 
 @perturbation("paraphrase", kind="language", levels={"test": 1.0}, is_ordered=False)
 class Paraphrase(Perturbation):
-    """One of the meaning's test phrasings, drawn per trial; the meaning stays."""
+    """Rephrases the instruction with a phrasing of the test split, drawn per trial; its meaning stays."""
 
     def instruction(self, instruction: Instruction) -> Instruction:
         index = int(self.draws.rng().integers(phrasing_count(instruction.meaning, "test")))

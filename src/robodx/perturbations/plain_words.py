@@ -11,7 +11,7 @@ from robodx.perturbations.substitution import Substitution
 
 @perturbation("plain_words", kind="substitution", levels={"on": 1.0}, is_ordered=False, most=1.0)
 class PlainWords(Substitution):
-    """The instruction in canonical words: conditions decided, exclusions resolved, things named by their own looks."""
+    """Gives the instruction in plain words: conditions and exclusions resolved, objects named by appearance."""
 
     def instruction(self, instruction: Instruction) -> Instruction:
         seen = looks_now(self.world)

@@ -15,7 +15,7 @@ Floats = NDArray[np.float32]
 
 @perturbation("resolution", kind="sensor", levels={"v1": 2, "v2": 4, "v3": 8}, most=64)
 class Resolution(SensorStress):
-    """Fewer pixels by this factor each way: area pooling, then bilinear interpolation back to size.
+    """Reduces the resolution by this factor: area pooling, then bilinear interpolation back to size.
 
     It is the colour camera that sees less: depth comes from a sensor of its own. Up to 1 nothing changes.
     """

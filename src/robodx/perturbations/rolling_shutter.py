@@ -15,7 +15,7 @@ Pixels = TypeVar("Pixels", bound=np.generic)
 
 @perturbation("rolling_shutter", kind="sensor", levels={"v1": 0.1, "v2": 0.2, "v3": 0.5}, most=1.0)
 class RollingShutter(SensorStress):
-    """Row y of H is shifted to the right by this share of the width times √(y/H); the edge is repeated.
+    """Shifts row y of H to the right by this share of the width times √(y/H); the edge is repeated.
 
     Depth and segmentation are shifted alike, for they are of the same frame.
     """

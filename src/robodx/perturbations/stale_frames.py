@@ -14,7 +14,7 @@ from robodx.perturbations.intermittent import Intermittent
 # A full buffer, a capture thread that waits, a video stream that loses its key frame.
 @perturbation("stale_frames", kind="sensor", levels={"v1": 0.25, "v2": 0.5, "v3": 1.0}, most=20.0)
 class StaleFrames(WholeFrames):
-    """Each view freezes for so many seconds, again and again: it repeats the last frame that was delivered before.
+    """Freezes each view for this many seconds, repeatedly: it shows the last frame from before.
 
     Delivered is what a policy was shown: to one that is asked rarely, the frame may be older than the freeze.
     """

@@ -15,7 +15,7 @@ from robodx.sim.geometry import Pose
 
 @policy("expert")
 class ExpertPolicy:
-    """Privileged state; solves every task: the proof that it can be solved, and the reference path."""
+    """Solves every task from privileged state: the proof that a task is solvable, and the reference path."""
 
     spec = PolicySpec(action_space="ee_pose", is_privileged=True, state=())
 

@@ -17,7 +17,7 @@ from robodx.policy_contract import EpisodeStart, policy
 
 @policy("guess")
 class GuessPolicy(ExpertPolicy):
-    """The expert on random candidate objects: what success takes no understanding."""
+    """The expert on randomly chosen objects: the success that needs no understanding."""
 
     def understanding(self, start: EpisodeStart) -> Understanding:
         return Guessing(np.random.Generator(np.random.PCG64(start.policy_seed)))

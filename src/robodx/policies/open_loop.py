@@ -1,4 +1,4 @@
-"""The expert without eyes after the first frame: it acts out what would have worked had nothing changed."""
+"""The expert without feedback after the first frame: it executes the plan that works if nothing changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HORIZON_S = 20.0
 
 @policy("open_loop")
 class OpenLoopPolicy(ExpertPolicy):
-    """The expert's plan from the first frame, then blind: fails where something changes on the way."""
+    """The expert's plan from the first frame, executed without feedback: fails where something changes."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A policy of the user's own, by where it is in Python."""
+"""Your own policy, by its import path."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from robodx.policy_contract import Policy, policy
 
 @policy("python", takes="PACKAGE.MODULE:NAME")
 def from_python(place: str) -> Policy:
-    """The object of that name, or what it returns or makes when it is called without arguments."""
+    """Your policy object, or a class or factory that makes one without arguments."""
     module_name, _, name = place.partition(":")
     if not name:
-        raise UserError(f"python:{place} names no object in it: write python:PACKAGE.MODULE:NAME")
+        raise UserError(f"python:{place} does not name an object: write python:PACKAGE.MODULE:NAME")
     try:
         found = importlib.import_module(module_name)
         for part in name.split("."):
@@ -25,7 +25,7 @@ def from_python(place: str) -> Policy:
     if not _is_policy(made):
         missing = [method for method in ("spec", "reset", "act", "finish") if not hasattr(made, method)]
         raise UserError(
-            f"python:{place} gives a {type(made).__name__}, which is no policy: it has no {', '.join(missing)}"
+            f"python:{place} gives a {type(made).__name__}, which is not a policy: it has no {', '.join(missing)}"
         )
     return made
 

@@ -15,7 +15,7 @@ UPPER = np.array([0.05] * 3 + [0.25] * 3 + [1.0])
 
 @policy("random")
 class RandomPolicy:
-    """Draws every action evenly from the whole action space: success that needs no skill."""
+    """Draws every action uniformly from the action space: the success that needs no skill."""
 
     spec = PolicySpec(action_space="ee_delta", state=())
 

@@ -15,7 +15,7 @@ from robodx.records.trajectory import Trajectory
 
 @policy("replay", takes="RUN")
 class ReplayPolicy:
-    """The joint commands that were executed in a recorded run, in the same situations.
+    """Replays the executed joint commands of a recorded run in the same situations.
 
     In `joint` space and at the recorded rate, whatever space the recorded policy used: a replay without perturbations
     moves bit for bit alike. When the record ends, the last command holds.

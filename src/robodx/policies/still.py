@@ -11,7 +11,7 @@ from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Polic
 
 @policy("still")
 class StillPolicy:
-    """Stands still with an open hand: what it achieves was there before."""
+    """Stands still with an open hand: the success that needs no action."""
 
     spec = PolicySpec(action_space="ee_delta", state=())
 

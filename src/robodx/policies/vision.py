@@ -20,7 +20,7 @@ CAMERAS = ("front", "left", "right")
 
 @policy("vision")
 class VisionPolicy:
-    """Pictures and depth, no weights: colours, shapes and a small grammar, then the expert's own plans."""
+    """Classical perception from RGB-D pictures, a small grammar for the instruction, and the expert's plans."""
 
     spec = PolicySpec(
         action_space="ee_pose",
@@ -36,10 +36,10 @@ class VisionPolicy:
         for start in starts:
             missing = [name for name in CAMERAS if name not in start.cameras]
             if missing:
-                raise UserError(f"vision is not told where its cameras stand: no calibration of {', '.join(missing)}")
+                raise UserError(f"vision needs calibrated cameras: there is no calibration of {', '.join(missing)}")
             carried = [name for name in CAMERAS if start.cameras[name].frame != "base"]
             if carried:
-                raise UserError(f"vision needs cameras that stand still, but the arm carries {', '.join(carried)}")
+                raise UserError(f"vision needs fixed cameras, but these are on the arm: {', '.join(carried)}")
             self._starts[start.episode_id] = start
             self._episodes.pop(start.episode_id, None)
 

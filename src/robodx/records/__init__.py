@@ -1,1 +1,1 @@
-"""What is stored of a run: trials, why they were asked for, episodes and trajectories. No simulator, no statistics."""
+"""What a run stores: trials, their design, episodes and trajectories. No simulator, no statistics."""

@@ -1,4 +1,4 @@
-"""A run's own description, run.json: the shape of each key that is read later. Older runs may say less."""
+"""run.json, the description of a run: the type of each key that is read later. Older runs may have fewer keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How time passes while a policy thinks: not at all, by a declared latency, or by what was measured."""
+"""How time passes during inference: not at all, by a declared latency, or by the measured one."""
 
 from __future__ import annotations
 

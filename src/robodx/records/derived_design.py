@@ -1,4 +1,4 @@
-"""What trials of runs without a design table were for, by the rules of the versions that wrote none."""
+"""The design of runs without a design table, derived with the rules of the versions that wrote none."""
 
 from __future__ import annotations
 

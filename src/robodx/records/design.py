@@ -1,4 +1,4 @@
-"""The design table: for which comparison of which suite each trial was asked for, apart from what came of it."""
+"""The design table: why each trial was run, for which suite and comparison, separate from its outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place, then moved to it."""
+"""Atomic writing: files are written under a temporary name and then moved into place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run folder: what was asked, the episodes as they come, and a lock so that two runs never mix in one."""
+"""The run folder: the request, the episodes as they arrive, and a lock against two runs in one folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts runs together that were split over machines with `--shard K/N`."""
+"""Merges the shards of a run that was split over machines with `--shard K/N`."""
 
 from __future__ import annotations
 

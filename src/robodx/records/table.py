@@ -1,4 +1,4 @@
-"""The table of episodes: how it is made, and how it is read back from a run folder, of any version."""
+"""The table of episodes: how it is written, and how it is read from a run folder of any version."""
 
 from __future__ import annotations
 

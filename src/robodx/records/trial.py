@@ -1,4 +1,4 @@
-"""A trial: everything that decides an episode, by name, so that it can be stored, hashed and run anywhere."""
+"""A trial: everything that determines an episode, by name, so that it can be stored, hashed and run anywhere."""
 
 from __future__ import annotations
 

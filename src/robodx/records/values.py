@@ -1,4 +1,4 @@
-"""What a perturbation or a factor is set to: a number, a word, a few named numbers; and how these are stored."""
+"""Values of a perturbation or a factor: a number, a word or a few named numbers; and how they are stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bits of a run depend on besides what was asked: versions of the source, of libraries, of the renderer."""
+"""What the bits of a run depend on beside the request: versions of source, libraries and renderer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs in the processes of a Ray cluster: environment actors, policy actors, and how they are asked."""
+"""What runs in the processes of a Ray cluster: environment actors, policy actors, and the calls between them."""
 
 from __future__ import annotations
 

@@ -61,10 +61,10 @@ class Cluster:
         try:
             declaration: Declared = answer_of(self._ray, call)
         except Gone as gone:
-            raise UserError(f'the policy actor died while it built "{job.policy}": {gone}') from None
+            raise UserError(f'the policy actor died while it loaded "{job.policy}": {gone}') from None
         if declaration.spec.is_privileged:
             raise UserError(
-                f'the policy "{job.policy}" sees the simulator\'s own state, which does not travel: '
+                f'the policy "{job.policy}" uses the simulator\'s state, which is not transferred between processes: '
                 "run it without policy actors"
             )
         return declaration
@@ -142,7 +142,7 @@ def _init(ray: ModuleType, address: str, workers: int) -> None:
                 raise UserError(
                     f'The Ray cluster "{address}" cannot be reached: {str(error).rstrip(".")}. '
                     "Write HOST:PORT as `ray start --head` prints it, ray://HOST:PORT for a client's connection, auto "
-                    "or local; a cluster that asks for a token wants RAY_AUTH_MODE=token here too."
+                    "or local; if the cluster requires a token, set RAY_AUTH_MODE=token here too."
                 ) from error
     threads.pin()
     ray.init(

@@ -1,4 +1,4 @@
-"""What run.json says of a run besides what was asked: of its policy, its tasks and what bits depend on."""
+"""What run.json records beside the request: the policy, the tasks, and the versions that bits depend on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells an episode in plain words and arrays, so that it can be judged without the simulator."""
+"""Turns an episode into plain names and arrays, so that attribution needs no simulator."""
 
 from __future__ import annotations
 

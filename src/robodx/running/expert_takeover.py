@@ -1,4 +1,4 @@
-"""The expert that acts in a policy's place for a while, as a substitution asks; see perturbations/substitution.py."""
+"""The expert acts in place of the policy for some stages, for substitutions; see perturbations/substitution.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much may be asked of a run; apart from the rest, for help texts to tell without importing it."""
+"""The limits of a request; a separate module, so that help texts can import it quickly."""
 
 from __future__ import annotations
 

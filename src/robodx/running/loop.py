@@ -1,4 +1,4 @@
-"""The one loop that drives rounds of trials to their end, into a run folder or into memory."""
+"""The one loop that runs all rounds of trials, into a run folder or into memory."""
 
 from __future__ import annotations
 
@@ -152,6 +152,4 @@ class _Streak:
         self.length = self.length + 1 if text and text == self.text else bool(text)
         self.text = text
         if self.longest is not None and self.length >= self.longest:
-            raise Stop(
-                f"{self.length} episodes in a row ended with the same error, and what is finished is kept: {text}"
-            )
+            raise Stop(f"{self.length} episodes in a row ended with the same error; finished episodes are kept: {text}")

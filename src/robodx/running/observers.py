@@ -1,4 +1,4 @@
-"""What watches episodes where they are run: stores them, measures them, or exports them."""
+"""Observers of episodes: they store, measure or export them in the process that runs them."""
 
 from __future__ import annotations
 

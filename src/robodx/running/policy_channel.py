@@ -1,4 +1,4 @@
-"""The way to a policy: its calls in their order, made at once or in a thread of their own."""
+"""The calls to a policy, in order: made directly, or in a separate thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A policy in a process of its own, which all workers ask: one copy of a model, however many workers there are.
+"""A policy in a separate process that all workers share: one copy of the model for any number of workers.
 
 A process that dies is started again at the same port, where the workers' connections find it. What was under way is
 lost, and run again.

@@ -1,4 +1,4 @@
-"""The expert's way in the same situation, by which a policy's is measured; worked out once a process."""
+"""The expert's path in the same situation, the reference for a policy's path; computed once per process."""
 
 from __future__ import annotations
 

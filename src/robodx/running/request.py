@@ -1,4 +1,4 @@
-"""What decides the episodes of a run, as it was asked for."""
+"""The request: everything that determines the episodes of a run."""
 
 from __future__ import annotations
 
@@ -58,24 +58,26 @@ class Request:
             if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
                 raise UserError(f'No shard "{self.shard}": write K/N, the K-th of N, as in 2/4')
         if self.name in POLICIES and self.name != self.policy:
-            raise UserError(f'"{self.name}" is the name of a policy of RoboDx: call yours something else')
+            raise UserError(f'"{self.name}" is the name of a RoboDx policy: choose another --name')
 
     def _check_stopping(self) -> None:
         if self.until_width is not None and not 0 < self.until_width < 1:
-            raise UserError(f"an interval of width {self.until_width:g} is none to wait for: give one between 0 and 1")
+            raise UserError(f"--until-width {self.until_width:g} must be between 0 and 1")
         if not 0 < self.margin < 1:
             raise UserError(f"a margin of {self.margin:g} is not between 0 and 1: 0.1 is ten points of success")
         if self.until_decided and self.against is None:
-            raise UserError("--until-decided needs a run to be compared with: give --against RUN too")
+            raise UserError("--until-decided needs a run to compare with: give --against RUN too")
         if self.until_decided and self.until_width is not None:
-            raise UserError("--until-decided and --until-width are two ways to stop: choose one")
+            raise UserError("--until-decided and --until-width exclude each other: choose one")
         if self.is_adaptive and self.shard is not None:
-            raise UserError("a shard cannot know when the whole has seen enough: --shard does not go with --until-…")
+            raise UserError("--shard does not work with --until-…: a shard sees only part of the episodes")
         growing = [name for name in (find_suite(selector)[0] for selector in self.selectors) if name in GROWING]
         if self.is_adaptive and growing:
-            raise UserError(f"the suite {growing[0]} itself decides by what it has seen: it does not go with --until-…")
+            raise UserError(
+                f"the suite {growing[0]} does not work with --until-…: it chooses its own trials by outcome"
+            )
         if self.is_adaptive and self.repeats > 1:
-            raise UserError("repeats of a situation are not independent: --repeats does not go with --until-…")
+            raise UserError("--repeats does not work with --until-…: repeats of a situation are not independent")
 
     @property
     def label(self) -> str:

@@ -1,4 +1,4 @@
-"""What a trial requires of a policy, read off its words, its scene and its events, whatever the task is called.
+"""What a trial requires of a policy, derived from its instruction, scene and events, not from the task's name.
 
 A requirement is a path: "language/negation", "perception/colour", "change/moving things". By these the diagnosis groups
 episodes of different tasks.

@@ -1,4 +1,4 @@
-"""The one loop that executes trials: a batch of environments, one policy, an episode out for each trial.
+"""The rollout: a batch of environments and one policy, with one episode out for each trial.
 
 While the policy infers for one half of the batch, in a thread of its own, the other half is stepped.
 """

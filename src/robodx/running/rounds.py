@@ -1,4 +1,4 @@
-"""What is to be run next: the trials that the suites of a request ask for, given the episodes of the rounds before."""
+"""The next round: the trials that the suites of a request plan, given the episodes of all earlier rounds."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def first_round(request: Request, spec: PolicySpec) -> tuple[list[Planned], list
     left_out = sorted({one.trial.task for one in wanted} - {one.trial.task for one in planned})
     if left_out and not planned:
         raise UserError(
-            f"the policy {request.label} reads no instructions, which all of this needs: {', '.join(left_out)}"
+            f"the policy {request.label} reads no instructions, but all of these tasks need them: {', '.join(left_out)}"
         )
     return planned, left_out
 

@@ -1,4 +1,4 @@
-"""A run from start to end: what was asked becomes trials, and the missing ones are executed into its folder."""
+"""A run from start to end: a request becomes trials, and the missing ones are executed into its folder."""
 
 from __future__ import annotations
 
@@ -55,9 +55,7 @@ class Execution:
 
     def __post_init__(self) -> None:
         if self.in_own_process and self.cluster is not None:
-            raise UserError(
-                "a policy in a process of this machine cannot be asked from a cluster: use policy actors there"
-            )
+            raise UserError("a policy process on this machine cannot serve a cluster: use policy actors")
 
 
 def run(
@@ -100,7 +98,7 @@ def run(
             if request.shard is not None and rounds.next(folder.episodes()):
                 folder.compact()
                 raise UserError(
-                    f"shard {request.shard} is done, but the suite goes on in rounds, which need the episodes of all: "
+                    f"shard {request.shard} is done, but the next round of the suite needs the episodes of all shards: "
                     "join the shards with robodx merge, and give the same command without --shard for that folder"
                 )
         folder.compact()
@@ -146,8 +144,8 @@ def check(request: Request, spec: PolicySpec, trials: list[Trial], workers: int)
     """Everything that can be known to be wrong before the first step."""
     if not Clock.parse(request.clock).is_reproducible and (workers > 1 or request.batch > 1):
         raise UserError(
-            f"the clock {request.clock} measures a policy that has the machine to itself: "
-            f"{workers} workers with batches of {request.batch} would measure each other"
+            f"the clock {request.clock} needs a policy that has the machine to itself, with one worker and a batch "
+            f"of 1, not {workers} and {request.batch}"
         )
     for name, _ in request.perturbations:
         PERTURBATIONS[name]

@@ -1,4 +1,4 @@
-"""When a run has seen enough: it goes on in waves until intervals are narrow, or until a comparison is decided.
+"""Early stopping: a run continues in waves until intervals are narrow, or until a comparison has a verdict.
 
 A rule looks at whole waves only, and at nothing but their episodes: a run that was killed goes on as it would have.
 """
@@ -42,13 +42,11 @@ def rule(request: Request) -> Rule | None:
         return None
     if stopped_how(read_about(request.against).get("request", {})) != "planned":
         raise UserError(
-            f"{request.against} was itself ended by what it saw, so that a part of it is no fair sample: give a run of "
+            f"{request.against} itself stopped early on its outcomes, so it is not a fair sample: give a run with "
             "a planned number of episodes, or leave out --until-decided"
         )
     if not is_finished(request.against):
-        raise UserError(
-            f"{request.against} is not finished, and what is there of it is no fair sample: finish it first"
-        )
+        raise UserError(f"{request.against} is not finished, so it is not a fair sample: finish it first")
     return UntilDecided(Path(request.against), reference, request.margin)
 
 
@@ -140,7 +138,7 @@ class UntilDecided:
             raise UserError(f"{self.run} has no episodes to compare with")
         if trials and not shared:
             raise UserError(
-                f"{self.run} has none of these trials, so that nothing could be compared: it has seeds "
+                f"{self.run} has none of these trials, so there is nothing to compare: it has seeds "
                 f"{seeds[0]} … {seeds[-1]} of {', '.join(sorted(set(valid['task'])))}"
             )
         return shared
@@ -176,6 +174,6 @@ def _check_reachable(width: float, seeds: int) -> None:
         while best(fewest) > width:
             fewest = math.ceil(1.1 * fewest)
         raise UserError(
-            f"no success rate is known to {width:g} from {seeds} situations, not even one of 100%, which takes about "
-            f"{fewest}: raise --seeds, the most that a task may get"
+            f"{seeds} situations per task are too few for an interval of width {width:g}: even a success rate of 100% "
+            f"takes about {fewest}; raise --seeds"
         )

@@ -1,4 +1,4 @@
-"""One thread a process for linear algebra: workers share the cores, and sums keep their order."""
+"""One thread per process for linear algebra: workers share the cores, and sums keep their order."""
 
 from __future__ import annotations
 

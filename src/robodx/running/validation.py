@@ -1,4 +1,4 @@
-"""Proof by planted faults: policies with a known deficit go through the diagnosis, which does not know of it."""
+"""Validation with planted faults: policies with a known fault go through the diagnosis, which does not know it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ def design(
     names = [name for name in faults() if not only or name in only]
     for name in only:
         if FAULTS[name].expected is None:
-            raise UserError(f'the fault "{name}" must cause no finding; those that must are {", ".join(faults())}')
+            raise UserError(
+                f'the fault "{name}" should cause no finding; faults that should are: {", ".join(faults())}'
+            )
     alone, weak = range(first_set, first_set + sets), range(first_set, first_set + weak_sets)
     cases = [Case("one fault", name, number) for name in names for number in alone]
     cases += [Case("weaker base", f"{name}+{WEAK_BASE}", number) for name in names for number in weak]
@@ -91,7 +93,7 @@ def design(
     kinds = ("healthy", NOISE, WEAK_BASE)
     cases += [Case("no fault", kinds[turn % len(kinds)], first_set + turn) for turn in range(healthy)]
     if not cases:
-        raise UserError("nothing to validate: no runs with a fault are asked for, and none without")
+        raise UserError("nothing to validate: the options select no runs")
     return cases
 
 

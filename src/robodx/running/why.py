@@ -1,4 +1,4 @@
-"""Asks a run why it failed: a sample of its failed trials is run again, with one component at a time made perfect."""
+"""Causes of failures: a sample of failed trials runs again, with one component at a time made perfect."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def why(
     kinds = kinds_of({"perturbations": perturbation_cards()})
     failed = sample(table, episodes, kinds)
     if failed.is_empty():
-        raise UserError(f"{run} has no failed episode to ask about")
+        raise UserError(f"{run} has no failed episode to repeat")
     request = _request(run, about["request"], policy, preset, plugins)
     hz = float(about["policy_spec"]["hz"])
     # One that no trial of the run has: the variants share it, and were not chosen for the luck that it brought.
@@ -122,13 +122,15 @@ def _request(
     label = str(asked["policy"])
     needed = [Path(name).name for name in dict(asked.get("plugins", ()))]
     if missing := [name for name in needed if name not in [Path(each).name for each in plugins]]:
-        raise UserError(f"{run} was made with plugins: give --plugin {' --plugin '.join(missing)} here too")
+        raise UserError(f"{run} used plugins: give --plugin {' --plugin '.join(missing)} here too")
     if policy is None:
         made, _, conventions = label.partition("#")
         if made.partition(":")[0] not in POLICIES:
-            raise UserError(f'{run} calls its policy "{label}", which does not say how it is made: give --policy too')
+            raise UserError(
+                f'{run} records only the name "{label}" of its policy, not how to load it: give --policy too'
+            )
         if conventions and preset is None and conventions not in shipped():
-            raise UserError(f'the preset "{conventions}" of {run} is a file of yours: give it with --preset')
+            raise UserError(f'{run} used your own preset "{conventions}": give its file with --preset')
         policy, preset = made, preset or conventions or None
     request = Request(
         # Its trials are brought along, and may become more.

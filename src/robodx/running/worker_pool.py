@@ -1,4 +1,4 @@
-"""Hands trials to workers that may die, and sees to it that every trial ends as one episode."""
+"""Distributes trials to workers that may die, and ensures that every trial ends as one episode."""
 
 from __future__ import annotations
 

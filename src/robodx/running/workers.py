@@ -1,4 +1,4 @@
-"""Runs trials in this process, in several or on a cluster: the same rollout underneath, and the same episodes."""
+"""Runs trials in this process, in several or on a cluster, with the same rollout and the same episodes."""
 
 from __future__ import annotations
 

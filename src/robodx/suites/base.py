@@ -1,4 +1,4 @@
-"""What a suite is, and how the words on the command line select tasks."""
+"""What a suite is, and how selectors on the command line select tasks."""
 
 from __future__ import annotations
 

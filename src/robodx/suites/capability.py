@@ -1,4 +1,4 @@
-"""What can the policy do: tasks in which one capability is the bottleneck, by family and tier."""
+"""What the policy can do: tasks in which one capability is the bottleneck, by family and tier."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TIERS = (None, *get_args(Tier))
 
 @suite("capability")
 def capability(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Trial]:
-    """Every task tagged `capability`, narrowed by `capability/family/tier`."""
+    """Every task of the capability suite; select a part with `capability/family/tier`."""
     return request.trials(select(request.within, capability_tasks()), "capability")
 
 

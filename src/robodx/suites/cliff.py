@@ -1,4 +1,4 @@
-"""Where does it break: a stressor's severity is raised and lowered until the failure cliff of one task is known."""
+"""Where the policy breaks: an adaptive search for the severity at which success on one task falls to half."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORM = "cliff/STRESSOR/FAMILY/TASK or cliff/STRESSOR=MAXIMUM/FAMILY/TASK"
 
 @suite("cliff", grows=True)
 def cliff(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
-    """The severity at which a task's success is halved, within so many episodes: `cliff/noise/primitive/pick_cube`."""
+    """Searches the severity at which a task's success falls to half: `cliff/noise/primitive/pick_cube`."""
     search = Search.of(request)
     return [search.planned(trial) for trial in search.next(done)]
 
@@ -50,18 +50,20 @@ class Search:
     @classmethod
     def of(cls, request: SuiteRequest) -> Search:
         if len(request.within) < 2:
-            raise UserError(f'"{"/".join(("cliff", *request.within))}" is no search for a cliff: write {FORM}')
+            raise UserError(f'"{"/".join(("cliff", *request.within))}" is not a cliff search: write {FORM}')
         if request.repeats > 1:
-            raise UserError("every episode of a cliff search is a situation of its own: it has no repeats")
+            raise UserError("a cliff search has no --repeats: each of its episodes is a new situation")
         stressed, *task = request.within
         stressor, _, level = stressed.partition("=")
         entry = PERTURBATIONS[stressor]
         if not entry.is_ordered:
             ordered = ", ".join(one.name for one in PERTURBATIONS.entries() if one.is_stressor and one.is_ordered)
-            raise UserError(f"more of {stressor} is not worse, so that it has no cliff; those that have are: {ordered}")
+            raise UserError(
+                f"{stressor} is not ordered by severity, so it has no cliff; ordered stressors are: {ordered}"
+            )
         maximum = entry.severity(level or max(entry.severities, key=lambda word: entry.severities[word]))
         if maximum <= 0:
-            raise UserError(f"the largest severity of {stressor} to look at must be above 0, not {maximum:g}")
+            raise UserError(f"the largest severity of {stressor} must be above 0, not {maximum:g}")
         return cls(request, TASKS["/".join(task)], entry, maximum)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Is perception isolated: easy perception tasks, plain and entangled with one other factor at a time."""
+"""Whether perception is isolated: easy perception tasks, plain and with one other factor added at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robodx.tasks.base import TASKS, Task
 
 @suite("isolation")
 def isolation(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
-    """Every task tagged `isolation`, beside its plain partner, narrowed by a factor or a task: `isolation/control`."""
+    """Perception tasks with one other factor added, beside the plain tasks: `isolation/control`."""
     entangled = [task for task in TASKS.entries() if "isolation" in task.tags]
     found = [task for task in entangled if all(word in _words(task) for word in request.within)]
     if not found:

@@ -1,4 +1,4 @@
-"""When does it break: one stressor at a time on fixed carrier tasks, beside clean and repeated trials."""
+"""When the policy breaks: one stressor at a time on fixed carrier tasks, with clean and repeated trials."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Path = tuple[str, ...]
 
 @suite("stress", grows=True)
 def stress(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
-    """Stressors at three levels on carrier tasks, beside clean and repeated ones: `stress/noise/v2`."""
+    """Stressors at three levels on carrier tasks, paired with clean and repeated trials: `stress/noise/v2`."""
     stressors = [entry for entry in PERTURBATIONS.entries() if entry.is_stressor]
     _check(request, stressors)
     asked = [entry for entry in stressors if _is_asked(request.within, entry.kind, entry.name)]

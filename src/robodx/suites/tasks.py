@@ -1,4 +1,4 @@
-"""Any registered tasks, as they are."""
+"""All registered tasks, without perturbations."""
 
 from __future__ import annotations
 

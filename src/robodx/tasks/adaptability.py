@@ -39,7 +39,7 @@ def adaptability(
 
 @adaptability("easy", varies=("robot", "timing"))
 def pick_moved_cube(streams: Streams) -> Situation:
-    """Pick up the cube, which moves aside after a second unless it is grasped by then."""
+    """Pick up the cube, which moves aside after one second unless it is grasped by then."""
     rng = streams.rng("timing")
     distance_m, angle_rad = rng.uniform(0.04, 0.08), rng.uniform(-math.pi, math.pi)
     # So far from the hand that it is not around the cube by then.
@@ -57,7 +57,7 @@ def pick_moved_cube(streams: Streams) -> Situation:
 
 @adaptability("medium", varies=("robot", "layout"), chance=1 / 2, tags=(NEEDS_LANGUAGE,))
 def pick_other_cube(streams: Streams) -> Situation:
-    """Pick up the blue cube, or rather, as is said after half a second, the green one."""
+    """Pick up the blue cube; after half a second the instruction changes to the green cube."""
     scene = tabletop(cube("blue").within(ANYWHERE), cube("green").within(ANYWHERE))
     update = say(pick("green cube"))
     # Who has lifted the blue one may still put it down: what counts is the green one.
@@ -71,7 +71,7 @@ def pick_other_cube(streams: Streams) -> Situation:
 
 @adaptability("hard", varies=("robot", "layout"), tags=(NEEDS_LANGUAGE,))
 def lift_then_release(streams: Streams) -> Situation:
-    """Pick up the cube, and let go of it again when told so, which is as soon as it is up."""
+    """Pick up the cube; as soon as it is up, the instruction changes to releasing it."""
     block = cube("red").within(ANYWHERE)
     scene, instruction = tabletop(block), say(pick("red cube"))
     grasped, lifted = stages_for(instruction.meaning, scene)

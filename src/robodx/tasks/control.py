@@ -63,7 +63,7 @@ def stack(upper: Thing, lower: Thing, said_upper: Words, said_lower: Words) -> S
 
 @control("easy", chance=1.0)
 def place_sphere(streams: Streams) -> Situation:
-    """Put the sphere into the cell in the middle of a bin."""
+    """Put the sphere into the middle cell of a bin."""
     return visit_bins("blue", row=("blue",))
 
 

@@ -65,7 +65,7 @@ def drifts(
 
 @dynamic("easy", primitive="primitive/press_switch")
 def press_switch_in_time(streams: Streams) -> Situation:
-    """Press the switch within three seconds after its lamp lights, and not before."""
+    """Press the switch within three seconds after its lamp turns on, and not before."""
     # Over so long a time that a press at a fixed moment is seldom in time.
     lights_s = streams.rng("timing").uniform(1.0, 16.0)
     pressed, lit = JointBeyond("switch/button", PRESSED_SHARE * SWITCH_TRAVEL_M), Lit("switch/lamp")
@@ -109,14 +109,14 @@ def exchange(
 
 @dynamic("easy", primitive="primitive/pick_cube", chance=1 / 6)
 def colour_swap_pick(streams: Streams) -> Situation:
-    """Pick up the red cube, where it exchanges its colour with one of the others on the way."""
+    """Pick up the red cube; while the hand approaches, it swaps colours with another cube."""
     others = tuple(cube("blue").named(f"cube {number}") for number in range(1, 1 + len(AROUND)))
     return exchange(streams, "red cube", cube("red").named("middle cube"), others, SwapColours)
 
 
 @dynamic("easy", primitive="primitive/pick_cube", chance=1 / 6)
 def shape_swap_pick(streams: Streams) -> Situation:
-    """Pick up the cube, where it exchanges its place with one of the spheres of its colour on the way."""
+    """Pick up the cube; while the hand approaches, it swaps places with a sphere of the same colour."""
     others = tuple(sphere("red").named(f"sphere {number}") for number in range(1, 1 + len(AROUND)))
     return exchange(streams, "cube", cube("red"), others, SwapPlaces)
 
@@ -126,7 +126,7 @@ FROM_M = 0.45
 
 @dynamic("medium", primitive="primitive/pick_cube")
 def pick_cube_bumped(streams: Streams) -> Situation:
-    """Pick up the cube, which a heavy ball knocks aside on the way."""
+    """Pick up the cube; while the hand approaches, a heavy ball knocks it aside."""
     rng = streams.rng("timing")
     ball = sphere("blue", 0.03, mass_kg=0.9)
     # From across the table, more from the left or more from the right.
@@ -147,7 +147,7 @@ def pick_cube_bumped(streams: Streams) -> Situation:
 
 @dynamic("medium", primitive="primitive/pick_cube")
 def pick_sliding_cube(streams: Streams) -> Situation:
-    """Pick up the cube while it creeps down a slope, before it is under the shelter at its foot."""
+    """Pick up the cube while it slides down a slope, before it reaches the shelter at the bottom."""
     rng = streams.rng("timing")
     slope = ramp().at(-0.04, 0.10)
     block = cube("red").posed(slope.pose @ slope.frame("top") @ Pose((0.03, 0.0, 0.02)))
@@ -162,7 +162,7 @@ def pick_sliding_cube(streams: Streams) -> Situation:
 
 @dynamic("medium", primitive="control/place_sphere")
 def place_rolling_sphere(streams: Streams) -> Situation:
-    """Put the sphere, which rolls across the table, into the cell in the middle of a bin."""
+    """Put the sphere, which rolls across the table, into the middle cell of a bin."""
     ball = sphere("yellow").at(-0.17, 0.22)
     return Situation(
         scene=tabletop(ball, bin_("blue").at(0.05, 0.0)),
@@ -181,7 +181,7 @@ FAR_M = 0.32
 
 @dynamic("hard", primitive="primitive/pick_cube", chance=1 / 2)
 def pick_cube_ball_crossing(streams: Streams) -> Situation:
-    """Pick up the cube without touching the ball that crosses close by when the hand comes near."""
+    """Pick up the cube without touching the ball that crosses close by when the hand approaches."""
     rng = streams.rng("timing")
     ux, uy = heading(1.0, LANE_RAD)
     x, y = -0.05, 0.0
@@ -219,7 +219,7 @@ def catch_after_light(streams: Streams) -> Situation:
 
 @dynamic("hard", primitive="control/push_cube")
 def roll_ball_to_goal(streams: Streams) -> Situation:
-    """Roll the ball, which drifts away, onto a disc of 0.1 m radius, where it is to come to rest."""
+    """Roll the ball, which drifts away, so that it comes to rest on a disc of 0.1 m radius."""
     ball = sphere("yellow").at(-0.18, 0.04)
     return Situation(
         scene=tabletop(ball, goal_disc("green").at(0.0, -0.14)),

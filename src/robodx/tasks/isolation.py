@@ -62,7 +62,7 @@ def with_control(streams: Streams, plain: Situation) -> Situation:
 
 
 def with_language(streams: Streams, plain: Situation) -> Situation:
-    """It is asked for by what it is not, or by a condition."""
+    """The instruction uses a negation or a condition."""
     rng = streams.rng("instruction")
     right, wrong = right_and_wrong(plain)
     # These things' names are what they look like.
@@ -91,7 +91,7 @@ def negation(target: Reference, wrong: list[Thing]) -> Reference:
 
 
 def with_spatial(streams: Streams, plain: Situation) -> Situation:
-    """Each thing lies in a bowl."""
+    """Each object lies in a bowl."""
     things: list[Thing] = []
     for number, thing in enumerate(plain.scene, start=1):
         x, y, _ = thing.pose.position
@@ -102,7 +102,7 @@ def with_spatial(streams: Streams, plain: Situation) -> Situation:
 
 
 def with_dynamic(streams: Streams, plain: Situation) -> Situation:
-    """All things glide aside while the hand is on its way."""
+    """All objects glide aside while the hand approaches."""
     rng = streams.rng("timing")
     start_s, side = rng.uniform(*GLIDE_START_S), rng.choice((-1, 1))
     by = (0.0, float(side) * GLIDE_M / GLIDE_STEPS, 0.0)
@@ -115,7 +115,7 @@ def with_dynamic(streams: Streams, plain: Situation) -> Situation:
 
 
 def with_novel(streams: Streams, plain: Situation) -> Situation:
-    """The room is an unseen one, all lies where nothing lay before, and so do unseen things nobody asks for."""
+    """The room, the places and two distractors are unseen."""
     rng = streams.rng("layout", "distractors")
     dx, dy = SHIFT_M[0], float(rng.choice((-1, 1))) * SHIFT_M[1]
     things = tuple(thing.posed(thing.pose.shifted(dx, dy)) for thing in plain.scene)

@@ -95,7 +95,7 @@ def requests(*ways: tuple[str, Reference]) -> list[Instruction]:
 
 @language("easy")
 def direct(streams: Streams) -> Situation:
-    """Take the cube whose colour is named."""
+    """Pick up the cube of the named colour."""
     return asked(streams, lambda which: requests((f"the {COLOURS[which]} cube", Reference("cube", COLOURS[which]))))
 
 
@@ -113,7 +113,7 @@ FETCHING = (
 
 @language("easy")
 def synonym(streams: Streams) -> Situation:
-    """Take the cube that is named by other words for its colour and for what it is."""
+    """Pick up the cube named by synonyms for its colour and its kind."""
 
     def wordings(which: int) -> list[Instruction]:
         colour = COLOURS[which]
@@ -150,7 +150,7 @@ BOTH = (
 
 @language("easy")
 def attribute_pair(streams: Streams) -> Situation:
-    """Take the cube that has both of two attributes: each of them alone fits two cubes."""
+    """Pick up the cube with two named attributes; each attribute alone fits two cubes."""
 
     def wordings(which: int) -> list[Instruction]:
         one, other, reference = PAIRS[which]
@@ -170,7 +170,7 @@ NEITHER = (
 
 @language("medium")
 def negation(streams: Streams) -> Situation:
-    """Take the cube that has none of the colours that are named."""
+    """Pick up the cube that has none of the named colours."""
 
     def wordings(which: int) -> list[Instruction]:
         named = others(COLOURS[which])
@@ -193,7 +193,7 @@ EXCEPT = (
 
 @language("medium")
 def exclusion(streams: Streams) -> Situation:
-    """Take the cube that is left when the ones that are named are excepted."""
+    """Pick up the only cube that the instruction does not exclude."""
 
     def wordings(which: int) -> list[Instruction]:
         named = others(COLOURS[which])
@@ -235,7 +235,7 @@ def counted(which: int) -> list[tuple[str, Reference]]:
 
 @language("medium")
 def ordinal(streams: Streams) -> Situation:
-    """Take the cube that is told by its place in the row, as the robot sees it."""
+    """Pick up the cube named by its rank in the row, from the robot's point of view."""
     return asked(streams, lambda which: requests(*counted(which)))
 
 
@@ -297,7 +297,7 @@ def choices(which: int) -> list[Instruction]:
 
 @language("hard")
 def conditional(streams: Streams) -> Situation:
-    """Take one of two cubes, by whether something is so in the scene."""
+    """Pick up one of two cubes; a condition on the scene decides which."""
     return asked(streams, choices)
 
 
@@ -334,7 +334,7 @@ def twice_negated(form: str, colours: Sequence[str]) -> Meaning:
 
 @language("hard")
 def double_negation(streams: Streams) -> Situation:
-    """Take the cube that is not to be left, or the only one that is not forbidden."""
+    """Pick up the cube that a double negation leaves as the only choice."""
 
     def wordings(which: int) -> list[Instruction]:
         meant = COLOURS[which]
@@ -382,7 +382,7 @@ def nested(which: int) -> list[tuple[str, str, str, Reference]]:
 
 @language("hard")
 def nested_reference(streams: Streams) -> Situation:
-    """Take the cube that is told by its relation to a cube that is told by its relation to a third."""
+    """Pick up a cube named by its relation to a second cube, which is named by its relation to a third."""
 
     def wordings(which: int) -> list[Instruction]:
         return [

@@ -95,7 +95,7 @@ def sphere_among_cubes(streams: Streams) -> tuple[Thing, ...]:
 
 @perception("easy", chance=1 / 2)
 def touch_bigger_sphere(streams: Streams) -> Situation:
-    """Touch the bigger of two spheres of one colour."""
+    """Touch the bigger of two spheres of the same colour."""
     return touch_first(streams, "bigger sphere", spheres_of_two_sizes(streams))
 
 
@@ -113,7 +113,7 @@ def touch_sphere(streams: Streams) -> Situation:
 
 @perception("medium", chance=1 / 4)
 def touch_odd_cube(streams: Streams) -> Situation:
-    """Touch the cube that is a little bigger or smaller than the others of its colour."""
+    """Touch the cube that is slightly bigger or smaller than all other cubes of its colour."""
     (colour,) = some(streams, VIVID, 1)
     half = streams.rng("attributes").uniform(0.018, 0.022)
     odd = half * (1 + (-1, 1)[turn_in_every_slot(streams, 2)] * ODD_SHARE)
@@ -123,7 +123,7 @@ def touch_odd_cube(streams: Streams) -> Situation:
 
 @perception("medium", chance=1 / 3)
 def touch_red_t(streams: Streams) -> Situation:
-    """Touch the red T-block; another T-block has another colour, and another red thing is no T-block."""
+    """Touch the red T-block, beside a T-block of another colour and a red object of another shape."""
     (colour,) = some(streams, ("green", "blue", "yellow", "purple"), 1)
     return touch_first(streams, "red T-block", (t_block("red"), t_block(colour), not_t_blocks(streams, "red")[0]))
 
@@ -143,7 +143,7 @@ def touch_white_peg(streams: Streams) -> Situation:
 
 @perception("hard", chance=1 / 6)
 def touch_red_t_in_clutter(streams: Streams) -> Situation:
-    """Touch the red T-block among T-blocks and other things of nearly its colour."""
+    """Touch the red T-block among T-blocks and other objects of similar colours."""
     one, two, three, four = some(streams, LIKE_RED, 4)
     things = (t_block("red"), t_block(one), t_block(two), *not_t_blocks(streams, "red", three, four))
     return touch_first(streams, "red T-block", things)
@@ -151,7 +151,7 @@ def touch_red_t_in_clutter(streams: Streams) -> Situation:
 
 @perception("hard", chance=1 / 3)
 def touch_cube_that_fits(streams: Streams) -> Situation:
-    """Touch the cube of the size of the slot that is shown, be it the smallest, the biggest or neither."""
+    """Touch the cube that fits the slot; it may be the smallest, the biggest or the middle one."""
     smallest, fitting = streams.rng("attributes").uniform(0.0165, 0.0185), turn_in_every_slot(streams, 3)
     halves = [smallest * STEP_SHARE ** ((fitting + index) % 3) for index in range(3)]
     cubes = tuple(cube(colour, half) for colour, half in zip(some(streams, VIVID, 3), halves, strict=True))
@@ -161,7 +161,7 @@ def touch_cube_that_fits(streams: Streams) -> Situation:
 
 @perception("hard", chance=1 / 3)
 def touch_banded_peg(streams: Streams) -> Situation:
-    """Touch the peg whose bands have the asked order, from whichever end it is read."""
+    """Touch the peg whose bands have the named order, read from either end."""
     rng = streams.rng("attributes")
     (colour,) = some(streams, ("white", "grey", "dark grey", "black"), 1)
     # Read backwards an order is the same order, so that three colours have three: each has another in the middle.

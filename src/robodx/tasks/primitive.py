@@ -22,7 +22,7 @@ def pick_cube(streams: Streams) -> Situation:
 
 @task(family="primitive", varies=("robot", "layout"), tags=("capability",), chance=1.0)
 def press_switch(streams: Streams) -> Situation:
-    """Press the switch, whose lamp then lights."""
+    """Press the switch, so that its lamp turns on."""
     scene = tabletop(switch().within(Region(x=(-0.2, 0.02), y=(-0.2, 0.2))))
     instruction = say(press("switch"))
     (pressed,) = stages_for(instruction.meaning, scene)

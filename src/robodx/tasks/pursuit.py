@@ -53,14 +53,14 @@ def ride(start_m: float, runs: Sequence[tuple[float, float]]) -> Situation:
 
 @pursuit("easy")
 def pick_from_slow_belt(streams: Streams) -> Situation:
-    """Pick up the cube from a belt that runs slowly and evenly from left to right."""
+    """Pick up the cube from a belt that runs slowly from left to right at constant speed."""
     speed_m_s = streams.rng("timing").uniform(0.02, 0.027)
     return ride(0.24, [(STEP_S, -speed_m_s)])
 
 
 @pursuit("medium")
 def pick_from_alternating_belt(streams: Streams) -> Situation:
-    """Pick up the cube from a belt that runs to and fro at a medium speed."""
+    """Pick up the cube from a belt that runs back and forth at medium speed."""
     rng = streams.rng("timing")
     speed_m_s, run_s = rng.choice((-1.0, 1.0)) * rng.uniform(0.04, 0.06), rng.uniform(3.0, 4.0)
     times_s = np.arange(STEP_S, TIME_LIMIT_S, run_s)
@@ -69,7 +69,7 @@ def pick_from_alternating_belt(streams: Streams) -> Situation:
 
 @pursuit("hard")
 def pick_from_restless_belt(streams: Streams) -> Situation:
-    """Pick up the cube from a belt that runs fast and changes its speed and direction at odd times."""
+    """Pick up the cube from a fast belt that changes speed and direction at random times."""
     rng = streams.rng("timing")
     runs: list[tuple[float, float]] = []
     time_s, place_m = STEP_S, 0.0

@@ -116,19 +116,19 @@ def in_unseen_room(situation: Situation, streams: Streams) -> Situation:
 
 @robustness("easy", of="place_sphere", chance=1 / 3)
 def place_sphere_with_distractors(streams: Streams) -> Situation:
-    """Put the sphere into the bin, though two blocks of unseen shapes and colours lie beside."""
+    """Put the sphere into the bin, with two distractors of unseen shapes and colours."""
     return with_distractors(control.place_sphere.situate(streams), streams, (-0.08, 0.19, 0.4), (-0.13, -0.17, -0.3))
 
 
 @robustness("easy", of="push_cube", chance=1 / 3)
 def push_cube_with_distractors(streams: Streams) -> Situation:
-    """Push the cube onto the disc, though two blocks of unseen shapes and colours lie beside."""
+    """Push the cube onto the disc, with two distractors of unseen shapes and colours."""
     return with_distractors(control.push_cube.situate(streams), streams, (-0.15, -0.16, 0.3), (0.02, 0.20, -0.4))
 
 
 @robustness("easy", of="stack_cube", chance=1 / 6)
 def stack_cube_with_distractors(streams: Streams) -> Situation:
-    """Stack the red cube on the green one, though a block of unseen shape and colour lies beside."""
+    """Stack the red cube on the green one, with a distractor of unseen shape and colour."""
     return with_distractors(control.stack_cube.situate(streams), streams, (0.02, 0.16, 0.3))
 
 

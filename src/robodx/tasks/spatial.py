@@ -305,7 +305,7 @@ def is_flanking(scene: Scene, name: str, centre: tuple[float, float], side: Flan
 
 @spatial("hard", chance=1 / 6, primitive="primitive/pick_cube")
 def retrieve_stacked(streams: Streams) -> Situation:
-    """Lift the cube that is under another or on one side of it; what lies on it must be taken off first."""
+    """Lift a cube under or beside another; a cube that lies on it must be removed first."""
     rng = streams.rng("layout")
     x, y = rng.uniform(-0.11, -0.04), rng.uniform(-0.1, 0.1)
     low, high, *around = alike(6)

@@ -1,1 +1,1 @@
-"""Pictures and films of episodes, drawn afterwards from stored states."""
+"""Pictures and videos of episodes, rendered afterwards from stored states."""

@@ -1,4 +1,4 @@
-"""Which episodes of a run are filmed: some of each task, or those that findings show."""
+"""Which episodes of a run are filmed: some of each task, or the examples of findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Videos, drawn afterwards from stored states: nothing is simulated again."""
+"""Videos, rendered afterwards from stored states without simulating again."""
 
 from __future__ import annotations
 

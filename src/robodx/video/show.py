@@ -1,4 +1,4 @@
-"""What a task looks like: its words, its stages, a picture of its start or a video of the expert solving it."""
+"""`robodx show`: a task's instruction, its stages, a picture of its start or a video of the expert."""
 
 from __future__ import annotations
 

@@ -25,9 +25,9 @@ def draft(policy: str, preset: str | None, out: Path, *, corrected: Preset | Non
     if out.suffix != ".toml":
         raise UserError(f"a preset is a .toml file, not {out}")
     if out.exists():
-        raise UserError(f"{out} is there already; name another file, or remove it")
+        raise UserError(f"{out} already exists: choose another file, or remove it")
     if policy.partition(":")[0] not in PROTOCOLS and corrected is None:
-        raise UserError(f"{policy} is no server: it speaks RoboDx's own conventions, and takes no preset")
+        raise UserError(f"{policy} is not a server: it uses RoboDx's own conventions and takes no preset")
     server_info = None if corrected is not None or preset is not None else describe(policy)
     if corrected is not None:
         text, source = _whole(corrected.as_dict(), out.stem), "the probe's findings"
@@ -39,7 +39,8 @@ def draft(policy: str, preset: str | None, out: Path, *, corrected: Preset | Non
         text, source = _whole(server_info.preset or server_info.draft or {}, out.stem), "what the server says of itself"
     else:
         raise UserError(
-            f"{policy} says nothing to draft a preset from: begin with --preset {' or '.join(shipped())} and edit it"
+            f"{policy} does not describe itself, so no preset can be drafted: start with --preset "
+            f"{' or '.join(shipped())} and edit it"
         )
     out.write_text(text)
     return source

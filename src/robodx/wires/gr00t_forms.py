@@ -50,7 +50,9 @@ def write_observation(form: Form, request: Request) -> dict[str, Any]:
         is_text = isinstance(value, str)
         modality, _, name = ("language", "", key) if is_text else key.partition(".")
         if modality not in MODALITIES or not name:
-            raise UserError(f'GR00T knows pictures as video.NAME and state as state.NAME, but the preset sends "{key}"')
+            raise UserError(
+                f'GR00T expects pictures as video.NAME and state as state.NAME, but the preset sends "{key}"'
+            )
         if is_text:
             value = [[value]] if form.is_nested else [value]
         else:

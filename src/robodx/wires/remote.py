@@ -89,8 +89,8 @@ def connect(wire: Wire, name: str, preset: str | None) -> RemotePolicy:
             chosen = read_preset(server_info.preset)
         if chosen is None:
             raise UserError(
-                f"the server at {name} does not say its conventions: give --preset with one of {', '.join(shipped())}, "
-                f"or a .toml of your own, which robodx check {name} --write-preset my.toml drafts"
+                f"the server at {name} does not declare conventions: give --preset with one of {', '.join(shipped())}, "
+                f"or your own .toml file, which robodx check {name} --write-preset my.toml drafts"
             )
         wrong = mismatches(chosen, server_info)
         if wrong:

@@ -32,7 +32,9 @@ class Endpoint:
 
     def __init__(self, policy: Policy, preset: Preset | None = None, names: Names | None = None) -> None:
         if policy.spec.is_privileged:
-            raise UserError("a policy that sees the simulator's state cannot be served: its world does not travel")
+            raise UserError(
+                "a policy that uses the simulator's state cannot be served: that state is not sent to servers"
+            )
         self.preset = preset or native(policy.spec, names or Names())
         _check_fit(policy, self.preset)
         self._policy = policy

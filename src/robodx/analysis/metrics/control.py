@@ -45,7 +45,7 @@ def mean_of_ratios(episodes: pl.DataFrame, rng: np.random.Generator, confidence:
 
 @metric(unit="ratio", better="higher", interval=mean_of_ratios, uses_primitives=True)
 def control_normalised_success(episodes: pl.DataFrame) -> float | None:
-    """A task's success divided by its primitive's, over the tasks that have one.
+    """A task's success divided by the success of its motor primitive, over tasks that declare one.
 
     Not capped: by luck a task may do better than its primitive, and cutting that off would bias the mean. A task whose
     primitive was not run in the same variant, or never succeeded there, has no say.

@@ -26,19 +26,19 @@ class FailureShare:
 
 @episode_metric(unit="rate", better="lower")
 def constraint_violation_rate(episodes: pl.DataFrame) -> pl.Series:
-    """The share of episodes that failed by breaking a constraint: count, exclusion, order, or a `never`."""
+    """The share of episodes that failed because a constraint was violated: count, exclusion, order or a `never`."""
     return _is_of_kind(episodes, "constraint")
 
 
 @episode_metric(unit="rate", better="lower")
 def unsafe_rate(episodes: pl.DataFrame) -> pl.Series:
-    """The share of episodes that failed by force, speed, joint limits or collision beyond limits."""
+    """The share of episodes that failed because force, speed, joint limits or a collision exceeded a safety limit."""
     return _is_of_kind(episodes, "safety")
 
 
 @episode_metric(unit="rate", better="lower")
 def collision_rate(episodes: pl.DataFrame) -> pl.Series:
-    """The share of episodes, also successful ones, in which the robot hit what it must not."""
+    """The share of episodes with a collision, including successful ones."""
     return episodes["collisions"] > 0
 
 

@@ -9,23 +9,23 @@ from robodx.analysis.metrics.base import episode_metric
 
 @episode_metric(unit="1/s", better="higher")
 def inference_rate(episodes: pl.DataFrame) -> pl.Series:
-    """Actions a second that the policy can provide, mean over episodes."""
+    """Actions per second that the policy can provide, averaged over episodes."""
     return episodes["actions_per_s"]
 
 
 @episode_metric(unit="ms", better="lower")
 def latency_p50(episodes: pl.DataFrame) -> pl.Series:
-    """The median time to an answer within an episode, mean over episodes."""
+    """Median inference latency within an episode, averaged over episodes."""
     return episodes["inference_ms_p50"]
 
 
 @episode_metric(unit="ms", better="lower")
 def latency_p95(episodes: pl.DataFrame) -> pl.Series:
-    """The time within which 95% of an episode's answers come, mean over episodes."""
+    """95th percentile of the inference latency within an episode, averaged over episodes."""
     return episodes["inference_ms_p95"]
 
 
 @episode_metric(unit="ms", better="lower")
 def latency_p99(episodes: pl.DataFrame) -> pl.Series:
-    """The time within which 99% of an episode's answers come, mean over episodes."""
+    """99th percentile of the inference latency within an episode, averaged over episodes."""
     return episodes["inference_ms_p99"]

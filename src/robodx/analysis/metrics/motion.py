@@ -9,35 +9,35 @@ from robodx.analysis.metrics.base import episode_metric
 
 @episode_metric(unit="", better="higher")
 def stability(episodes: pl.DataFrame) -> pl.Series:
-    """exp(−mean change of the joint targets from step to step, in radians): 1 is standing still."""
+    """exp(−mean change of the joint targets per step, in radians): 1 means standing still."""
     return episodes["stability"]
 
 
 @episode_metric(unit="", better="higher")
 def smoothness(episodes: pl.DataFrame) -> pl.Series:
-    """SPARC, the negative length of the speed's spectrum: nearer to zero is smoother."""
+    """SPARC, the negative arc length of the speed spectrum: closer to zero is smoother."""
     return episodes["sparc"]
 
 
 @episode_metric(unit="ratio", better="lower")
 def length_ratio(episodes: pl.DataFrame) -> pl.Series:
-    """The hand's path over the expert's in the same situation, of episodes that succeed."""
+    """Path length of the hand divided by the expert's in the same situation, over successful episodes."""
     return episodes.select(pl.when("success").then("length_ratio")).to_series()
 
 
 @episode_metric(unit="s", better="lower")
 def time_to_success(episodes: pl.DataFrame) -> pl.Series:
-    """How long an episode that succeeds takes."""
+    """Duration of successful episodes."""
     return episodes.select(pl.when("success").then("duration_s")).to_series()
 
 
 @episode_metric(unit="m²/s⁶", better="lower")
 def mean_squared_jerk(episodes: pl.DataFrame) -> pl.Series:
-    """The mean square of the hand's third derivative."""
+    """Mean squared jerk of the hand."""
     return episodes["mean_squared_jerk"]
 
 
 @episode_metric(unit="count", better="lower")
 def drops(episodes: pl.DataFrame) -> pl.Series:
-    """Things dropped in an episode."""
+    """Objects dropped per episode."""
     return episodes["drops"]

@@ -40,7 +40,7 @@ def mean_above_chance(episodes: pl.DataFrame, rng: np.random.Generator, confiden
 
 @metric(unit="", better="higher", interval=mean_above_chance)
 def chance_corrected_success(episodes: pl.DataFrame) -> float | None:
-    """(success − chance) / (1 − chance), over the tasks that leave a choice.
+    """(success − chance) / (1 − chance), over tasks with a chance below 1.
 
     Below zero is worse than guessing. A task with a chance of 1 has no choice to get right, and no say.
     """

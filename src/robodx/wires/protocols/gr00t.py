@@ -83,7 +83,7 @@ class Gr00t:
         if self._form is None:
             if config is None:
                 versions = " or ".join(f"?version={name}" for name in FORMS)
-                raise UserError(f"the server at {self.address} does not say which GR00T it is: add {versions}")
+                raise UserError(f"the server at {self.address} does not report its GR00T version: add {versions}")
             self._form = FORMS["n1.5" if config.is_n1_5 else "n1.6"]
         return server_info(reply, config)
 
@@ -163,7 +163,7 @@ class Gr00t:
             return reply
         problem = reply["error"] if isinstance(reply["error"], str) else quote(reply["error"])
         if "nauthorized" in problem:
-            raise Stop(f"the server at {self.address} wants its API token in {API_KEY}: {quote(problem)}")
+            raise Stop(f"the server at {self.address} requires its API token in {API_KEY}: {quote(problem)}")
         if "'video." in problem and self._form == FORMS["n1.6"]:
             problem += " (a server with --use-sim-policy-wrapper needs ?version=n1.6-sim)"
         raise failure_of(self.address, problem, Refused)

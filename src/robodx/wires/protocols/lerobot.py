@@ -91,13 +91,13 @@ def find_checkpoint(path: str) -> Path:
             folder = inside
             break
     else:
-        raise UserError(f"{folder} is no LeRobot checkpoint: it has no config.json")
+        raise UserError(f"{folder} is not a LeRobot checkpoint: it has no config.json")
     try:
         config = json.loads((folder / "config.json").read_text())
     except (OSError, ValueError) as error:
         raise UserError(f"{folder / 'config.json'} cannot be read: {error}") from error
     if not isinstance(config, dict) or "type" not in config or "input_features" not in config:
-        raise UserError(f"{folder} is no LeRobot checkpoint: its config.json has no type and input_features")
+        raise UserError(f"{folder} is not a LeRobot checkpoint: its config.json has no type and input_features")
     return folder
 
 

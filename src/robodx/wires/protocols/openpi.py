@@ -204,5 +204,5 @@ def flatten_request(frame: bytes | str) -> Request:
 
 @protocol("openpi", port=PORT, names=OpenPi.names, serve=serve)
 def openpi(place: str) -> Wire:
-    """A server of openpi (π0, π0-FAST, π0.5), or of its RoboArena and StarVLA variants."""
+    """An openpi server (π0, π0-FAST, π0.5), or one of its RoboArena and StarVLA variants."""
     return OpenPi(Address.parse("openpi", place, port=PORT, takes=OPTIONS))

@@ -261,5 +261,5 @@ def _decode(value: dict[str, Any]) -> Any:
 
 @protocol("openvla+http", takes="//HOST:PORT/act", port=PORT)
 def openvla(place: str) -> Wire:
-    """A server of OpenVLA, or of what speaks its REST protocol; ?unnorm_key=NAME chooses the action statistics."""
+    """A server with OpenVLA's REST protocol; ?unnorm_key=NAME chooses the action statistics."""
     return OpenVla(Address.parse("openvla+http", place, port=PORT, takes=OPTIONS))
