@@ -244,6 +244,6 @@ def test_errors_are_no_outcome_and_many_of_them_leave_no_rate() -> None:
     assert {(row.clean.n, row.errors, row.difference.value) for row in few} == {(29 * len(CARRIERS), 3, 0.0)}
     many = [row for row in with_lost(10, 2).rows if row.task is None]
     assert [row.stressed.value for row in many] == [None, 1.0, 1.0] and many[0].errors == 30 and many[0].p is None
-    # What was lost of the identity variant says nothing of the pairs of the others.
+    # What was lost of the repeated variant says nothing of the pairs of the others.
     again = [row for row in with_lost(10, 1).rows if row.task is None]
     assert {(row.clean.n, row.repeated.n) for row in again} == {(30 * len(CARRIERS), 20 * len(CARRIERS))}

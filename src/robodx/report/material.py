@@ -67,7 +67,7 @@ class Subject:
 
     @cached_property
     def base(self) -> pl.DataFrame:
-        """Without a suite's stressors and without the identity variant."""
+        """Without a suite's stressors and without the repeated variant."""
         return self.summary.episodes.filter("is_base")
 
     @cached_property

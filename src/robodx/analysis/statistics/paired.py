@@ -51,7 +51,7 @@ def mcnemar_p(only_a: int, only_b: int) -> float:
 def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = CONFIDENCE) -> Estimate:
     """How much higher the rate of b is than that of a, with Tango's score interval.
 
-    A stochastic policy's own flips go both ways, so this difference needs no identity variant.
+    A stochastic policy's own flips go both ways, so this difference needs no repeated variant.
     """
     return tango(*discordant(a, b), confidence=confidence)
 
@@ -117,7 +117,7 @@ def retained(
     """What stress loses of the clean successes, beyond what the same policy loses by merely trying again.
 
     Where the policy is stochastic, situations it solved once are solved less often the next time: the clean variant was
-    chosen for its luck. The identity variant suffers the same, so among the clean successes identity and stressed ones
+    chosen for its luck. The repeated variant suffers the same, so among the clean successes identity and stressed ones
     are exchangeable if the stressor does nothing, and the difference of their shares is expected to be zero. Hence
     the interval and the exact test of a paired difference hold; pooling tasks can only widen them.
     """
@@ -136,7 +136,7 @@ def retained(
 def excess_loss(
     clean: npt.ArrayLike, identity: npt.ArrayLike, stressed: npt.ArrayLike, confidence: float = CONFIDENCE
 ) -> Estimate:
-    """The share of clean successes lost under stress in excess of the identity variant's."""
+    """The share of clean successes lost under stress in excess of the repeated variant's."""
     return retained(clean, identity, stressed, confidence).excess_loss
 
 

@@ -22,7 +22,7 @@ def smallest_visible_drop(
 ) -> float | None:
     """The smallest fall of the success rate that McNemar's test would have found with this power.
 
-    `flip_rate` is the share of situations that end otherwise when merely repeated (clean against identity variant).
+    `flip_rate` is the share of situations that end otherwise when merely repeated (clean against repeated variant).
     None where even the loss of every success would not have been seen.
     """
     _check_rates(clean_rate=clean_rate, flip_rate=flip_rate)

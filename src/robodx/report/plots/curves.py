@@ -22,7 +22,7 @@ APART = 30.0
 LEGEND_ROW = 15.0
 LETTER = 6.4
 LONGEST = 40
-# The identity variant stands beside the clean one, both at no stress.
+# The repeated variant stands beside the clean one, both at no stress.
 BESIDE = 11.0
 
 
@@ -39,7 +39,7 @@ class Level:
 class Curve:
     """One policy's success, clean first, in the colour that is its own.
 
-    `again` is the identity variant's, `harmed_from` the first level from which on all are seen to harm.
+    `again` is the repeated variant's, `harmed_from` the first level from which on all are seen to harm.
     """
 
     policy: str

@@ -1,4 +1,4 @@
-"""When it breaks: success over each stressor's levels, beside the clean and the identity variant."""
+"""When it breaks: success over each stressor's levels, beside the clean and the repeated variant."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _card(subject: Subject, stressor: str) -> dict[str, dict[str, float]]:
 
 
 def _again(subject: Subject, stressor: str) -> Estimate | None:
-    """The success of the identity variant on the stressor's carriers."""
+    """The success of the repeated variant on the stressor's carriers."""
     episodes = subject.summary.episodes
     names = pl.col("perturbations").list.eval(pl.element().struct.field("name") == stressor)
     carriers = episodes.filter(names.list.any())["task"].unique().implode()
