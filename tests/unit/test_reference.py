@@ -75,4 +75,4 @@ def test_new_words_are_known_from_the_query_on_that_carried_them(monkeypatch: py
     assert finished.episode.instructions[-1].step == 10
     assert [facts.informed_step for facts in heard] == [16]
     evidence = finished.episode.failure_evidence
-    assert evidence is not None and "told at step 16" in evidence.says
+    assert evidence is not None and "informed at step 16" in evidence.says

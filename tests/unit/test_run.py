@@ -141,7 +141,7 @@ def test_what_needs_language_is_not_applicable_to_a_policy_without(
     assert set(table["task"]) == {TASK}
     assert read_about(tmp_path / "run")["not_applicable"] == ["language/direct"]
     print_summary(tmp_path / "run", as_json=False)
-    assert "Not applicable, for the policy reads no instructions: language/direct." in capsys.readouterr().out
+    assert "Not applicable, because the policy reads no instructions: language/direct." in capsys.readouterr().out
     with pytest.raises(UserError, match="reads no instructions"):
         evaluate(failing(), "language/direct", seeds=1)
     with pytest.raises(

@@ -96,12 +96,12 @@ def test_a_plugins_verb_is_done_by_the_expert_and_not_by_itself(topple: None) ->
 
 
 def test_a_plugins_verb_is_named_in_findings_by_its_gerund(topple: None) -> None:
-    assert doing("topple") == "toppling things"
-    assert requirement_in_words("motor/topple") == "trials of toppling things"
+    assert doing("topple") == "toppling an object"
+    assert requirement_in_words("motor/topple") == "trials of toppling an object"
 
 
 def test_a_verb_of_a_plugin_that_is_not_loaded_stands_for_itself() -> None:
-    assert doing("topple") == "topple things" and doing("") == "doing something"
+    assert doing("topple") == "topple an object" and doing("") == "doing something"
 
 
 def test_every_verb_that_ships_can_be_done_and_is_named() -> None:
@@ -116,7 +116,7 @@ def test_a_verb_may_get_a_further_sense(registries: None) -> None:
     verb("push", Sense(("push {target} up to {place}",), ("shove {target} to {place}",), "beside"), gerund=None)
     meaning = Meaning((do("push", "red cube", "beside", "blue bin"),))
     assert read("Push the red cube up to the blue bin.") == meaning
-    assert doing("push beside") == "pushing things beside others"
+    assert doing("push beside") == "pushing an object beside another"
 
 
 def test_a_verb_that_forbids_another_is_that_one_negated(registries: None) -> None:
