@@ -97,11 +97,11 @@ def test_a_plugins_verb_is_done_by_the_expert_and_not_by_itself(topple: None) ->
 
 def test_a_plugins_verb_is_named_in_findings_by_its_gerund(topple: None) -> None:
     assert doing("topple") == "toppling an object"
-    assert requirement_in_words("motor/topple") == "trials of toppling an object"
+    assert requirement_in_words("motor/topple") == "trials that require toppling an object"
 
 
 def test_a_verb_of_a_plugin_that_is_not_loaded_stands_for_itself() -> None:
-    assert doing("topple") == "topple an object" and doing("") == "doing something"
+    assert doing("topple") == "topple an object" and doing("") == "acting on an object"
 
 
 def test_every_verb_that_ships_can_be_done_and_is_named() -> None:
