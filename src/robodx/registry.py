@@ -102,10 +102,11 @@ def discover(folder: str) -> None:
         entry_point.load()
 
 
-def load_plugin(plugin: str) -> None:
+def load_plugin(plugin: str, *, is_known: bool = False) -> None:
     """Import a user's own file or module, whose decorators register what it holds."""
-    # What ships comes first: a plugin that takes a taken name is then the one that is told.
-    for folder in EXTENSIONS:
+    # What ships comes first: a plugin that takes a taken name is then the one that is refused. One that another process
+    # has loaded takes none, and what ships is imported when it is needed.
+    for folder in () if is_known else EXTENSIONS:
         discover(folder)
     try:
         if plugin.endswith(".py"):

@@ -19,6 +19,7 @@ from robodx.records.design import FILE, Planned, design_table, has_variant, read
 from robodx.records.merge import merge
 from robodx.records.table import load
 from robodx.records.trial import Trial
+from robodx.report.page import write_report
 from robodx.running.request import Request
 from robodx.running.run import run
 
@@ -148,16 +149,15 @@ class Shift(Perturbation):
 
 def test_stressors_of_words_and_of_named_numbers_have_their_levels_in_order_and_no_trend(tmp_path: Path) -> None:
     (tmp_path / "words.py").write_text(WORDS)
-    for name in ("paint", "shift"):
-        out = tmp_path / name
-        words = [*ROBODX, "run", f"stress/{name}", "--policy", "expert", "--seeds", "1", "--out", str(out), "--json"]
-        done = subprocess.run([*words, "--plugin", str(tmp_path / "words.py")], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        stress = json.loads(done.stdout)["stress"]
-        whole = [row for row in stress["rows"] if row["task"] is None]
-        assert [(row["stressor"], row["level"]) for row in whole] == [(name, "v1"), (name, "v2"), (name, "v3")]
-        assert stress["trends"] == []
-        subprocess.run([*ROBODX, "report", str(out)], check=True, capture_output=True)
+    words = [*ROBODX, "run", "stress/paint", "stress/shift", "--policy", "expert", "--seeds", "1", "--json"]
+    words += ["--plugin", str(tmp_path / "words.py"), "--out", str(tmp_path / "run")]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    stress = json.loads(done.stdout)["stress"]
+    whole = [(row["stressor"], row["level"]) for row in stress["rows"] if row["task"] is None]
+    assert whole == [(name, level) for name in ("paint", "shift") for level in ("v1", "v2", "v3")]
+    assert stress["trends"] == []
+    assert "shift" in write_report([tmp_path / "run"], tmp_path / "page.html").read_text()
 
 
 def test_a_damaged_design_is_named(stressed: Path, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def begin(job: Job, index: int) -> None:
     """Make this process the worker of that number."""
     os.environ[WORKER] = str(index)
     for plugin in job.plugins:
-        load_plugin(plugin)
+        load_plugin(plugin, is_known=True)
 
 
 class Failure(NamedTuple):
