@@ -108,6 +108,7 @@ class Controller:
     def __post_init__(self) -> None:
         self._kinematics = [Kinematics(self.robot.name, index) for index in range(len(self.robot.arms))]
         self._widths = [width(self.space, arm) for arm in self.robot.arms]
+        self._is_plain_joint = self.space == "joint" and len(self.robot.arms) == 1
         self.starts_from_achieved = self.space == "ee_delta" and self.delta_from == "achieved"
 
     def resolve(
@@ -119,6 +120,8 @@ class Controller:
         The action is one that `read_chunk` let through. Joints are handled as plain floats: for seven numbers numpy's
         calls cost more than the work.
         """
+        if self._is_plain_joint and _is_within(self.robot.arms[0], action.tolist(), last.joints.tolist(), period_s):
+            return Resolved(Command(action[:-1], action[-1:]), ())
         values, held = action.tolist(), last.joints.tolist()
         starts = held if achieved is None else achieved.tolist()
         joints: list[float] = []
@@ -169,6 +172,14 @@ def moved(tool: Pose, delta: Vector, turn: Quaternion, frame: DeltaFrame) -> Pos
     if frame == "tool":
         return Pose(tool.apply(delta), normalise(multiply(tool.quaternion, turn)))
     return Pose(tool.position, normalise(multiply(turn, tool.quaternion))).shifted(*delta)
+
+
+def _is_within(arm: Arm, action: list[float], before: list[float], period_s: float) -> bool:
+    """Whether a `joint` action of one arm is beyond no limit, which most are not: it is then the command itself."""
+    for goal, low, high, at, fastest in zip(action, arm.lower_rad, arm.upper_rad, before, arm.max_speed_rad_s):  # noqa: B905
+        if goal < low or goal > high or abs(goal - at) / fastest / period_s > 1.0 + SLACK:
+            return False
+    return 0.0 <= action[-1] <= 1.0
 
 
 def _saturate(

@@ -207,7 +207,7 @@ class Environment:
         An exception in place of a chunk is raised, unless it says that the policy's numbers were wrong.
         """
         step = self.simulation.step_count
-        pause_s = sum(perturbation.pause_s(step) for perturbation in self._perturbations)
+        pause_s = sum([perturbation.pause_s(step) for perturbation in self._perturbations])
         self.queries.append(Query(step, inference_s, self._is_exposed or pause_s > 0))
         try:
             if isinstance(chunk, Exception):
@@ -220,7 +220,7 @@ class Environment:
             return
         self._has_replied = True
         self._actions_received += len(actions)
-        delay = self._clock.delay_steps(inference_s, self.spec.hz, pause_s)
+        delay = self._clock.delay_steps(inference_s, self.spec.hz, pause_s) if pause_s or self._clock.is_realtime else 0
         if delay:
             self._awaited = (actions, step + delay)
         else:
@@ -241,7 +241,8 @@ class Environment:
             action = self._pending.popleft()
             achieved = simulation.joint_positions() if self._controller.starts_from_achieved else None
             resolved = self._controller.resolve(action, self._issued, substeps * PHYSICS_STEP_S, achieved)
-            self._note_limits(resolved.limits)
+            if resolved.limits or self._limits:
+                self._note_limits(resolved.limits)
             self._issued = resolved.command
         else:
             action = self._no_action

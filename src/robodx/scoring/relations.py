@@ -31,9 +31,12 @@ class Geometric(Condition):
 
 def footprint_gap(world: World, a: str, b: str) -> float:
     """How far apart two things are as seen from above, as they are turned; negative by how much they overlap."""
-    pose_a, pose_b = world.pose(a), world.pose(b)
+    return _gap(world.thing(a), world.pose(a), world.thing(b), world.pose(b))
+
+
+def _gap(a: Thing, pose_a: Pose, b: Thing, pose_b: Pose) -> float:
     (ax, ay, _), (bx, by, _) = pose_a.position, pose_b.position
-    sides = _sides(world.thing(a), pose_a) + _sides(world.thing(b), pose_b)
+    sides = _sides(a, pose_a) + _sides(b, pose_b)
     gap = -math.inf
     # Boxes are as far apart as they are along that of their own sides along which they are furthest.
     for nx, ny, _ in sides:
@@ -70,10 +73,13 @@ class On(Geometric):
     overlap_m: float = 0.005
 
     def excess(self, world: World) -> float:
-        bottom = world.position(self.thing)[2] - world.reach(self.thing)[2]
-        top = world.position(self.support)[2] + world.reach(self.support)[2]
+        # Each is looked up once: this is asked often.
+        thing, support = world.thing(self.thing), world.thing(self.support)
+        above, below = world.pose(self.thing), world.pose(self.support)
+        bottom = above.position[2] - thing.reach(above.quaternion)[2]
+        top = below.position[2] + support.reach(below.quaternion)[2]
         up = abs(bottom - top) - self.height_tolerance_m
-        across = footprint_gap(world, self.thing, self.support) + self.overlap_m
+        across = _gap(thing, above, support, below) + self.overlap_m
         return math.hypot(max(0.0, across), max(0.0, up))
 
     def __str__(self) -> str:
