@@ -63,8 +63,8 @@ def processes_of(group: int) -> list[int]:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_workers_do_not_outlive_a_killed_driver_and_the_run_goes_on(number: signal.Signals, tmp_path: Path) -> None:
-    plugin = write_policy(tmp_path / "slow.py", "slow", seconds=0.05)
-    words = ("run", TASK, "--policy", "slow", "--seeds", "6", "--workers", "2", "--plugin", plugin, "--out", "run")
+    plugin = write_policy(tmp_path / "slow.py", "slow", seconds=0.02)
+    words = ("run", TASK, "--policy", "slow", "--seeds", "4", "--workers", "2", "--plugin", plugin, "--out", "run")
     driver = subprocess.Popen([*ROBODX, *map(str, words)], cwd=tmp_path, start_new_session=True)
     deadline = time.monotonic() + 60
     while len(list((tmp_path / "run/trajectories").glob("*.npz"))) < 2:
@@ -76,7 +76,7 @@ def test_workers_do_not_outlive_a_killed_driver_and_the_run_goes_on(number: sign
         assert time.monotonic() < deadline, "workers are left behind"
         time.sleep(0.05)
     subprocess.run([*ROBODX, *map(str, words)], cwd=tmp_path, check=True, capture_output=True)
-    assert load(tmp_path / "run")["outcome"].to_list() == ["timeout"] * 6
+    assert load(tmp_path / "run")["outcome"].to_list() == ["timeout"] * 4
 
 
 def start_run(tmp_path: Path, *words: object) -> subprocess.Popen[str]:
