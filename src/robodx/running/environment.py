@@ -207,7 +207,7 @@ class Environment:
         An exception in place of a chunk is raised, unless it says that the policy's numbers were wrong.
         """
         step = self.simulation.step_count
-        pause_s = sum([perturbation.pause_s(step) for perturbation in self._perturbations])
+        pause_s = sum([p.pause_s(step) for p in self._perturbations]) if self._perturbations else 0.0
         self.queries.append(Query(step, inference_s, self._is_exposed or pause_s > 0))
         try:
             if isinstance(chunk, Exception):
@@ -250,13 +250,14 @@ class Environment:
         for perturbation in self._perturbations:
             command = perturbation.action(command, simulation.command, step)
         simulation.step(command, substeps)
-        self._script.update(self.world, simulation, self._instruct)
+        if self.events:
+            self._script.update(self.world, simulation, self._instruct)
         is_last = simulation.step_count >= self.max_steps
         self.score.update(self.world, is_last=is_last)
         self._is_over = is_last or self.score.is_over
         is_perturbed = self._is_assisted or command is not self._issued
         self._recorder.note_step(action, command, is_perturbed)
-        self._recorder.note_state(simulation, self.score.reached)
+        self._recorder.note_state(simulation, len(self.score.stage_steps))
         if self._takeover_expert is not None:
             self._change_hands()
 

@@ -47,6 +47,7 @@ class Recorder:
 
     def trajectory(self, queries: Sequence[Query]) -> Trajectory:
         states, steps, arms = len(self._times), len(self._is_perturbed), len(self._robot.arms)
+        query_steps, inference_s, are_perturbed = zip(*queries, strict=True) if queries else ((), (), ())
         commands = _floats(self._commands).reshape(steps, action_width("joint", self._robot))
         return Trajectory(
             np.array(self._times),
@@ -57,9 +58,9 @@ class Recorder:
             np.array(self._stages, dtype=np.int32),
             _floats(self._actions).reshape(steps, self._width),
             as_joint_actions(commands, self._robot),
-            np.array([query.step for query in queries], dtype=np.int32),
-            np.array([query.inference_s for query in queries], dtype=np.float64),
-            np.array([query.is_perturbed for query in queries], dtype=np.bool_),
+            np.array(query_steps, dtype=np.int32),
+            np.array(inference_s, dtype=np.float64),
+            np.array(are_perturbed, dtype=np.bool_),
             np.array(self._is_perturbed, dtype=np.bool_),
             self._index,
         )

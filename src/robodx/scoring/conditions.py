@@ -69,10 +69,13 @@ class All(Condition):
         if self.remembers:
             # No short cut: a part that remembers must see every step.
             return all([part.holds(world) for part in self.parts])
-        return all(part.holds(world) for part in self.parts)
+        for part in self.parts:  # no generator: this is asked at every step
+            if not part.holds(world):
+                return False
+        return True
 
     def progress(self, world: World) -> float:
-        return sum(part.progress(world) for part in self.parts) / len(self.parts)
+        return sum([part.progress(world) for part in self.parts]) / len(self.parts)
 
     def __str__(self) -> str:
         return " and ".join(str(part) for part in self.parts)

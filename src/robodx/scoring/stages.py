@@ -28,10 +28,13 @@ class Stage:
         return stage if isinstance(stage, Stage) else cls((stage,))
 
     def holds(self, world: World) -> bool:
+        if len(self.alternatives) == 1:
+            return self.alternatives[0].holds(world)
+        # A list: an alternative that remembers must see every step.
         return any([condition.holds(world) for condition in self.alternatives])
 
     def progress(self, world: World) -> float:
-        return max(condition.progress(world) for condition in self.alternatives)
+        return max([condition.progress(world) for condition in self.alternatives])
 
     def __str__(self) -> str:
         return " or ".join(str(condition) for condition in self.alternatives)
@@ -80,7 +83,7 @@ class Score:
 
     @property
     def is_over(self) -> bool:
-        return self.is_complete or self.broken is not None
+        return len(self.stage_steps) == len(self.stages) or self.broken is not None
 
     @property
     def is_success(self) -> bool:
