@@ -19,6 +19,11 @@ class UnreadableRun(UserError):
     """A folder that is not a run, or a run that this version cannot read; the message names the file."""
 
 
+def refused(path: Path, error: OSError) -> UnreadableRun:
+    """What the operating system does not let one read may be whole."""
+    return UnreadableRun(f"{path} cannot be read: {error.strerror or error}")
+
+
 def read_about(run: Path | str, needs: Sequence[str] = ()) -> dict[str, Any]:
     """The run's own description, run.json, each key in the shape that it must have and those in `needs` there."""
     path = Path(run) / "run.json"
@@ -26,8 +31,10 @@ def read_about(run: Path | str, needs: Sequence[str] = ()) -> dict[str, Any]:
         about: dict[str, Any] = json.loads(path.read_text())
     except (FileNotFoundError, NotADirectoryError):
         raise UnreadableRun(f"{run} is not a run folder: it has no run.json") from None
+    except OSError as error:
+        raise refused(path, error) from error
     # A number may have too many digits, lists may lie too deep in each other.
-    except (ValueError, RecursionError, OSError) as error:
+    except (ValueError, RecursionError) as error:
         raise UnreadableRun(f"{path} is damaged: {error}") from error
     if not isinstance(about, dict):
         raise UnreadableRun(f"{path} is damaged: it describes no run")

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import polars as pl
 
 from robodx.records import files
-from robodx.records.about import UnreadableRun
+from robodx.records.about import UnreadableRun, refused
 from robodx.records.trial import Trial
 from robodx.records.values import FACTOR, Factor, factor_record
 
@@ -94,8 +94,10 @@ def read_design(run: Path) -> pl.DataFrame | None:
     if not path.exists():
         return None
     try:
-        table = pl.read_parquet(path)
-    except (pl.exceptions.PanicException, pl.exceptions.PolarsError, OSError) as error:
+        table = pl.read_parquet(path.read_bytes())
+    except OSError as error:
+        raise refused(path, error) from error
+    except (pl.exceptions.PanicException, pl.exceptions.PolarsError) as error:
         raise UnreadableRun(f"{path} is damaged: {error}. {ADVICE}") from error
     if table.schema != SCHEMA:
         raise UnreadableRun(f"{path} is damaged: its columns are not {', '.join(SCHEMA)}. {ADVICE}")

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import platform
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -22,11 +23,13 @@ from robodx.records.about import SCHEMA_VERSION, read_about
 from robodx.records.design import write_design
 from robodx.records.episode import Episode
 from robodx.records.schema import SCHEMA
-from robodx.records.table import load, to_table
+from robodx.records.table import load, parts_of, to_table
 
 # A part is written when this many episodes wait, or this long after the last one: what a kill can lose.
 PART_EPISODES = 50
 PART_SECONDS = 5.0
+# The parts that are numbered here: digits of other scripts, or more of them, are no part of ours.
+PART = re.compile(r"part-([0-9]{1,12})\.parquet")
 # Of what differs between two runs: enough to tell which is which.
 SHOWN_PARTS = 5
 SHOWN_LETTERS = 60
@@ -47,8 +50,8 @@ class RunFolder:
         self.path = path
         self._waiting: list[Episode] = []
         self._written_s = time.monotonic()
-        parts = [part.stem.removeprefix("part-") for part in (path / "episodes").glob("part-*.parquet")]
-        self._next_part = 1 + max((int(number) for number in parts if number.isdigit()), default=0)
+        numbered = (PART.fullmatch(part.name) for part in parts_of(path))
+        self._next_part = 1 + max((int(found[1]) for found in numbered if found), default=0)
 
     @classmethod
     @contextlib.contextmanager
@@ -110,7 +113,7 @@ class RunFolder:
     def compact(self) -> None:
         """One file in a fixed order, whatever the order in which the episodes came."""
         self.flush()
-        parts = sorted((self.path / "episodes").glob("part-*.parquet"))
+        parts = [part for part in parts_of(self.path) if part.name.startswith("part-")]
         if not parts:
             return
         _write_table(self.path / "episodes" / "all.parquet", self.episodes())

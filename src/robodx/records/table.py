@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from robodx.records.about import UnreadableRun, read_about
+from robodx.records.about import UnreadableRun, read_about, refused
 from robodx.records.derived_design import designed
 from robodx.records.design import ADVICE, FILE, read_design, with_design
 from robodx.records.episode import Episode
@@ -42,8 +43,17 @@ def _stored(value: Any) -> Any:
 def load(run: Path | str) -> pl.DataFrame:
     """The last attempt at each trial, in the order of suite, task and seed, with what each was for (`design`)."""
     about = read_about(run)
-    episodes = _last_attempts([_read_part(path) for path in sorted((Path(run) / "episodes").glob("*.parquet"))])
-    return explained(episodes, Path(run), about)
+    return explained(_last_attempts(_read_parts(Path(run))), Path(run), about)
+
+
+def parts_of(run: Path) -> list[Path]:
+    """The files that hold the episodes of a run, in the order in which they are read."""
+    folder = run / "episodes"
+    try:
+        # Not by a pattern: that takes a folder which it may not read for an empty one.
+        return sorted(folder / name for name in os.listdir(folder) if name.endswith(".parquet"))
+    except OSError as error:
+        raise refused(folder, error) from error
 
 
 def explained(episodes: pl.DataFrame, run: Path, about: Mapping[str, Any]) -> pl.DataFrame:
@@ -70,7 +80,7 @@ def load_readable(parts: Iterable[Path]) -> tuple[pl.DataFrame, list[str]]:
 
 def is_finished(run: Path | str) -> bool:
     """Whether a run came to its end, when its parts are put together."""
-    return not any((Path(run) / "episodes").glob("part-*.parquet"))
+    return not any(path.name.startswith("part-") for path in parts_of(Path(run)))
 
 
 def _last_attempts(parts: list[pl.DataFrame]) -> pl.DataFrame:
@@ -78,10 +88,22 @@ def _last_attempts(parts: list[pl.DataFrame]) -> pl.DataFrame:
     return table.sort("attempt", maintain_order=True).unique("trial_id", keep="last", maintain_order=True).sort(ORDER)
 
 
+def _read_parts(run: Path) -> list[pl.DataFrame]:
+    """All of them; once more if others lie there by then, because a run that ends puts its parts together."""
+    paths = parts_of(run)
+    try:
+        return [_read_part(path) for path in paths]
+    except UnreadableRun:
+        if (now := parts_of(run)) == paths:
+            raise
+        return [_read_part(path) for path in now]
+
+
 def _read_part(path: Path) -> pl.DataFrame:
     """A part with the columns of the schema and nothing in them that no episode can say."""
     try:
-        part = _modern(pl.read_parquet(path))
+        # Polars would take a name for a pattern, and refuse one that is no text.
+        part = _modern(pl.read_parquet(path.read_bytes()))
         unsaid = {name: pl.lit(None, kind).alias(name) for name, kind in SCHEMA.items() if name not in part.columns}
         if not unsaid.keys() <= LATER_COLUMNS:
             raise UnreadableRun(f"{path} lacks the columns {', '.join(unsaid.keys() - LATER_COLUMNS)}")
@@ -94,11 +116,10 @@ def _read_part(path: Path) -> pl.DataFrame:
         return part
     except pl.exceptions.PanicException as error:
         raise UnreadableRun(f"{path} is damaged: its bytes are no table. Move it away to read the rest.") from error
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except pl.exceptions.PolarsError as error:
         raise UnreadableRun(f"{path} is damaged: {error}. Move it away to read the rest.") from error
-    except TypeError:
-        # So polars refuses what it cannot spell.
-        raise UnreadableRun(f"{path} cannot be read: its name is no text") from None
+    except OSError as error:
+        raise refused(path, error) from error
 
 
 def _modern(part: pl.DataFrame) -> pl.DataFrame:

@@ -25,7 +25,7 @@ from robodx.errors import UserError
 from robodx.records.about import UnreadableRun, read_about
 from robodx.records.derived_design import designed
 from robodx.records.design import together
-from robodx.records.table import explained, is_finished, load_readable
+from robodx.records.table import explained, is_finished, load_readable, parts_of
 from robodx.report.gallery import chosen
 from robodx.report.videos import Film
 from robodx.report.viewer.finding import is_inside
@@ -209,15 +209,14 @@ def films_of(runs: Sequence[Run]) -> dict[str, Path]:
 
 def _read(path: Path) -> tuple[Run, list[str]]:
     problems = []
-    parts = sorted((path / "episodes").glob("*.parquet"))
     try:
         about = read_about(path)
     except UnreadableRun as error:
-        if not parts:
+        if not any((path / "episodes").glob("*.parquet")):
             raise
         about = {}
         problems.append(f"{error}. Without it, levels have no names and versions are unknown.")
-    episodes, damaged = load_readable(parts)
+    episodes, damaged = load_readable(parts_of(path))
     problems += damaged
     try:
         episodes = explained(episodes, path, about)

@@ -13,7 +13,7 @@ import polars as pl
 
 from robodx.errors import UserError
 from robodx.records.about import UnreadableRun, read_about
-from robodx.records.table import load, load_readable
+from robodx.records.table import load, load_readable, parts_of
 from robodx.records.trajectory import Trajectory
 from robodx.records.trial import Trial
 from robodx.video.rendering import frames, write_mp4
@@ -35,7 +35,12 @@ def film(out: Path, per_task: int) -> Iterator[Path]:
 
 def film_trials(out: Path, trial_ids: Collection[str], tell: Callable[[str], None]) -> Iterator[Path]:
     """Those of these trials that the run has; yields what is new, and tells what cannot be read or filmed."""
-    episodes, problems = load_readable(sorted((out / "episodes").glob("*.parquet")))
+    try:
+        parts = parts_of(out)
+    except UnreadableRun as error:
+        tell(str(error))
+        return
+    episodes, problems = load_readable(parts)
     for problem in problems:
         tell(problem)
     wanted = episodes.filter(pl.col("trial_id").is_in(trial_ids) & (pl.col("outcome") != "error"))

@@ -9,7 +9,7 @@ import polars as pl
 
 from robodx.analysis.causes import AGAIN, FOLDER, SUBSTITUTES, Cause, causal_shares, kinds_of, leading, sample, unsure
 from robodx.records.about import UnreadableRun, read_about
-from robodx.records.table import load_readable
+from robodx.records.table import load_readable, parts_of
 from robodx.report.blocks import Block, Cell, Column, Heading, Missing, Text
 from robodx.report.forest import Row, forest
 from robodx.report.material import Material, Run, Subject
@@ -45,10 +45,11 @@ def causes_of(subject: Subject) -> list[Cause]:
         if not (folder / "run.json").exists():
             continue
         try:
-            kinds |= kinds_of(read_about(folder))
+            of_folder, parts = kinds_of(read_about(folder)), parts_of(folder)
         except UnreadableRun:
             continue
-        episodes, _ = load_readable(sorted((folder / "episodes").glob("*.parquet")))
+        kinds |= of_folder
+        episodes, _ = load_readable(parts)
         failed.append(run.episodes)
         substituted.append(episodes)
     if not failed or all(table.is_empty() for table in substituted):

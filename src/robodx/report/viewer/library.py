@@ -14,7 +14,7 @@ import polars as pl
 from robodx.analysis.variants import CLEAN, with_names
 from robodx.errors import UserError
 from robodx.records.about import read_about
-from robodx.records.table import load_readable
+from robodx.records.table import load_readable, parts_of
 from robodx.report.viewer.finding import Found, find_runs
 
 # Looking at the folder again within this time would find the same.
@@ -139,6 +139,10 @@ def _read(found: Found, before: Run | None, root: Path) -> Run:
             raise UserError("it has no run.json: stages and levels have no names")
         about = _mapping(read_about(found.path))
     except (UserError, OSError, AttributeError, RecursionError) as error:
+        problems.append(str(error))
+    try:
+        parts_of(found.path)
+    except UserError as error:
         problems.append(str(error))
     episodes, unreadable = load_readable(path for path in found.part_paths() if path.exists())
     problems += unreadable
