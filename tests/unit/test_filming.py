@@ -11,6 +11,7 @@ import pytest
 from robodx.cli.films import film_examples
 from robodx.policy_contract import make_policy
 from robodx.records.about import UnreadableRun
+from robodx.records.film_name import film_name
 from robodx.records.trial import Trial
 from robodx.report.material import gather
 from robodx.running.rollout import rollout
@@ -72,7 +73,7 @@ def test_a_damaged_part_does_not_keep_examples_from_being_filmed(
 
 @pytest.mark.parametrize("hostile", ["../../../etc/cron.d/x", "/etc/passwd", "a\x00b", "..\\..\\x", "a b\nc"])
 def test_a_record_cannot_lead_a_film_out_of_its_folder(hostile: str, tmp_path: Path) -> None:
-    name = filming.name_of({"task": hostile, "seed": 1, "outcome": hostile, "trial_id": hostile})
+    name = film_name({"task": hostile, "seed": 1, "outcome": hostile, "trial_id": hostile})
     assert (tmp_path / name).resolve().parent == tmp_path.resolve()
     assert not set(name) & set("/\\\x00 \n")
 

@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 
 from robodx.errors import UserError
+from robodx.records.film_name import film_name
 from robodx.records.schema import SCHEMA
 from robodx.records.table import load_readable
 from robodx.report.viewer import library
@@ -223,6 +224,17 @@ def test_a_film_is_found_by_its_trial_and_served_in_ranges(ask: Viewer, tmp_path
     assert part.headers["content-type"] == "video/mp4"
     (other,) = [one["trial_id"] for one in ask.episodes()["rows"] if one["seed"] == 4]
     assert ask(path.replace(row["trial_id"], other)).status == 404
+
+
+@pytest.mark.parametrize("task", ["my tasks/put it there", "küche/öffnen", "a+b/c=d-e"])
+def test_a_film_is_found_whatever_letters_its_task_has(task: str, tmp_path: Path) -> None:
+    row = episode(1, task=task)
+    run = write_run(tmp_path / "a", [row])
+    (run / "videos").mkdir()
+    (run / "videos" / film_name(row)).write_bytes(b"film")
+    there = library.Library(tmp_path)
+    (read,) = [there.run(id) for id in there.ids()]
+    assert read is not None and read.video(row) == run / "videos" / film_name(row)
 
 
 # Damage

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -13,6 +12,7 @@ import polars as pl
 
 from robodx.errors import UserError
 from robodx.records.about import UnreadableRun, read_about
+from robodx.records.film_name import film_name
 from robodx.records.table import load, load_readable, parts_of
 from robodx.records.trajectory import Trajectory
 from robodx.records.trial import Trial
@@ -20,8 +20,6 @@ from robodx.video.rendering import frames, write_mp4
 
 # What a record that is damaged, or not of this robodx, comes to when it is read or drawn.
 DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
-# Names of files are made from records, which could lead elsewhere.
-_LEADING = re.compile(r"[^\w.+=-]", re.ASCII)
 
 
 def film(out: Path, per_task: int) -> Iterator[Path]:
@@ -56,12 +54,6 @@ def film_trials(out: Path, trial_ids: Collection[str], tell: Callable[[str], Non
             tell(str(error))
 
 
-def name_of(row: Mapping[str, Any]) -> str:
-    """What the film of an episode is called."""
-    task, outcome, trial = (_LEADING.sub(".", str(row[key])) for key in ("task", "outcome", "trial_id"))
-    return f"{task}-seed{row['seed']}-{outcome}-{trial[:6]}.mp4"
-
-
 def _hz(out: Path) -> float:
     return float(read_about(out, needs=("policy_spec.hz",))["policy_spec"]["hz"])
 
@@ -73,7 +65,7 @@ def _in_order(episodes: pl.DataFrame) -> Iterator[dict[str, Any]]:
 def _film(out: Path, row: Mapping[str, Any], hz: float) -> Iterator[Path]:
     """Unless it is there."""
     recorded = out / "trajectories" / f"{row['trial_id']}.npz"
-    path = out / "videos" / name_of(row)
+    path = out / "videos" / film_name(row)
     try:
         if path.exists():
             return

@@ -14,6 +14,7 @@ import polars as pl
 from robodx.analysis.variants import CLEAN, with_names
 from robodx.errors import UserError
 from robodx.records.about import read_about
+from robodx.records.film_name import film_name
 from robodx.records.table import load_readable, parts_of
 from robodx.report.viewer.finding import Found, find_runs
 
@@ -50,10 +51,9 @@ class Run:
         return _mapping(self.about.get("policy_spec"))
 
     def video(self, row: Mapping[str, Any]) -> Path | None:
-        """The film of an episode, by the names that films are given."""
-        begin, end = f"{str(row['task']).replace('/', '.')}-seed{row['seed']}-", f"-{str(row['trial_id'])[:6]}.mp4"
-        named = sorted(name for name in self.found.videos if name.startswith(begin) and name.endswith(end))
-        return self.found.path / "videos" / named[0] if named else None
+        """The film of an episode, by the name that films are given."""
+        name = film_name(row)
+        return self.found.path / "videos" / name if name in self.found.videos else None
 
 
 class Library:
