@@ -13,6 +13,7 @@ from robodx import catalogue
 from robodx.cli.app import app
 from robodx.cli.options import Json, Plugins, load_plugins
 from robodx.errors import UserError
+from robodx.running.limits import LAST_SEED
 from robodx.terminal.console import print_json, print_table
 
 
@@ -34,7 +35,7 @@ def list_(
 @app.command(rich_help_panel="Look around")
 def show(
     task: Annotated[str, typer.Argument(help="Task id, for example control/stack_cube.")],
-    seed: Annotated[int, typer.Option(help="Seed of the situation to show.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the situation to show.", min=0, max=LAST_SEED)] = 0,
     camera: Annotated[str, typer.Option(help="Camera names, separated by commas, or all.")] = "front,wrist",
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Output file: .png for the initial scene, .mp4 for the expert.")

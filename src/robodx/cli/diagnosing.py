@@ -28,7 +28,7 @@ from robodx.cli.options import (
     load_plugins,
     located,
 )
-from robodx.running.limits import MOST_SEEDS
+from robodx.running.limits import LAST_FIRST_SET, MOST_BATCH, MOST_CASES, MOST_SEEDS
 from robodx.terminal.console import print_json, progress_bar
 
 
@@ -46,7 +46,7 @@ def diagnose(
     ] = 3,
     first_seed: FirstSeed = 0,
     workers: Workers = 1,
-    batch: Annotated[int, typer.Option(help="Episodes that a worker runs at a time.", min=1)] = 1,
+    batch: Annotated[int, typer.Option(help="Episodes that a worker runs at a time.", min=1, max=MOST_BATCH)] = 1,
     films: Films = 2,
     quality: Quality = "fast",
     robot: Robot = "panda",
@@ -159,12 +159,17 @@ def validate(
         ),
     ] = None,
     fault: Annotated[list[str], typer.Option(help="Only this fault; repeatable.")] = [],  # noqa: B006
-    sets: Annotated[int, typer.Option(help="Number of disjoint sets of seeds per fault.", min=1)] = 5,
-    healthy: Annotated[int, typer.Option(help="Number of runs of policies without a fault.", min=0)] = 60,
-    weak_sets: Annotated[int, typer.Option(help="Sets of seeds per fault with 40% random failures added.", min=0)] = 1,
-    pairs: Annotated[int, typer.Option(help="Number of pairs of faults.", min=0)] = 30,
+    sets: Annotated[int, typer.Option(help="Number of disjoint sets of seeds per fault.", min=1, max=MOST_CASES)] = 5,
+    healthy: Annotated[
+        int, typer.Option(help="Number of runs of policies without a fault.", min=0, max=MOST_CASES)
+    ] = 60,
+    weak_sets: Annotated[
+        int, typer.Option(help="Sets of seeds per fault with 40% random failures added.", min=0, max=MOST_CASES)
+    ] = 1,
+    pairs: Annotated[int, typer.Option(help="Number of pairs of faults.", min=0, max=MOST_CASES)] = 30,
     first_set: Annotated[
-        int | None, typer.Option(help="First set of seeds; default: that of the table in the docs.", min=0)
+        int | None,
+        typer.Option(help="First set of seeds; default: that of the table in the docs.", min=0, max=LAST_FIRST_SET),
     ] = None,
     workers: Workers = 1,
     as_json: Json = False,

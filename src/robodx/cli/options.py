@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -11,9 +12,17 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from robodx.running.limits import LAST_FIRST_SEED
+from robodx.running.limits import LAST_FIRST_SEED, MOST_FILMS, MOST_WORKERS
 
 T = TypeVar("T")
+
+
+def finite(value: float | None) -> float | None:
+    """What is not a number is within any bounds."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not a finite number")
+    return value
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Plugins = Annotated[
@@ -27,11 +36,14 @@ Preset = Annotated[
     ),
 ]
 Margin = Annotated[
-    float, typer.Option(help="Largest difference in success rate that does not matter; 0.1 is ten points.")
+    float,
+    typer.Option(help="Largest difference in success rate that does not matter; 0.1 is ten points.", callback=finite),
 ]
-Films = Annotated[int, typer.Option("--films", help="Number of episodes to film for each finding.", min=0)]
+Films = Annotated[
+    int, typer.Option("--films", help="Number of episodes to film for each finding.", min=0, max=MOST_FILMS)
+]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
-Workers = Annotated[int, typer.Option(help="Number of worker processes.", min=1)]
+Workers = Annotated[int, typer.Option(help="Number of worker processes.", min=1, max=MOST_WORKERS)]
 Quality = Annotated[str, typer.Option(help="Rendering quality of the policy's cameras: fast, standard or high.")]
 Robot = Annotated[str, typer.Option(help="Robot; see: robodx list robots.")]
 RunFolder = Annotated[Path | None, typer.Option(help="Run folder; the same command resumes it.")]

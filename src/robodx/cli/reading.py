@@ -13,8 +13,9 @@ import typer
 from robodx.cli.app import app
 from robodx.cli.films import film_examples
 from robodx.cli.interrupts import stop_on_signals
-from robodx.cli.options import Films, Json, Margin, Plugins, Run, load_plugins
+from robodx.cli.options import Films, Json, Margin, Plugins, Run, finite, load_plugins
 from robodx.errors import UserError
+from robodx.running.limits import LARGEST_PAGE_MB
 from robodx.terminal.console import print_json
 
 
@@ -53,7 +54,12 @@ def report(
             metavar="embed|link|none", help="Embed videos up to --embed-mb, link to their files, or omit them."
         ),
     ] = "embed",
-    embed_mb: Annotated[float, typer.Option(help="Largest total size of embedded videos, in megabytes.", min=0)] = 20.0,
+    embed_mb: Annotated[
+        float,
+        typer.Option(
+            help="Largest total size of embedded videos, in megabytes.", min=0, max=LARGEST_PAGE_MB, callback=finite
+        ),
+    ] = 20.0,
     films: Films = 0,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Write Markdown, for a pull request; printed unless -o is given.")

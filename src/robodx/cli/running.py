@@ -22,12 +22,22 @@ from robodx.cli.options import (
     Robot,
     RunFolder,
     default_name,
+    finite,
     load_plugins,
     located,
     takes,
 )
 from robodx.errors import UserError
-from robodx.running.limits import MOST_REPEATS, MOST_SEEDS
+from robodx.running.limits import (
+    LAST_SEED,
+    MOST_BATCH,
+    MOST_FILMS,
+    MOST_GPUS,
+    MOST_REPEATS,
+    MOST_RETRIES,
+    MOST_SEEDS,
+    MOST_WORKERS,
+)
 from robodx.terminal.console import progress_bar
 
 if TYPE_CHECKING:
@@ -77,13 +87,15 @@ class RunOptions:
         ),
     ] = "lockstep"
     workers: Annotated[
-        int, typer.Option(help="Number of worker processes; with --ray, of environment actors.", min=1)
+        int,
+        typer.Option(help="Number of worker processes; with --ray, of environment actors.", min=1, max=MOST_WORKERS),
     ] = 1
     batch: Annotated[
         int,
         typer.Option(
             help="Episodes that a worker runs at a time; the policy infers for one half while the other is stepped.",
             min=1,
+            max=MOST_BATCH,
         ),
     ] = 1
     policy_process: Annotated[
@@ -98,13 +110,23 @@ class RunOptions:
         ),
     ] = None
     policy_actors: Annotated[
-        int, typer.Option(help="With --ray: load the policy in N actors, which the environments share.", min=0)
+        int,
+        typer.Option(
+            help="With --ray: load the policy in N actors, which the environments share.", min=0, max=MOST_WORKERS
+        ),
     ] = 0
-    policy_gpus: Annotated[float, typer.Option(help="With --ray: GPUs per policy actor; may be a fraction.", min=0)] = (
-        0.0
-    )
-    retries: Annotated[int, typer.Option(help="How often to retry an episode that ended in an error.", min=0)] = 2
-    shuffle: Annotated[int | None, typer.Option(help="Run the trials in random order, with this seed.", min=0)] = None
+    policy_gpus: Annotated[
+        float,
+        typer.Option(
+            help="With --ray: GPUs per policy actor; may be a fraction.", min=0, max=MOST_GPUS, callback=finite
+        ),
+    ] = 0.0
+    retries: Annotated[
+        int, typer.Option(help="How often to retry an episode that ended in an error.", min=0, max=MOST_RETRIES)
+    ] = 2
+    shuffle: Annotated[
+        int | None, typer.Option(help="Run the trials in random order, with this seed.", min=0, max=LAST_SEED)
+    ] = None
     shard: Annotated[
         str | None, typer.Option(metavar="K/N", help="Run only part K of N, for N machines; see: robodx merge.")
     ] = None
@@ -114,6 +136,7 @@ class RunOptions:
             metavar="WIDTH",
             help="Add seeds until the interval of each task's success rate is this narrow, for example 0.1; "
             "--seeds is then the largest number per task (2000).",
+            callback=finite,
         ),
     ] = None
     against: Annotated[
@@ -126,9 +149,12 @@ class RunOptions:
         ),
     ] = False
     margin: Annotated[
-        float | None, typer.Option(help="With --against: the margin, as for robodx compare.", show_default="0.1")
+        float | None,
+        typer.Option(help="With --against: the margin, as for robodx compare.", show_default="0.1", callback=finite),
     ] = None
-    video: Annotated[int, typer.Option(help="Film up to N successes and N failures per task.", min=0)] = 0
+    video: Annotated[
+        int, typer.Option(help="Film up to N successes and N failures per task.", min=0, max=MOST_FILMS)
+    ] = 0
     quality: Quality = "fast"
     robot: Robot = "panda"
     as_json: Json = False

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 Kind = Literal["scene", "language", "sensor", "execution", "substitution"]
 # A perturbation with just these levels is a stressor, and part of the suite `stress`.
 STRESS_LEVELS = ("v1", "v2", "v3")
+# Of all numbers: what is larger could not be read from a record.
+LARGEST = 1e12
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,8 @@ class PerturbationEntry:
         if len({_form(value) for value in values}) != 1:
             raise ValueError(f"the levels of {self.name} must be all numbers, all words, or named alike: {values}")
         object.__setattr__(self, "levels", dict(zip(self.levels, values, strict=True)))
+        for value in values:
+            self._check(value)
         object.__setattr__(self, "is_ordered", self.is_ordered and isinstance(values[0], float))
 
     @property
@@ -183,14 +187,18 @@ class PerturbationEntry:
 
     def _check(self, value: Value) -> None:
         if isinstance(value, float) and isinstance(self._example, float):
-            if not (0 <= value < math.inf and value <= self.most):
-                valid = "a finite number of 0 or more" if self.most == math.inf else f"0 to {self.most:g}"
-                raise UserError(f"a severity of {self.name} must be {valid}, not {value:g}")
+            most = min(self.most, LARGEST)
+            if not 0 <= value <= most:
+                raise UserError(f"a severity of {self.name} must be 0 to {most:g}, not {value:g}")
         elif isinstance(value, str):
             if value not in self.levels.values():
                 raise UnknownName(unknown(f"level of {self.name}", value, self.levels))
-        elif _form(value) != _form(self._example):
+        elif _form(value) != _form(self._example) or not _is_finite(value):
             raise UserError(f"{self.name} takes values such as {spelled(self._example)}, not {spelled(value)}")
+
+
+def _is_finite(value: Value) -> bool:
+    return not isinstance(value, tuple) or all(abs(number) <= LARGEST for _, number in value)
 
 
 def _form(value: Value) -> object:

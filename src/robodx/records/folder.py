@@ -19,7 +19,7 @@ import polars as pl
 
 from robodx.errors import UserError
 from robodx.records import files
-from robodx.records.about import SCHEMA_VERSION, read_about
+from robodx.records.about import SCHEMA_VERSION, flaw, read_about
 from robodx.records.design import write_design
 from robodx.records.episode import Episode
 from robodx.records.schema import SCHEMA
@@ -43,6 +43,10 @@ class Unsaved(UserError):
     """Finished episodes could not be written; they are run again when the run is resumed."""
 
 
+class Unrecordable(UserError):
+    """A description that no robodx could read again; nothing was written."""
+
+
 class RunFolder:
     """One run on disk. Open it with `RunFolder.open`, which starts, resumes or refuses."""
 
@@ -60,6 +64,8 @@ class RunFolder:
 
         One that names no suite brings its trials along: they may be others with each call, and the folder grows.
         """
+        if wrong := flaw(json.loads(json.dumps({"request": request, **facts}))):
+            raise Unrecordable(f"such a run cannot be recorded: {wrong}")
         if path.exists() and not path.is_dir():
             raise RunConflict(f"{path} is a file, not a folder")
         if path.is_dir() and any(path.iterdir()) and not (path / "run.json").exists() and not (path / ".lock").exists():

@@ -117,6 +117,8 @@ class Loop:
     def _persist(self, trials: list[Trial]) -> Iterator[Episode]:
         """Episodes as they end; trials that erred come again, when the others are done."""
         for _ in range(self.retries + 1):
+            if not trials:
+                return
             erred = set()
             for episode in self.execute(trials):
                 # A trial that killed one worker after the other has been tried enough.

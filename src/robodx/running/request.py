@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from robodx.analysis.policy_label import label
@@ -10,8 +11,10 @@ from robodx.errors import UserError
 from robodx.policy_contract import POLICIES
 from robodx.records.trial import Trial
 from robodx.records.values import Applied
-from robodx.running.limits import LAST_FIRST_SEED, MOST_REPEATS, MOST_SEEDS
+from robodx.running.limits import LAST_FIRST_SEED, MOST_BATCH, MOST_REPEATS, MOST_SEEDS, MOST_TRIALS, check_bounds
 from robodx.suites.base import GROWING, find_suite
+
+SHARD = re.compile("([0-9]{1,6})/([0-9]{1,6})")
 
 
 @dataclass(frozen=True)
@@ -49,14 +52,15 @@ class Request:
             ("seeds", self.seeds, 1, MOST_SEEDS),
             ("first_seed", self.first_seed, 0, LAST_FIRST_SEED),
             ("repeats", self.repeats, 1, MOST_REPEATS),
+            ("seeds times repeats", self.seeds * self.repeats, 1, MOST_TRIALS),
+            ("batch", self.batch, 1, MOST_BATCH),
         ):
-            if not least <= value <= most:
-                raise UserError(f"{name} is {value}: it must be {least} to {most}")
+            check_bounds(name, value, least, most)
         self._check_stopping()
         if self.shard is not None:
-            part, _, parts = self.shard.partition("/")
-            if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
-                raise UserError(f'No shard "{self.shard}": write K/N, the K-th of N, as in 2/4')
+            numbers = SHARD.fullmatch(self.shard)
+            if numbers is None or not 1 <= int(numbers[1]) <= int(numbers[2]):
+                raise UserError(f'No shard "{self.shard[:40]}": write K/N, the K-th of N, as in 2/4')
         if self.name in POLICIES and self.name != self.policy:
             raise UserError(f'"{self.name}" is the name of a RoboDx policy: choose another --name')
 

@@ -22,6 +22,7 @@ from robodx.registry import UnknownName, fingerprint, unknown
 from robodx.running import stopping
 from robodx.running.description import description_of
 from robodx.running.environment import check_fit
+from robodx.running.limits import MOST_RETRIES, MOST_WORKERS, check_bounds
 from robodx.running.loop import LONGEST_STREAK, RETRIES, Loop, RunObserver
 from robodx.running.observers import EpisodeObserver, TrajectoryWriter
 from robodx.running.policy_process import policy_process
@@ -54,6 +55,8 @@ class Execution:
     shuffle: int | None = None
 
     def __post_init__(self) -> None:
+        check_bounds("workers", self.workers, 1, MOST_WORKERS)
+        check_bounds("retries", self.retries, 0, MOST_RETRIES)
         if self.in_own_process and self.cluster is not None:
             raise UserError("a policy process on this machine cannot serve a cluster: use policy actors")
 

@@ -20,6 +20,10 @@ Tier = Literal["easy", "medium", "hard"]
 EVALUATION_ONLY = "evaluation_only"
 # The tag of tasks that only the words tell what to do in, though all seeds have the same.
 NEEDS_LANGUAGE = "needs_language"
+# A time limit: one step of the slowest policy, and an hour.
+SHORTEST_S, LONGEST_S = 0.2, 3600.0
+# The largest that the table of episodes holds.
+LAST_VERSION = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,10 @@ def task(
         raise UnknownName(unknown("tier", tier, get_args(Tier)))
     if not 0 < chance <= 1:
         raise UserError(f"the chance of a task is above 0 and at most 1, not {chance:g}")
+    if not SHORTEST_S <= time_limit_s <= LONGEST_S:
+        raise UserError(f"the time limit of a task is {SHORTEST_S:g} to {LONGEST_S:g} seconds, not {time_limit_s:g}")
+    if not 1 <= version <= LAST_VERSION:
+        raise UserError(f"the version of a task is a whole number from 1 to {LAST_VERSION}, not {version}")
     if "/" in family:
         raise UserError(f'a family is one word, not "{family}"')
 
