@@ -84,7 +84,7 @@ def test_a_request_from_python_has_the_same_bounds(given: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("given", [{"workers": 0}, {"workers": HUGE}, {"retries": -1}, {"retries": HUGE}])
-def test_an_execution_from_python_has_the_same_bounds(given: dict[str, int]) -> None:
+def test_an_execution_from_python_has_the_same_bounds(given: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=r"is -?\d+: it must be"):
         Execution(**given)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -21,6 +22,7 @@ DECLARATIONS = {"sim.scene", "sim.objects", "sim.geometry", "sim.colours", "sim.
 # Who may import whom, imports for type checkers included: a folder, or a module that lies in none.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "output": set(),
     "streams": set(),
     "spaces": set(),
     "registry": {"errors"},
@@ -34,7 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "analysis": {"errors", "records", "registry"},
     "verbs": {"analysis", "experts", "language", "scoring", "sim"},
     "policy_contract": {"errors", "language", "registry", "sim", "spaces"},
-    "wires": {"errors", "policy_contract", "registry", "sim", "spaces"},
+    "wires": {"errors", "output", "policy_contract", "registry", "sim", "spaces"},
     "perturbations": {
         "errors", "language", "policy_contract", "records", "registry", "robots", "scoring", "sim", "streams", "tasks",
     },
@@ -45,8 +47,9 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "experts", "faults", "language", "policy_contract", "records", "robots", "sight", "sim", "streams",
     },
     "running": {
-        "analysis", "errors", "experts", "faults", "language", "perturbations", "policies", "policy_contract",
-        "records", "registry", "robots", "scoring", "sim", "spaces", "streams", "suites", "tasks", "wires",
+        "analysis", "errors", "experts", "faults", "language", "output", "perturbations", "policies",
+        "policy_contract", "records", "registry", "robots", "scoring", "sim", "spaces", "streams", "suites", "tasks",
+        "wires",
     },
     "evaluation": {"analysis", "errors", "policy_contract", "running"},
     "environments": {
@@ -56,14 +59,14 @@ ALLOWED: dict[str, set[str]] = {
     "compatibility": {"errors", "policy_contract", "records", "robots", "running", "sim", "spaces", "tasks", "wires"},
     "video": {"errors", "policy_contract", "records", "running", "sim", "tasks"},
     "report": {"analysis", "errors", "records", "registry"},
-    "terminal": {"analysis", "errors", "records", "running", "suites"},
+    "terminal": {"analysis", "errors", "output", "records", "running", "suites"},
     "catalogue": {
         "analysis", "faults", "perturbations", "policy_contract", "records", "registry", "sim", "suites", "tasks",
         "wires",
     },
     "cli": {
-        "analysis", "catalogue", "compatibility", "errors", "perturbations", "policy_contract", "records", "registry",
-        "report", "running", "sim", "suites", "terminal", "video", "wires",
+        "analysis", "catalogue", "compatibility", "errors", "output", "perturbations", "policy_contract", "records",
+        "registry", "report", "running", "sim", "suites", "terminal", "video", "wires",
     },
 }  # fmt: skip
 
@@ -187,3 +190,11 @@ def test_listing_policies_loads_no_library_of_a_protocol() -> None:
 def test_every_module_says_what_it_is_for() -> None:
     for path in SOURCE.rglob("*.py"):
         assert ast.get_docstring(ast.parse(path.read_text())), path
+
+
+def test_all_that_is_printed_goes_through_one_function() -> None:
+    # The server of a checkpoint tells its port to the process that started it.
+    printing = {"output.py", "wires/lerobot_server.py"}
+    called = re.compile(r"(?<![\w.])print\(")
+    found = {str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if called.search(path.read_text())}
+    assert found == printing, "use robodx.output.say"

@@ -7,9 +7,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from robodx.output import say, visible
+
 
 class Commands(TyperGroup):
-    """Adds the rejected value to the error message: typer says only which values are valid."""
+    """Adds the rejected value to the error message: typer says only which values are valid.
+
+    Typer prints such messages itself: what was typed does not steer the terminal by way of them.
+    """
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -19,6 +24,7 @@ class Commands(TyperGroup):
             wrong: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
             if wrong:
                 error.message += f", not {wrong[0]['input']}"
+            error.message = visible(error.message, kept="\n")
             raise
 
 
@@ -41,5 +47,5 @@ def robodx(
     if version:
         from robodx import __version__
 
-        print(__version__)
+        say(__version__)
         raise typer.Exit

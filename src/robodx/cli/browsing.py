@@ -13,6 +13,7 @@ from robodx import catalogue
 from robodx.cli.app import app
 from robodx.cli.options import Json, Plugins, load_plugins
 from robodx.errors import UserError
+from robodx.output import say
 from robodx.running.limits import LAST_SEED
 from robodx.terminal.console import print_json, print_table
 
@@ -56,13 +57,13 @@ def show(
     if as_json:
         print_json(card)
         return
-    print(f"{card['task']}, seed {seed}: {card['summary']}")
-    print(f'  instruction  "{card["instruction"]}"')
+    say(f"{card['task']}, seed {seed}: {card['summary']}")
+    say(f'  instruction  "{card["instruction"]}"')
     for index, stage in enumerate(card["stages"], start=1):
-        print(f"  stage {index}      {stage}")
+        say(f"  stage {index}      {stage}")
     for name, (x, y, z) in card["things"].items():
-        print(f"  {name:24} x {x:+.3f}  y {y:+.3f}  z {z:+.3f}")
-    print(f"Wrote {out}" if out else "Add -o x.png for a picture, or -o x.mp4 for a video of the expert.")
+        say(f"  {name:24} x {x:+.3f}  y {y:+.3f}  z {z:+.3f}")
+    say(f"Wrote {out}" if out else "Add -o x.png for a picture, or -o x.mp4 for a video of the expert.")
 
 
 @app.command(rich_help_panel="Look around")
@@ -84,7 +85,7 @@ def doctor(
         print_json({**facts, "platform": platform.platform(), "gl": asdict(status)})
     else:
         for name, value in facts.items():
-            print(f"{name:12} {value}")
-        print("Pictures can be rendered." if status.is_available else f"\n{status.advice}")
+            say(f"{name:12} {value}")
+        say("Pictures can be rendered." if status.is_available else f"\n{status.advice}")
     if require == "gl" and not status.is_available:
         raise typer.Exit(1)

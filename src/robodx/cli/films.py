@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from robodx.output import say
 from robodx.terminal.console import counting_bar
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def film_examples(material: Material, films: int) -> Material:
     from robodx.video.filming import film_trials
 
     if not gl.status().is_available:
-        print("OpenGL is missing, so no videos are made; see: robodx doctor.", file=sys.stderr)
+        say("OpenGL is missing, so no videos are made; see: robodx doctor.", file=sys.stderr)
         return material
     shown = {trial for one in material.diagnoses for finding in one.findings for trial in finding.examples[:films]}
     problems: list[str] = []
@@ -35,5 +36,5 @@ def film_examples(material: Material, films: int) -> Material:
                 done += 1
                 progress(done, len(shown))
     for problem in problems:
-        print(problem, file=sys.stderr)
+        say(problem, file=sys.stderr)
     return replace(material, films=films_of(material.runs))

@@ -15,8 +15,12 @@ from robodx.cli.films import film_examples
 from robodx.cli.interrupts import stop_on_signals
 from robodx.cli.options import Films, Json, Margin, Plugins, Run, finite, load_plugins
 from robodx.errors import UserError
+from robodx.output import say
 from robodx.running.limits import LARGEST_PAGE_MB
-from robodx.terminal.console import print_json
+from robodx.terminal.console import counting_bar, print_json
+
+# Of trajectory files that are not what was recorded; JSON has all.
+SHOWN_FILES = 20
 
 
 @app.command(rich_help_panel="Read")
@@ -84,13 +88,13 @@ def report(
         found = make_report(material, title=title, videos="none")
         text = found.json() if as_json else found.markdown()
         if out is None:
-            print(text)
+            say(text)
             return
         size = write(out, f"{text}\n")
     else:
         out = write_report(material, out or runs[0] / FILE_NAME, title=title, videos=mode(videos), embed_mb=embed_mb)
         size = out.stat().st_size
-    print(f"Wrote {out} ({size / 1e6:.1f} MB).")
+    say(f"Wrote {out} ({size / 1e6:.1f} MB).")
 
 
 @app.command(rich_help_panel="Read")
@@ -115,7 +119,7 @@ def view(
     has_screen = sys.platform in ("darwin", "win32") or not os.environ.keys().isdisjoint({"DISPLAY", "WAYLAND_DISPLAY"})
 
     def tell(address: str) -> None:
-        print(f"Viewing {folder} at {address} (Ctrl-C stops it)", flush=True)
+        say(f"Viewing {folder} at {address} (Ctrl-C stops it)", flush=True)
         if has_screen and not no_browser:
             webbrowser.open(address)
 
@@ -158,21 +162,37 @@ def merge(
 
 
 @app.command(rich_help_panel="Read")
-def diff(first: Run, second: Run, as_json: Json = False) -> None:
-    """Compare two runs trial by trial, bit for bit. Exits with status 1 if they differ."""
+def diff(
+    first: Run,
+    second: Run,
+    tables: Annotated[
+        bool, typer.Option("--tables", help="Compare the recorded hashes without reading the trajectory files.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare two runs trial by trial, bit for bit. Exits with status 1 if they differ.
+
+    A trajectory file that is missing, damaged or of another episode than its run recorded counts as different.
+    """
     from robodx.analysis.diff import diff as compare
 
-    found = compare(first, second)
+    with counting_bar("trajectory files") as advance:
+        found = compare(first, second, by_tables=tables, advance=advance)
     if as_json:
         print_json({**asdict(found), "is_same": found.is_same})
     else:
         for line in found.versions:
-            print(f"versions differ: {line}")
+            say(f"versions differ: {line}")
         for one in found.different:
-            print(f"{one.task} seed {one.seed} repeat {one.repeat}: {one.first} / {one.second}")
+            say(f"{one.task} seed {one.seed} repeat {one.repeat}: {one.first} / {one.second}")
         for count, where in ((found.only_first, first), (found.only_second, second)):
             if count:
-                print(f"{count} trials only in {where}")
-        print(f"{found.same} trajectories are the same, {len(found.different)} differ.")
+                say(f"{count} trials only in {where}")
+        for line in found.unsound[:SHOWN_FILES]:
+            say(line)
+        if len(found.unsound) > SHOWN_FILES:
+            say(f"and {len(found.unsound) - SHOWN_FILES} more trajectory files")
+        lost = f", {len(found.unsound)} files do not hold what was recorded" if found.unsound else ""
+        say(f"{found.same} trajectories are the same, {len(found.different)} differ{lost}.")
     if not found.is_same:
         raise typer.Exit(1)

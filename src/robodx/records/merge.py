@@ -13,6 +13,7 @@ from robodx.records.about import read_about
 from robodx.records.design import read_design, rows_of
 from robodx.records.folder import RunConflict, RunFolder
 from robodx.records.table import load
+from robodx.records.trajectory_files import trajectory_file
 
 
 def merge(runs: Sequence[Path], out: Path) -> pl.DataFrame:
@@ -35,7 +36,7 @@ def merge(runs: Sequence[Path], out: Path) -> pl.DataFrame:
         for run in runs:
             episodes = load(run)
             for trial_id in episodes["trial_id"]:
-                trajectory = run / "trajectories" / f"{trial_id}.npz"
+                trajectory = trajectory_file(run, trial_id)
                 if trajectory.exists():
                     with files.beside(out / "trajectories" / trajectory.name) as part:
                         shutil.copyfile(trajectory, part)

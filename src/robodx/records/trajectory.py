@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from tokenize import TokenError
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +19,12 @@ from numpy.typing import NDArray
 from robodx.records import files
 
 Array = NDArray[np.float64]
+
+# What numpy raises of stored arrays, according to which byte is wrong.
+DAMAGED = (
+    OSError, ValueError, LookupError, TypeError, EOFError, AttributeError, RuntimeError, MemoryError,
+    zipfile.BadZipFile, zlib.error, TokenError,
+)  # fmt: skip
 
 
 class Query(NamedTuple):
@@ -100,8 +109,9 @@ class Trajectory:
         files.write(path, buffer.getvalue())
 
     @classmethod
-    def load(cls, path: Path) -> Trajectory:
-        with np.load(path, allow_pickle=False) as arrays:
+    def load(cls, file: Path | BinaryIO) -> Trajectory:
+        """What it raises of a damaged file is one of `DAMAGED`."""
+        with np.load(file, allow_pickle=False) as arrays:
             known: dict[str, Any] = {name: arrays[name] for name in cls.__dataclass_fields__ if name in arrays}
             known["index"] = index_of(known)
             # Older ones do not say what was perturbed.

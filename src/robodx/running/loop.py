@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -24,6 +24,8 @@ from robodx.running.worker_pool import MAX_ATTEMPTS
 RETRIES = 2
 # Of errors that read alike, beside those of all episodes under way: a lost server takes them along.
 LONGEST_STREAK = 10
+# Of why episodes are run again.
+SHOWN_REASONS = 3
 
 # Yields an episode for each of the trials, in the order in which they end.
 Execute = Callable[[list[Trial]], Iterator[Episode]]
@@ -79,24 +81,34 @@ class Loop:
     part_of: Callable[[list[Trial]], list[Trial]] = lambda trials: trials
     # After how many errors in a row that read alike it is no use to go on; None: never.
     longest_streak: int | None = None
+    # Recorded trials that are run again all the same, and why.
+    again: Mapping[str, str] = field(default_factory=dict)
+    tell: Callable[[str], None] = lambda line: None
 
     def drive(self, rounds: Rounds, store: Store) -> Iterator[None]:
         """Run what is missing, and pause after each round, before it is known whether another one follows."""
         done = store.episodes()
         tried = dict(done.select("trial_id", "attempt").iter_rows())
         # Trials that erred in an earlier call are tried again.
-        finished = set(done.filter(pl.col("outcome") != "error")["trial_id"])
-        solved = int(done["success"].sum())
+        kept = done.filter((pl.col("outcome") != "error") & ~pl.col("trial_id").is_in(list(self.again)))
+        finished, solved = set(kept["trial_id"]), int(kept["success"].sum())
+        recorded = dict(done.select("trial_id", "trajectory_hash").iter_rows())
         total = 0
         while trials := rounds.next(done):
             store.note_design(design_table(rounds.design))
             mine = self.part_of(trials)
             total += len(mine)
             self._tell(None, len(finished), total, solved)
+            self._tell_again([self.again[trial.id] for trial in mine if trial.id in self.again])
             streak = _Streak(self.longest_streak)
             for episode in self._persist(self._in_order([trial for trial in mine if trial.id not in finished])):
                 tried[episode.trial_id] = episode.attempt + tried.get(episode.trial_id, 0)
-                store.append(replace(episode, attempt=tried[episode.trial_id]))
+                is_known = episode.trial_id in self.again
+                # An error would take the place of what is known of the trial.
+                if not (is_known and episode.outcome == "error"):
+                    store.append(replace(episode, attempt=tried[episode.trial_id]))
+                    if is_known and episode.trajectory_hash != recorded[episode.trial_id]:
+                        self.tell(f"{episode.task} seed {episode.seed} went otherwise than before: this time counts.")
                 finished.add(episode.trial_id)
                 solved += episode.success
                 self._tell(episode, len(finished), total, solved)
@@ -108,6 +120,12 @@ class Loop:
     def _tell(self, episode: Episode | None, done: int, total: int, solved: int) -> None:
         for observer in self.observers:
             observer(episode, done=done, total=max(total, done), solved=solved)
+
+    def _tell_again(self, reasons: list[str]) -> None:
+        if reasons:
+            further = f"; and {len(reasons) - SHOWN_REASONS} more" if len(reasons) > SHOWN_REASONS else ""
+            episodes = "1 episode" if len(reasons) == 1 else f"{len(reasons)} episodes"
+            self.tell(f"Running {episodes} again: {'; '.join(reasons[:SHOWN_REASONS])}{further}.")
 
     def _in_order(self, trials: list[Trial]) -> list[Trial]:
         if self.shuffle is None:

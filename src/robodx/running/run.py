@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -17,6 +17,7 @@ from robodx.policy_contract import Policy, PolicySpec, opened
 from robodx.records.clock import Clock
 from robodx.records.design import Planned
 from robodx.records.folder import RunFolder, digest
+from robodx.records.trajectory_files import unsound_files
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName, fingerprint, unknown
 from robodx.running import stopping
@@ -38,6 +39,9 @@ from robodx.wires.remote import Declared, RemotePolicy, declared
 
 if TYPE_CHECKING:
     from robodx.running.cluster import Cluster
+
+# To look at so many takes several seconds.
+MANY_FILES = 2000
 
 
 @dataclass(frozen=True)
@@ -69,11 +73,13 @@ def run(
     observers: Sequence[RunObserver] = (),
     episode_observers: Sequence[EpisodeObserver] = (),
     planned: list[Planned] | None = None,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> pl.DataFrame:
     """Execute what is missing in the folder, and return the table of all its episodes.
 
-    `episode_observers` watch where episodes are run, beside those that every run has. `planned` are trials in place of
-    those that the request's suites ask for.
+    An episode whose trajectory file is missing or not what was recorded is missing too. `episode_observers` watch where
+    episodes are run, beside those that every run has. `planned` are trials in place of those that the request's suites
+    ask for. `tell` gets a line on what a person should know by the way.
     """
     execution = execution or Execution()
     rule = stopping.rule(request)
@@ -89,6 +95,9 @@ def run(
             "is_named": request.name is not None,
         }
         folder = stack.enter_context(RunFolder.open(out, _asked(request, facts, rounds.first), facts))
+        recorded = folder.episodes()
+        if len(recorded) >= MANY_FILES:
+            tell(f"Looking at {len(recorded)} recorded trajectories …")
         loop = Loop(
             partial(execute, job=job, workers=execution.workers, policy=policy, cluster=execution.cluster),
             observers,
@@ -96,6 +105,8 @@ def run(
             execution.shuffle,
             request.part_of,
             LONGEST_STREAK + execution.workers * request.batch,
+            again=unsound_files(out, recorded),
+            tell=tell,
         )
         for _ in loop.drive(rounds, folder):
             if request.shard is not None and rounds.next(folder.episodes()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,7 @@ def why(
     plugins: tuple[str, ...] = (),
     workers: int = 1,
     observers: Sequence[RunObserver] = (),
+    tell: Callable[[str], None] = lambda line: None,
 ) -> list[Cause]:
     """What each substitution recovers of up to so many failed trials; the trials are kept in RUN/why, and resumed.
 
@@ -73,7 +74,8 @@ def why(
         for row in failed.iter_rows(named=True)
         for one in _variants(row, changed(row, kinds), repeat, only or names, hz)
     ]
-    done = execute_run(request, out or run / FOLDER, Execution(workers=workers), observers=observers, planned=planned)
+    folder, execution = out or run / FOLDER, Execution(workers=workers)
+    done = execute_run(request, folder, execution, observers=observers, planned=planned, tell=tell)
     return causal_shares(failed, done, kinds)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import textwrap
-import unicodedata
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from robodx.output import say, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,36 +51,50 @@ def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = No
     from robodx.records.episode import Episode
 
     console = Console(stderr=True)
-    errors, is_started, noted, last_call = 0, False, "", (0, 0, 0)
+    # Trials whose last attempt ended in an error, and those that had one.
+    erred: set[str] = set()
+    shown: set[str] = set()
+    failed_attempts, is_started, noted, last_call = 0, False, "", (0, 0, 0)
     with eta_bar(console) as bar:
         job = bar.add_task("episodes", total=None)
 
         def progress(episode: Episode | None, *, done: int, total: int, solved: int) -> None:
-            nonlocal errors, is_started, noted, last_call
+            nonlocal failed_attempts, is_started, noted, last_call
             if episode is None and note is None and is_started and last_call == (done, total, solved):
                 # Of a finished run all rounds are there already, and each would say so.
                 return
             last_call = (done, total, solved)
             total = most or total
             if not is_started and done:
-                console.print(f"Resuming: {done} of {total} episodes are already done.")
+                print_line(console, f"Resuming: {done} of {total} episodes are already done.")
             is_started = True
             if episode is None and note is not None:
                 noted = f", {note()}"
+            if episode is not None:
+                erred.discard(episode.trial_id)
             if episode is not None and episode.outcome == "error":
-                errors += 1
-                if errors <= SHOWN_ERRORS:
+                erred.add(episode.trial_id)
+                failed_attempts += 1
+                if episode.trial_id not in shown and len(shown) < SHOWN_ERRORS:
+                    shown.add(episode.trial_id)
                     last = "".join((episode.error or "").strip().splitlines()[-1:])
-                    console.print(f"error in {episode.task} seed {episode.seed}: {last}", markup=False, soft_wrap=True)
-            tally = f"{solved} solved" + (f", {errors} errors" if errors else "") + noted
+                    print_line(console, f"error in {episode.task} seed {episode.seed}: {last}")
+            errors = f", {counted(len(erred), 'error')}" if erred else ""
+            attempts = f", {counted(failed_attempts, 'attempt')} failed" if failed_attempts > len(erred) else ""
+            tally = f"{solved} solved{errors}{attempts}{noted}"
             bar.update(job, completed=done, total=total, description=tally)
             if not console.is_terminal and (done == total or done % 50 == 0 or (noted and episode is None)):
-                console.print(f"{done}/{total} episodes, {tally}")
+                print_line(console, f"{done}/{total} episodes, {tally}")
 
         yield progress
         if note is not None:
             done, total, solved = last_call
             progress(None, done=done, total=total, solved=solved)
+
+
+def print_line(console: Console, text: str) -> None:
+    """Beside a bar, whose console it must be."""
+    console.print(visible(text), markup=False, soft_wrap=True)
 
 
 @contextmanager
@@ -95,13 +110,13 @@ def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 def print_table(rows: list[dict[str, Any]]) -> None:
     for line in table_lines(rows):
-        print(line)
+        say(line)
 
 
 def table_lines(rows: list[dict[str, Any]]) -> list[str]:
     """Columns that hold nothing are left out."""
     names = [name for name in (rows[0] if rows else {}) if any(row[name] is not None for row in rows)]
-    texts = [{name: "" if row[name] is None else str(row[name]) for name in names} for row in rows]
+    texts = [{name: "" if row[name] is None else visible(str(row[name])) for name in names} for row in rows]
     widths = {name: max(len(name), *(len(text[name]) for text in texts)) for name in names}
     return [
         "  ".join(text[name].ljust(widths[name]) for name in names).rstrip()
@@ -114,15 +129,10 @@ def wrapped(text: str, indent: str = "") -> list[str]:
     return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
-def visible(text: str) -> str:
-    """With control characters spelled out: no name in a record steers the terminal."""
-    return "".join(f"\\u{ord(one):04x}" if unicodedata.category(one) in ("Cc", "Cf", "Cs") else one for one in text)
-
-
 def counted(number: int, what: str, plural: str = "s") -> str:
     """As "1 episode" or "2 episodes"."""
     return f"{number} {what}{'' if number == 1 else plural}"
 
 
 def print_json(content: object) -> None:
-    print(json.dumps(content, indent=2))
+    say(json.dumps(content, indent=2))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from robodx.analysis.findings.base import Diagnosis, Finding
+from robodx.output import say, visible
 from robodx.terminal.comparison import points
-from robodx.terminal.console import counted, print_json, visible, wrapped
+from robodx.terminal.console import counted, print_json, wrapped
 
 
 def print_diagnoses(found: Sequence[Diagnosis], *, as_json: bool) -> None:
@@ -15,7 +16,7 @@ def print_diagnoses(found: Sequence[Diagnosis], *, as_json: bool) -> None:
         print_json([one.as_dict() for one in found])
         return
     for index, one in enumerate(found):
-        print(*([""] if index else []), *lines(one), sep="\n")
+        say(*([""] if index else []), *lines(one), sep="\n")
 
 
 def lines(diagnosis: Diagnosis) -> Iterator[str]:

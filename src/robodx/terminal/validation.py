@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from robodx.analysis.findings.validation import GROUPS, NOTHING, Group, Verdict, scores
-from robodx.terminal.console import eta_bar, table_lines
+from robodx.terminal.console import eta_bar, print_line, table_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,6 +83,6 @@ def validation_bar(total: int) -> Iterator[Callable[[Verdict], None]]:
             bar.update(job, advance=1, description=f"runs, {wrong} wrong")
             if not console.is_terminal:
                 found = ", ".join(verdict.found) or "no weakness found"
-                console.print(f"{verdict.planted}: {found}{'' if verdict.is_right else ' (wrong)'}", soft_wrap=True)
+                print_line(console, f"{verdict.planted}: {found}{'' if verdict.is_right else ' (wrong)'}")
 
         yield tell

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,12 +12,9 @@ from robodx.errors import UserError
 from robodx.records.about import UnreadableRun, read_about
 from robodx.records.film_name import film_name
 from robodx.records.table import load, load_readable, parts_of
-from robodx.records.trajectory import Trajectory
+from robodx.records.trajectory import DAMAGED, Trajectory
 from robodx.records.trial import Trial
 from robodx.video.rendering import frames, write_mp4
-
-# What a record that is damaged, or not of this robodx, comes to when it is read or drawn.
-DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 def film(out: Path, per_task: int) -> Iterator[Path]:

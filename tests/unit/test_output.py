@@ -1,0 +1,87 @@
+"""Nothing that came from outside steers the terminal: control characters are spelled out wherever text is printed."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stderr
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from robodx.output import say, visible
+from robodx.records.trial import Trial
+from robodx.running.rollout import lost
+from robodx.terminal.console import progress_bar, table_lines
+from tests.commands import call
+from tests.viewing import episode, write_run
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\u009b31m\u202e"
+
+
+def is_harmless(text: str) -> bool:
+    return not any(letter in text for letter in HOSTILE if not letter.isprintable())
+
+
+def test_control_characters_are_spelled_out_and_lines_stay_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    say("a\tb\nc", f"\x1b[31mred\r\udcff{chr(0xE0001)}", sep="-")
+    assert capsys.readouterr().out == "a\tb\nc-\\u001b[31mred\\u000d\\udcff\\U000e0001\n"
+    assert visible("a\nb") == "a\\u000ab" and visible("Grün — 1 × ✓") == "Grün — 1 × ✓"
+    (_, row) = table_lines([{"task": f"a{HOSTILE}\nb", "n": 1}])
+    assert is_harmless(row) and "\n" not in row
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("summary", HOSTILE),
+        ("list", HOSTILE),
+        ("run", HOSTILE, "--policy", "still"),
+        ("run", "primitive/press_switch", "--policy", HOSTILE),
+        ("run", "primitive/press_switch", "--policy", "still", "--seeds", HOSTILE),
+        ("diff", f"a{HOSTILE}", "b"),
+        ("show", HOSTILE),
+        ("check", f"openpi://{HOSTILE}:1"),
+    ],
+)
+def test_errors_do_not_steer_the_terminal(words: tuple[str, ...], tmp_path: Path) -> None:
+    said = call(*words, cwd=tmp_path, expect=2)
+    assert is_harmless(said) and "Traceback" not in said
+
+
+def test_names_and_errors_in_a_foreign_run_do_not_steer_the_terminal(tmp_path: Path) -> None:
+    rows = [
+        episode(1, task=f"x/{HOSTILE}", policy=HOSTILE, family=HOSTILE, success=True),
+        episode(2, task=f"x/{HOSTILE}", policy=HOSTILE, family=HOSTILE, outcome="error", error=HOSTILE),
+        episode(3, task=f"x/{HOSTILE}", policy=HOSTILE, family=HOSTILE),
+    ]
+    run = write_run(tmp_path / f"run{HOSTILE}", rows, about={"not_applicable": [HOSTILE], "versions": {"x": HOSTILE}})
+    for words in (
+        ("summary", run, "--failures"),
+        ("findings", run),
+        ("report", run, "--markdown"),
+        ("diff", run, run),
+    ):
+        said = call(*words, cwd=tmp_path, expect=1 if words[0] == "diff" else 0)
+        assert is_harmless(said), words
+
+
+def test_the_errors_of_a_run_are_counted_by_trial_and_attempts_apart() -> None:
+    said = io.StringIO()
+    trials = [Trial("primitive/press_switch", 1, "still", seed) for seed in range(2)]
+    with redirect_stderr(said), progress_bar() as progress:
+        for attempt in range(3):
+            for trial in trials:
+                progress(lost(trial, f"boom {HOSTILE}", attempt, 0.0), done=2, total=2, solved=0)
+        mended = replace(lost(trials[1], "", 4, 0.0), outcome="success")
+        progress(mended, done=2, total=2, solved=1)
+    lines = said.getvalue().splitlines()
+    assert lines[-2:] == [
+        "2/2 episodes, 0 solved, 2 errors, 6 attempts failed",
+        "2/2 episodes, 1 solved, 1 error, 6 attempts failed",
+    ]
+    assert [line.split(":")[0] for line in lines if "boom" in line] == [
+        f"error in {trials[0].task} seed 0",
+        f"error in {trials[0].task} seed 1",
+    ]
+    assert is_harmless(said.getvalue())
