@@ -95,8 +95,8 @@ def write(folder: Path, episodes: pl.DataFrame, **versions: str | None) -> Path:
 def test_a_run_equals_itself_and_not_one_that_moved_otherwise(tmp_path: Path) -> None:
     one = write(tmp_path / "a", table(row(0, "success"), row(1, "timeout")))
     other = write(tmp_path / "b", table(row(0, "success"), row(1, "timeout", "elsewhere"), row(2, "success")))
-    assert diff(one, one).is_same and diff(one, one).same == 2
-    found = diff(one, other)
+    assert diff(one, one, by_tables=True).is_same and diff(one, one, by_tables=True).same == 2
+    found = diff(one, other, by_tables=True)
     assert (found.same, [d.seed for d in found.different], found.only_first, found.only_second) == (1, [1], 0, 1)
 
 

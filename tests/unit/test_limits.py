@@ -1,4 +1,4 @@
-"""Numbers beyond all bounds are refused in one line, before anything is written; none makes a run spin or its folder dead."""
+"""Numbers beyond all bounds are refused in one line, before anything is written: no run spins, no folder is dead."""
 
 from __future__ import annotations
 

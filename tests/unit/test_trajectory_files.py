@@ -1,4 +1,4 @@
-"""Trajectory files are part of the record: missing, damaged or exchanged ones are found by diff, and run again on resuming."""
+"""Trajectory files are part of the record: diff finds those that are not what was recorded, and resuming mends them."""
 
 from __future__ import annotations
 
@@ -104,6 +104,15 @@ def test_resuming_runs_again_what_has_lost_its_trajectory_and_says_so(
     assert diff(a, b).is_same and table.sort("seed")["attempt"].to_list() == [1, 2, 1]
     run(REQUEST, a, tell=told.append)
     assert len(told) == 1, "then all is there"
+
+
+def test_merging_tells_of_files_that_are_not_what_was_recorded(copies: tuple[Path, Path], tmp_path: Path) -> None:
+    file_of(copies[0], 1).unlink()
+    said = call("merge", copies[0], "--out", tmp_path / "whole", cwd=tmp_path)
+    assert f"{file_of(tmp_path / 'whole', 1)} is missing" in said and "3 episodes" in said
+    told: list[str] = []
+    run(REQUEST, tmp_path / "whole", tell=told.append)
+    assert len(told) == 1 and diff(tmp_path / "whole", copies[1]).is_same
 
 
 def executed(monkeypatch: pytest.MonkeyPatch, outcome: Callable[[Trial], Episode]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +16,7 @@ from robodx.cli.films import film_examples
 from robodx.cli.interrupts import stop_on_signals
 from robodx.cli.options import Films, Json, Margin, Plugins, Run, finite, load_plugins
 from robodx.errors import UserError
-from robodx.output import say
+from robodx.output import say, say_aside
 from robodx.running.limits import LARGEST_PAGE_MB
 from robodx.terminal.console import counting_bar, print_json
 
@@ -155,9 +156,11 @@ def merge(
 ) -> None:
     """Merge the shards of a run that was split over machines with --shard."""
     from robodx.records.merge import merge as put_together
+    from robodx.records.trajectory_files import unsound_files
     from robodx.terminal.summary import print_summary
 
-    put_together(runs, out)
+    for line in _shown(list(unsound_files(out, put_together(runs, out)).values())):
+        say_aside(line)
     print_summary(out, as_json=as_json)
 
 
@@ -188,11 +191,14 @@ def diff(
         for count, where in ((found.only_first, first), (found.only_second, second)):
             if count:
                 say(f"{count} trials only in {where}")
-        for line in found.unsound[:SHOWN_FILES]:
+        for line in _shown(found.unsound):
             say(line)
-        if len(found.unsound) > SHOWN_FILES:
-            say(f"and {len(found.unsound) - SHOWN_FILES} more trajectory files")
         lost = f", {len(found.unsound)} files do not hold what was recorded" if found.unsound else ""
         say(f"{found.same} trajectories are the same, {len(found.different)} differ{lost}.")
     if not found.is_same:
         raise typer.Exit(1)
+
+
+def _shown(lines: Sequence[str]) -> list[str]:
+    more = len(lines) - SHOWN_FILES
+    return [*lines[:SHOWN_FILES], *([f"and {more} more trajectory files"] if more > 0 else [])]
