@@ -22,7 +22,8 @@ from robodx.running.loop import Loop
 from robodx.running.request import Request
 from robodx.running.rollout import lost
 from robodx.running.run import Execution
-from robodx.tasks.base import LONGEST_S, TASKS, task
+from robodx.streams import Streams
+from robodx.tasks.base import LONGEST_S, TASKS, Situation, task
 from tests.commands import call
 
 TASK = "primitive/press_switch"
@@ -89,17 +90,21 @@ def test_an_execution_from_python_has_the_same_bounds(given: dict[str, Any]) -> 
         Execution(**given)
 
 
+def situate(streams: Streams) -> Situation:
+    raise NotImplementedError
+
+
 @pytest.mark.parametrize("seconds", [math.nan, math.inf, -1.0, 0.0, 1e-9, 1e12, LONGEST_S + 1])
 def test_a_task_without_a_sensible_time_limit_is_refused(seconds: float) -> None:
-    with pytest.raises(UserError, match="the time limit of a task"):
-        task(family="limits", varies=(), chance=1.0, time_limit_s=seconds)
+    with pytest.raises(UserError, match=r"the time limit of the task limits/\w+ must be 0.2 to 3600 seconds, not"):
+        task(family="limits", varies=(), chance=1.0, time_limit_s=seconds)(situate)
     assert not any(name.startswith("limits/") for name in TASKS)
 
 
 @pytest.mark.parametrize("version", [0, -1, 2**31, HUGE])
 def test_a_task_whose_version_cannot_be_recorded_is_refused(version: int) -> None:
-    with pytest.raises(UserError, match="the version of a task"):
-        task(family="limits", varies=(), chance=1.0, version=version)
+    with pytest.raises(UserError, match=rf"the version of the task limits/\w+ must be 1 to \d+, not {version}"):
+        task(family="limits", varies=(), chance=1.0, version=version)(situate)
 
 
 @pytest.mark.parametrize("level", [math.nan, math.inf, -1.0, 1e301, (("x_m", math.nan),)])

@@ -90,16 +90,18 @@ def task(
         raise UnknownName(unknown("tier", tier, get_args(Tier)))
     if not 0 < chance <= 1:
         raise UserError(f"the chance of a task is above 0 and at most 1, not {chance:g}")
-    if not SHORTEST_S <= time_limit_s <= LONGEST_S:
-        raise UserError(f"the time limit of a task is {SHORTEST_S:g} to {LONGEST_S:g} seconds, not {time_limit_s:g}")
-    if not 1 <= version <= LAST_VERSION:
-        raise UserError(f"the version of a task is a whole number from 1 to {LAST_VERSION}, not {version}")
     if "/" in family:
         raise UserError(f'a family is one word, not "{family}"')
 
     def register(situate: Callable[[Streams], Situation]) -> Task:
+        name = f"{family}/{situate.__name__}"
+        if not SHORTEST_S <= time_limit_s <= LONGEST_S:
+            valid = f"{SHORTEST_S:g} to {LONGEST_S:g} seconds"
+            raise UserError(f"the time limit of the task {name} must be {valid}, not {time_limit_s:g}")
+        if not 1 <= version <= LAST_VERSION:
+            raise UserError(f"the version of the task {name} must be 1 to {LAST_VERSION}, not {version}")
         entry = Task(
-            id=f"{family}/{situate.__name__}",
+            id=name,
             situate=situate,
             family=family,
             tier=tier,

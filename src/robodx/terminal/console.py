@@ -99,11 +99,12 @@ def print_line(console: Console, text: str) -> None:
 
 @contextmanager
 def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar for work whose total grows as it is found out."""
+    """A bar for work whose total grows as it is found out; none where there is no terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         job = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(job, completed=done, total=total)
 
