@@ -14,14 +14,14 @@ def visible(text: str, kept: str = "") -> str:
     return "".join(one if one in kept else _spelled(one) for one in text)
 
 
-def say(*texts: object, sep: str = " ", file: TextIO | None = None, flush: bool = False) -> None:
+def print_text(*texts: object, sep: str = " ", file: TextIO | None = None, flush: bool = False) -> None:
     """As `print`, which no other module calls."""
     print(visible(sep.join(map(str, texts)), kept="\n\t"), file=file, flush=flush)
 
 
-def say_aside(text: str) -> None:
+def print_aside(text: str) -> None:
     """What is no part of a command's answer."""
-    say(text, file=sys.stderr, flush=True)
+    print_text(text, file=sys.stderr, flush=True)
 
 
 def _spelled(one: str) -> str:

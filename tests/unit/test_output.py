@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from robodx.output import say, visible
+from robodx.output import print_text, visible
 from robodx.records.trial import Trial
 from robodx.running.rollout import lost
 from robodx.terminal.console import progress_bar, table_lines
@@ -24,7 +24,7 @@ def is_harmless(text: str) -> bool:
 
 
 def test_control_characters_are_spelled_out_and_lines_stay_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    say("a\tb\nc", f"\x1b[31mred\r\udcff{chr(0xE0001)}", sep="-")
+    print_text("a\tb\nc", f"\x1b[31mred\r\udcff{chr(0xE0001)}", sep="-")
     assert capsys.readouterr().out == "a\tb\nc-\\u001b[31mred\\u000d\\udcff\\U000e0001\n"
     assert visible("a\nb") == "a\\u000ab" and visible("Grün — 1 × ✓") == "Grün — 1 × ✓"
     (_, row) = table_lines([{"task": f"a{HOSTILE}\nb", "n": 1}])

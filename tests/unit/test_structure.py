@@ -197,4 +197,4 @@ def test_all_that_is_printed_goes_through_one_function() -> None:
     printing = {"output.py", "wires/lerobot_server.py"}
     called = re.compile(r"(?<![\w.])print\(")
     found = {str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if called.search(path.read_text())}
-    assert found == printing, "use robodx.output.say"
+    assert found == printing, "use robodx.output.print_text"

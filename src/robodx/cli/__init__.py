@@ -7,7 +7,7 @@ from pathlib import Path
 
 from robodx.cli.app import app
 from robodx.errors import Stop, UserError
-from robodx.output import say
+from robodx.output import print_text
 from robodx.running.threads import pin
 from robodx.wires.base import WireError
 
@@ -34,5 +34,5 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except (UserError, Stop, WireError, OSError) as error:
-        say(f"robodx: {error}", file=sys.stderr)
+        print_text(f"robodx: {error}", file=sys.stderr)
         sys.exit(2)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from robodx.output import say, visible
+from robodx.output import print_text, visible
 
 
 class Commands(TyperGroup):
@@ -47,5 +47,5 @@ def robodx(
     if version:
         from robodx import __version__
 
-        say(__version__)
+        print_text(__version__)
         raise typer.Exit

@@ -13,7 +13,7 @@ from robodx import catalogue
 from robodx.cli.app import app
 from robodx.cli.options import Json, Plugins, load_plugins
 from robodx.errors import UserError
-from robodx.output import say
+from robodx.output import print_text
 from robodx.running.limits import LAST_SEED
 from robodx.terminal.console import print_json, print_table
 
@@ -57,13 +57,13 @@ def show(
     if as_json:
         print_json(card)
         return
-    say(f"{card['task']}, seed {seed}: {card['summary']}")
-    say(f'  instruction  "{card["instruction"]}"')
+    print_text(f"{card['task']}, seed {seed}: {card['summary']}")
+    print_text(f'  instruction  "{card["instruction"]}"')
     for index, stage in enumerate(card["stages"], start=1):
-        say(f"  stage {index}      {stage}")
+        print_text(f"  stage {index}      {stage}")
     for name, (x, y, z) in card["things"].items():
-        say(f"  {name:24} x {x:+.3f}  y {y:+.3f}  z {z:+.3f}")
-    say(f"Wrote {out}" if out else "Add -o x.png for a picture, or -o x.mp4 for a video of the expert.")
+        print_text(f"  {name:24} x {x:+.3f}  y {y:+.3f}  z {z:+.3f}")
+    print_text(f"Wrote {out}" if out else "Add -o x.png for a picture, or -o x.mp4 for a video of the expert.")
 
 
 @app.command(rich_help_panel="Look around")
@@ -85,7 +85,7 @@ def doctor(
         print_json({**facts, "platform": platform.platform(), "gl": asdict(status)})
     else:
         for name, value in facts.items():
-            say(f"{name:12} {value}")
-        say("Pictures can be rendered." if status.is_available else f"\n{status.advice}")
+            print_text(f"{name:12} {value}")
+        print_text("Pictures can be rendered." if status.is_available else f"\n{status.advice}")
     if require == "gl" and not status.is_available:
         raise typer.Exit(1)

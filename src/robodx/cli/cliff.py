@@ -24,7 +24,7 @@ from robodx.cli.options import (
     located,
 )
 from robodx.errors import UserError
-from robodx.output import say_aside
+from robodx.output import print_aside
 from robodx.terminal.console import progress_bar
 
 
@@ -81,7 +81,7 @@ def cliff(
         progress_bar(lambda: note(search.read(load(folder))), most=episodes) as progress,
         redirect_stdout(sys.stderr),
     ):
-        execute_run(request, folder, Execution(workers=workers), observers=[progress], tell=say_aside)
+        execute_run(request, folder, Execution(workers=workers), observers=[progress], tell=print_aside)
     print_cliff(folder, search, as_json=as_json)
 
 

@@ -28,7 +28,7 @@ from robodx.cli.options import (
     load_plugins,
     located,
 )
-from robodx.output import say, say_aside
+from robodx.output import print_aside, print_text
 from robodx.running.limits import LAST_FIRST_SET, MOST_BATCH, MOST_CASES, MOST_SEEDS
 from robodx.terminal.console import print_json, progress_bar
 
@@ -81,12 +81,12 @@ def diagnose(
     folder = out or Path("runs") / default_name(["diagnosis"], request.label)
     with keeping(folder):
         with progress_bar() as progress, redirect_stdout(sys.stderr):
-            execute_run(request, folder, Execution(workers=workers), observers=[progress], tell=say_aside)
+            execute_run(request, folder, Execution(workers=workers), observers=[progress], tell=print_aside)
         material = film_examples(gather([folder]), films)
     print_diagnoses(material.diagnoses, as_json=as_json)
     page = write_report(material, folder / FILE_NAME)
     run = shlex.quote(str(folder))
-    say(f"Report: {page}. Next: robodx why {run}, robodx view {run}", file=sys.stderr)
+    print_text(f"Report: {page}. Next: robodx why {run}, robodx view {run}", file=sys.stderr)
 
 
 @app.command(rich_help_panel="Diagnose")
@@ -144,10 +144,10 @@ def why(
             plugins=located(plugin),
             workers=workers,
             observers=[progress],
-            tell=say_aside,
+            tell=print_aside,
         )
     if not is_finished(run):
-        say(f"{run} is not finished: only the failures recorded so far are repeated.", file=sys.stderr)
+        print_text(f"{run} is not finished: only the failures recorded so far are repeated.", file=sys.stderr)
     print_causes(str(run), causes, failed_trials(run), as_json=as_json)
 
 
@@ -203,6 +203,6 @@ def validate(
     if as_json:
         print_json(as_dict(verdicts))
     else:
-        say(*lines(verdicts), sep="\n")
+        print_text(*lines(verdicts), sep="\n")
     if not is_reached(verdicts):
         raise typer.Exit(1)

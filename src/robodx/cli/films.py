@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from robodx.output import say
+from robodx.output import print_text
 from robodx.terminal.console import counting_bar
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def film_examples(material: Material, films: int) -> Material:
     from robodx.video.filming import film_trials
 
     if not gl.status().is_available:
-        say("OpenGL is missing, so no videos are made; see: robodx doctor.", file=sys.stderr)
+        print_text("OpenGL is missing, so no videos are made; see: robodx doctor.", file=sys.stderr)
         return material
     shown = {trial for one in material.diagnoses for finding in one.findings for trial in finding.examples[:films]}
     problems: list[str] = []
@@ -36,5 +36,5 @@ def film_examples(material: Material, films: int) -> Material:
                 done += 1
                 progress(done, len(shown))
     for problem in problems:
-        say(problem, file=sys.stderr)
+        print_text(problem, file=sys.stderr)
     return replace(material, films=films_of(material.runs))

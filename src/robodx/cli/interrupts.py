@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from robodx.output import say
+from robodx.output import print_text
 
 
 @contextmanager
@@ -21,14 +21,14 @@ def keeping(folder: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         kept = f"Finished episodes are in {folder}; the same command resumes there."
-        say(f"\nStopped. {kept if folder.exists() else 'Nothing had started.'}", file=sys.stderr)
+        print_text(f"\nStopped. {kept if folder.exists() else 'Nothing had started.'}", file=sys.stderr)
         raise typer.Exit(130) from None
 
 
 def tell_of_finishing(begun: int) -> None:
     """Print at once, because finishing takes minutes."""
     cases = "1 case" if begun == 1 else f"{begun} cases"
-    say(f"\nFinishing {cases} under way; Ctrl-C again stops at once.", file=sys.stderr, flush=True)
+    print_text(f"\nFinishing {cases} under way; Ctrl-C again stops at once.", file=sys.stderr, flush=True)
 
 
 def stop_on_signals() -> None:

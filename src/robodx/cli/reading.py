@@ -16,7 +16,7 @@ from robodx.cli.films import film_examples
 from robodx.cli.interrupts import stop_on_signals
 from robodx.cli.options import Films, Json, Margin, Plugins, Run, finite, load_plugins
 from robodx.errors import UserError
-from robodx.output import say, say_aside
+from robodx.output import print_aside, print_text
 from robodx.running.limits import LARGEST_PAGE_MB
 from robodx.terminal.console import counting_bar, print_json
 
@@ -89,13 +89,13 @@ def report(
         found = make_report(material, title=title, videos="none")
         text = found.json() if as_json else found.markdown()
         if out is None:
-            say(text)
+            print_text(text)
             return
         size = write(out, f"{text}\n")
     else:
         out = write_report(material, out or runs[0] / FILE_NAME, title=title, videos=mode(videos), embed_mb=embed_mb)
         size = out.stat().st_size
-    say(f"Wrote {out} ({size / 1e6:.1f} MB).")
+    print_text(f"Wrote {out} ({size / 1e6:.1f} MB).")
 
 
 @app.command(rich_help_panel="Read")
@@ -120,7 +120,7 @@ def view(
     has_screen = sys.platform in ("darwin", "win32") or not os.environ.keys().isdisjoint({"DISPLAY", "WAYLAND_DISPLAY"})
 
     def tell(address: str) -> None:
-        say(f"Viewing {folder} at {address} (Ctrl-C stops it)", flush=True)
+        print_text(f"Viewing {folder} at {address} (Ctrl-C stops it)", flush=True)
         if has_screen and not no_browser:
             webbrowser.open(address)
 
@@ -160,7 +160,7 @@ def merge(
     from robodx.terminal.summary import print_summary
 
     for line in _shown(list(unsound_files(out, put_together(runs, out)).values())):
-        say_aside(line)
+        print_aside(line)
     print_summary(out, as_json=as_json)
 
 
@@ -185,16 +185,16 @@ def diff(
         print_json({**asdict(found), "is_same": found.is_same})
     else:
         for line in found.versions:
-            say(f"versions differ: {line}")
+            print_text(f"versions differ: {line}")
         for one in found.different:
-            say(f"{one.task} seed {one.seed} repeat {one.repeat}: {one.first} / {one.second}")
+            print_text(f"{one.task} seed {one.seed} repeat {one.repeat}: {one.first} / {one.second}")
         for count, where in ((found.only_first, first), (found.only_second, second)):
             if count:
-                say(f"{count} trials only in {where}")
+                print_text(f"{count} trials only in {where}")
         for line in _shown(found.unsound):
-            say(line)
+            print_text(line)
         lost = f", {len(found.unsound)} files do not hold what was recorded" if found.unsound else ""
-        say(f"{found.same} trajectories are the same, {len(found.different)} differ{lost}.")
+        print_text(f"{found.same} trajectories are the same, {len(found.different)} differ{lost}.")
     if not found.is_same:
         raise typer.Exit(1)
 

@@ -28,7 +28,7 @@ from robodx.cli.options import (
     takes,
 )
 from robodx.errors import UserError
-from robodx.output import say, say_aside
+from robodx.output import print_aside, print_text
 from robodx.running.limits import (
     LAST_SEED,
     MOST_BATCH,
@@ -236,10 +236,10 @@ def run(options: RunOptions) -> None:
     with keeping(folder):
         # What a policy prints goes to stderr: stdout holds only our result.
         with progress_bar() as progress, redirect_stdout(sys.stderr), options.execution() as execution:
-            execute_run(request, folder, execution, observers=[progress], tell=say_aside)
+            execute_run(request, folder, execution, observers=[progress], tell=print_aside)
         if options.video:
             for path in film(folder, options.video):
-                say(f"Filmed {path}", file=sys.stderr)
+                print_text(f"Filmed {path}", file=sys.stderr)
     against = options.against
     comparison = None if against is None else compare_runs(against, folder, margin=request.margin)
     if not print_summary(folder, as_json=options.as_json, comparison=comparison):

@@ -12,7 +12,7 @@ import typer
 from robodx.cli.app import app
 from robodx.cli.interrupts import stop_on_signals
 from robodx.cli.options import Json, Plugins, Preset, Robot, load_plugins
-from robodx.output import say
+from robodx.output import print_text
 from robodx.terminal.console import counting_bar, print_json
 
 
@@ -38,7 +38,7 @@ def serve(
 
     def tell(open_port: int, used: Conventions) -> None:
         address = f"{protocol}://{f'[{host}]' if ':' in host else host}:{open_port}"
-        say(f"Serving {policy} at {address} with preset {used.name}. Try: robodx check {address}", flush=True)
+        print_text(f"Serving {policy} at {address} with preset {used.name}. Try: robodx check {address}", flush=True)
 
     stop_on_signals()
     with opened(policy) as acting:
@@ -81,7 +81,9 @@ def check(
         if as_json:
             print_json({"preset": str(write_preset), "from": source})
         else:
-            say(f"Wrote {write_preset} from {source}. Then: robodx check {policy} --preset {write_preset} --probe")
+            print_text(
+                f"Wrote {write_preset} from {source}. Then: robodx check {policy} --preset {write_preset} --probe"
+            )
         return
     verdict = None
     with opened(policy, preset) as acting, redirect_stdout(sys.stderr):
@@ -89,21 +91,21 @@ def check(
             refuse_to_probe(acting.spec, robot)
         found = check_policy(policy, acting, task=task, robot=robot)
         if not as_json:
-            say("\n".join(found.lines()), file=answer)
+            print_text("\n".join(found.lines()), file=answer)
         if probe and not found.problems:
             with counting_bar("frames") as advance:
                 verdict = probe_policy(acting, robot=robot, advance=advance)
     if write_preset is not None:
         if verdict is not None and verdict.is_competent:
             draft(policy, preset, write_preset, corrected=verdict.preset)
-            say(f"Wrote {write_preset} from the probe's findings.", file=sys.stderr)
+            print_text(f"Wrote {write_preset} from the probe's findings.", file=sys.stderr)
         else:
-            say(f"{write_preset} is not written: the probe is inconclusive.", file=sys.stderr)
+            print_text(f"{write_preset} is not written: the probe is inconclusive.", file=sys.stderr)
     if as_json:
         print_json({**found.as_json(), "probe": verdict.as_json() if verdict is not None else None})
     elif verdict is not None:
-        say("\n".join(verdict.lines()))
+        print_text("\n".join(verdict.lines()))
     elif not found.problems:
-        say("No server reports a flipped gripper or picture: add --probe to test for them.")
+        print_text("No server reports a flipped gripper or picture: add --probe to test for them.")
     if found.problems or (verdict is not None and verdict.is_wrong):
         raise typer.Exit(1)

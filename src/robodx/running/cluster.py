@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from robodx.errors import UserError
-from robodx.output import say
+from robodx.output import print_text
 from robodx.records.trial import Trial
 from robodx.running import threads
 from robodx.running.actors import EnvironmentActor, Gone, PolicyActor, answer_of, import_ray
@@ -184,7 +184,7 @@ def _remote(ray: ModuleType, actor: type, **options: Any) -> Any:
 def _tell_waiting(ray: ModuleType, what: str) -> None:
     total = ray.cluster_resources()
     has = " and ".join(f"{total.get(name, 0):g} {name}s" for name in ("CPU", "GPU"))
-    say(f"Still waiting for {what}; the cluster has {has} in all.", file=sys.stderr)
+    print_text(f"Still waiting for {what}; the cluster has {has} in all.", file=sys.stderr)
 
 
 def _let_go(ray: ModuleType, actors: Sequence[Any]) -> None:

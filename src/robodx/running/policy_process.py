@@ -22,7 +22,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from robodx.errors import Stop, UserError
-from robodx.output import say
+from robodx.output import print_text
 from robodx.policy_contract import opened
 from robodx.running.worker_pool import MAX_ATTEMPTS
 from robodx.running.workers import STOP_S, Failure, Job, begin, settle, start
@@ -150,7 +150,7 @@ class _PolicyProcess:
             if isinstance(last_words, Failure):
                 died += f" ({last_words.text})"
             self.trouble = f"{died}, and was not back in time"
-            say(f"{died[0].upper()}{died[1:]}: it is started again.", file=sys.stderr)
+            print_text(f"{died[0].upper()}{died[1:]}: it is started again.", file=sys.stderr)
             self._current.stop()
             if not self._start_again(died):
                 return

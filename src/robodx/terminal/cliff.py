@@ -13,7 +13,7 @@ import polars as pl
 from robodx.analysis.statistics.estimates import TESTABLE
 from robodx.analysis.statistics.psychometric import Cliff
 from robodx.errors import UserError
-from robodx.output import say
+from robodx.output import print_text
 from robodx.records.table import load
 from robodx.records.values import settled
 from robodx.suites.base import SuiteRequest
@@ -31,8 +31,8 @@ def print_cliff(run: Path, search: Search, *, as_json: bool) -> None:
         print_json({"run": str(run), **as_dict(search, episodes)})
         return
     for line in lines(search, episodes):
-        say(line)
-    say(f"The episodes are in {run}.")
+        print_text(line)
+    print_text(f"The episodes are in {run}.")
 
 
 def lines(search: Search, episodes: pl.DataFrame) -> list[str]:

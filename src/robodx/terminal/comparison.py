@@ -10,7 +10,7 @@ from typing import Any
 from robodx.analysis.compare import Comparison, Row, compare
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.variants import CLEAN
-from robodx.output import say
+from robodx.output import print_text
 from robodx.terminal.console import print_json, table_lines, wrapped
 
 
@@ -20,7 +20,7 @@ def print_comparison(first: Path, second: Path, *, margin: float, as_json: bool)
     if as_json:
         print_json({"a": str(first), "b": str(second), **as_dict(found)})
     else:
-        say(*lines(found), sep="\n")
+        print_text(*lines(found), sep="\n")
     return found.overall.verdict is None or found.overall.verdict.word != "regressed"
 
 

@@ -7,7 +7,7 @@ import textwrap
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from robodx.output import say, visible
+from robodx.output import print_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -111,7 +111,7 @@ def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 def print_table(rows: list[dict[str, Any]]) -> None:
     for line in table_lines(rows):
-        say(line)
+        print_text(line)
 
 
 def table_lines(rows: list[dict[str, Any]]) -> list[str]:
@@ -136,4 +136,4 @@ def counted(number: int, what: str, plural: str = "s") -> str:
 
 
 def print_json(content: object) -> None:
-    say(json.dumps(content, indent=2))
+    print_text(json.dumps(content, indent=2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from robodx.analysis.findings.base import Diagnosis, Finding
-from robodx.output import say, visible
+from robodx.output import print_text, visible
 from robodx.terminal.comparison import points
 from robodx.terminal.console import counted, print_json, wrapped
 
@@ -16,7 +16,7 @@ def print_diagnoses(found: Sequence[Diagnosis], *, as_json: bool) -> None:
         print_json([one.as_dict() for one in found])
         return
     for index, one in enumerate(found):
-        say(*([""] if index else []), *lines(one), sep="\n")
+        print_text(*([""] if index else []), *lines(one), sep="\n")
 
 
 def lines(diagnosis: Diagnosis) -> Iterator[str]:

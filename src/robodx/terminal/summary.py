@@ -12,7 +12,7 @@ from robodx.analysis.compare import Comparison
 from robodx.analysis.metrics.base import METRICS, UP_TO_ONE
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.summary import By, Measured, Row, Subtotal, Summary, error_bounds, grouping
-from robodx.output import say
+from robodx.output import print_text
 from robodx.records.about import read_about
 from robodx.records.table import is_finished, load
 from robodx.suites.cliff import Search
@@ -55,24 +55,26 @@ def print_summary(
         print_json(content if comparison is None else {**content, "comparison": of_comparison.as_dict(comparison)})
         return summary.success.value is not None
     if not is_finished(run):
-        say(f"{run} is not finished: these are its episodes so far. The same robodx run command continues it.\n")
+        print_text(f"{run} is not finished: these are its episodes so far. The same robodx run command continues it.\n")
     has_cliff = bool(cliffs) and not (by or metrics)
     for search in cliffs if has_cliff else ():
-        say(*of_cliff.lines(search, summary.episodes), "", sep="\n")
+        print_text(*of_cliff.lines(search, summary.episodes), "", sep="\n")
     for line in lines(
         summary, by=chosen, motion=motion, metrics=metrics, failures=failures, run=run, has_tables=not has_cliff
     ):
-        say(line)
+        print_text(line)
     if beside:
-        say(*wrapped(f"Not applicable, because the policy reads no instructions: {', '.join(beside)}."), sep="\n")
+        print_text(
+            *wrapped(f"Not applicable, because the policy reads no instructions: {', '.join(beside)}."), sep="\n"
+        )
     if comparison is not None:
-        say("", *of_comparison.lines(comparison), sep="\n")
+        print_text("", *of_comparison.lines(comparison), sep="\n")
         verdict = comparison.overall.verdict
         if summary.stopped == "together" and verdict is not None and verdict.word == "undecided":
             advice = (
                 f"All trials of {comparison.run_a} have been used. For a verdict, make that run larger in a new folder"
             )
-            say(*wrapped(f"{advice}, and compare again in another new folder."), sep="\n")
+            print_text(*wrapped(f"{advice}, and compare again in another new folder."), sep="\n")
     return summary.success.value is not None
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from robodx.analysis.causes import AGAIN, SUBSTITUTES, Cause, leading, unsure
-from robodx.output import say
+from robodx.output import print_text
 from robodx.terminal.comparison import p_value, points
 from robodx.terminal.console import counted, print_json, table_lines, wrapped
 
@@ -23,7 +23,7 @@ def print_causes(run: str, causes: Sequence[Cause], failed: int, *, as_json: boo
         print_json({"run": run, "failed": failed, "conclusion": conclusion(causes, failed), "causes": stated})
         return
     for line in lines(causes, failed):
-        say(line)
+        print_text(line)
 
 
 def lines(causes: Sequence[Cause], failed: int) -> Iterator[str]:

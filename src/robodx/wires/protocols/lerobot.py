@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from robodx.errors import UserError
-from robodx.output import say
+from robodx.output import print_text
 from robodx.wires.base import Address, Names, Reply, Request, ServerInfo, Wire, WireError, read_seconds
 from robodx.wires.lerobot_features import server_info
 from robodx.wires.protocols.base import protocol
@@ -213,7 +213,9 @@ class Launched:
 
     def _open(self) -> OpenPi:
         if self._server is not None and not self._server.is_running:
-            say(f"The LeRobot server for {self._place.folder} died: {self._server.last_words()}", file=sys.stderr)
+            print_text(
+                f"The LeRobot server for {self._place.folder} died: {self._server.last_words()}", file=sys.stderr
+            )
             self.close()
         if self._wire is None:
             port, place = self._port(), self._place
@@ -309,7 +311,7 @@ class Server:
 
     def _wait(self, place: Place) -> None:
         first = "" if os.environ.get(PYTHON) else " The first start installs LeRobot, several GB."
-        say(f"Starting a server for the LeRobot checkpoint {place.folder}.{first}", file=sys.stderr)
+        print_text(f"Starting a server for the LeRobot checkpoint {place.folder}.{first}", file=sys.stderr)
         begun = news = time.monotonic()
         while not self._ready.wait(0.1):
             now = time.monotonic()
@@ -324,7 +326,7 @@ class Server:
                 )
             if now - news > NEWS_S:
                 news = now
-                say(f"… {now - begun:.0f} s: {self._lines[-1] if self._lines else 'waiting'}", file=sys.stderr)
+                print_text(f"… {now - begun:.0f} s: {self._lines[-1] if self._lines else 'waiting'}", file=sys.stderr)
 
 
 RUNNING: dict[str, Server] = {}
