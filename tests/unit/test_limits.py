@@ -12,15 +12,19 @@ from typing import Any, get_args, get_type_hints
 import pytest
 from typer.models import ParameterInfo
 
+from robodx.analysis import motion
 from robodx.cli import app
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS, Perturbation, perturbation
+from robodx.policy_contract import make_policy
 from robodx.records.episode import Episode
 from robodx.records.folder import RunFolder, Unrecordable
 from robodx.records.trial import Trial
+from robodx.running import reference
 from robodx.running.loop import Loop
+from robodx.running.observers import Finished
 from robodx.running.request import Request
-from robodx.running.rollout import lost
+from robodx.running.rollout import lost, rollout
 from robodx.running.run import Execution
 from robodx.streams import Streams
 from robodx.tasks.base import LONGEST_S, TASKS, Situation, task
@@ -133,3 +137,16 @@ def test_nothing_is_executed_when_all_is_solved() -> None:
 
     assert len(list(Loop(execute, retries=10_000)._persist([Trial(TASK, 1, "still", 0)]))) == 1
     assert asked == [1]
+
+
+def test_an_episode_that_could_not_be_read_again_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(motion, "path_length_m", lambda tools: math.inf)
+    ((episode, _),) = rollout([Trial(TASK, 1, "expert", 0)], make_policy("expert"))
+    assert episode.outcome == "error" and "path_length_m of this episode is inf" in (episode.error or "")
+
+
+def test_a_task_that_is_solved_from_the_start_has_no_ratio_of_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    trial = Trial(TASK, 1, "still", 0)
+    monkeypatch.setitem(reference._PATHS, reference.reference_trial(trial).id, 0.0)
+    finished = Finished(replace(lost(trial, "", 1, 0.0), outcome="success", path_length_m=0.5), None)
+    assert reference.ExpertReference().after_episode(trial, finished).episode.length_ratio is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -147,3 +148,10 @@ class Episode:
     inference_ms_p99: float | None = None
     # Those that plugins record, see analysis/metrics/quantities.py.
     quantities: tuple[Quantity, ...] = _later()
+
+    def __post_init__(self) -> None:
+        """A table with such a number could not be read again: it ends the trial in an error instead."""
+        logged = (("an event", event.value) for event in self.events)
+        for name, value in (*vars(self).items(), *logged):
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"{name} of this episode is {value}, not a finite number")

@@ -36,7 +36,8 @@ def _measured(finished: Finished, trial: Trial) -> Finished:
         (expert,) = rollout([reference], _expert())
         _PATHS[reference.id] = _path_m(expert.episode)
     path_m = _PATHS[reference.id]
-    if path_m is None:
+    # Of a task that is solved from the start, the expert's path is no measure.
+    if not path_m:
         return finished
     ratio = episode.path_length_m / path_m
     flags = (*episode.quality_flags, "detour") if ratio > DETOUR else episode.quality_flags
