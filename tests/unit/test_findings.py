@@ -11,13 +11,16 @@ import polars as pl
 import pytest
 
 import robodx.analysis.findings
+from robodx.analysis.findings import confirm
 from robodx.analysis.findings.base import Diagnosis
 from robodx.analysis.findings.confirm import rates
 from robodx.analysis.findings.diagnose import diagnose, screen
+from robodx.analysis.findings.failure_modes import FailureMode
 from robodx.analysis.findings.kinds.base import FINDING_KINDS
 from robodx.analysis.findings.naming import Name, statement
 from robodx.analysis.findings.prepare import with_variants
-from robodx.analysis.findings.search import Counts
+from robodx.analysis.findings.search import Candidate, Counts
+from robodx.analysis.findings.strata import Stratum
 from robodx.analysis.findings.validation import Expected, judge, scores
 from robodx.analysis.statistics.estimates import wilson
 from robodx.policy_contract import POLICIES
@@ -269,6 +272,25 @@ def test_what_one_weakness_spared_does_not_make_another_look_healthy() -> None:
         return where("change/words")(task, seed)
 
     assert set(confirmed(table(fails, seeds=24))) == {"reference confusion: colour", "updates ignored"}
+
+
+@pytest.mark.parametrize("shared", [0, 1, 2])
+def test_what_a_later_candidate_costs_is_not_held_against_this_one(shared: int) -> None:
+    """However many of the screened episodes lie in both: the fresh ones were chosen for one of the two."""
+    # Screened in colour alone, in both, in pattern alone, in neither; then fresh: in colour, in pattern, in neither.
+    sizes = [6, shared, 2, 10, 32, 24, 14]
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    fresh, colour, pattern = groups >= 4, np.isin(groups, (0, 1, 4)), np.isin(groups, (1, 2, 5))
+    wrong = np.isin(groups, (0, 1, 2))
+    wrong[np.flatnonzero(groups == 4)[:18]] = wrong[np.flatnonzero(groups == 5)[:12]] = True
+    mode = FailureMode("wrong thing", "wrong thing", wrong, "it acts against the instruction", is_telling=True)
+    first, later = (
+        Candidate(Stratum("need", name, name, inside, ~inside), mode, Counts(1, 1, 0, 1), score)
+        for name, inside, score in (("perception/colour", colour, 2.0), ("perception/pattern", pattern, 1.0))
+    )
+    of_colour, of_pattern = confirm.tested([first, later], pl.DataFrame({"task": ["a"] * len(groups)}), fresh)
+    assert of_colour.counts == (18, 32, 0, 14) and of_colour.is_confirmed
+    assert of_pattern.counts == (12, 24, 0, 14) and of_pattern.is_confirmed
 
 
 def test_what_shows_in_all_that_is_done_hides_nothing_else() -> None:
