@@ -137,13 +137,13 @@ def test_flags_of_successes_are_findings_too() -> None:
 
 
 def test_a_confused_attribute_is_told_from_the_others() -> None:
-    wrong = {"failure_kind": "reference", "failure_type": "incorrect action sequence"}
+    wrong = {"failure_kind": "reference", "failure_type": "wrong object"}
     size = [{"attribute": "size", "asked": "bigger", "chosen": "smaller"}]
     assert confirmed(table(where("perception/size", mistaken=size, **wrong))) == ["reference confusion: size"]
 
 
 def test_whoever_takes_anything_ignores_the_instruction() -> None:
-    wrong = {"failure_kind": "reference", "failure_type": "incorrect action sequence"}
+    wrong = {"failure_kind": "reference", "failure_type": "wrong object"}
     assert confirmed(table(where("choice", **wrong)))[0] == "instruction ignored"
 
 
@@ -223,7 +223,7 @@ def test_what_only_one_task_requires_is_not_told_from_the_task() -> None:
 
 def test_a_wrong_choice_is_no_motor_weakness_whatever_was_to_be_done() -> None:
     colour = [{"attribute": "colour", "asked": "red", "chosen": "blue"}]
-    wrong = {"failure_kind": "reference", "failure_type": "incorrect action sequence"}
+    wrong = {"failure_kind": "reference", "failure_type": "wrong object"}
     assert confirmed(table(where("motor/put on", mistaken=colour, **wrong))) == ["reference confusion: colour"]
     assert confirmed(table(where("motor/put on", **wrong))) == ["reference confusion"]
 
@@ -247,14 +247,14 @@ def test_the_identity_variant_of_a_stress_run_is_no_further_trial() -> None:
 def test_what_two_weaknesses_have_in_common_is_not_found_in_their_place() -> None:
     """The words that are well understood tell that it is not all of language."""
     colour = [{"attribute": "colour", "asked": "red", "chosen": "blue"}]
-    wrong = {"failure_kind": "reference", "failure_type": "incorrect action sequence", "mistaken": colour}
+    wrong = {"failure_kind": "reference", "failure_type": "wrong object", "mistaken": colour}
     found = confirmed(table(where("language/negation", "language/order", **wrong)))
     assert set(found) == {"language sub-skill: negation", "language sub-skill: order"}
 
 
 def test_two_weaknesses_of_different_kinds_are_told_from_what_both_need() -> None:
     """Whoever chooses wrongly by size and by side does not take anything whatever the words."""
-    wrong = {"failure_kind": "reference", "failure_type": "incorrect action sequence"}
+    wrong = {"failure_kind": "reference", "failure_type": "wrong object"}
     size = [{"attribute": "size", "asked": "bigger", "chosen": "smaller"}]
     small, mirrored = where("perception/size", mistaken=size, **wrong), where("language/left and right", **wrong)
     found = confirmed(table(lambda task, seed: small(task, seed) or mirrored(task, seed)))
@@ -264,7 +264,7 @@ def test_two_weaknesses_of_different_kinds_are_told_from_what_both_need() -> Non
 def test_what_one_weakness_spared_does_not_make_another_look_healthy() -> None:
     """Who takes colours at random is right half the time, of new words for a colour too."""
     colour = [{"attribute": "colour", "asked": "red", "chosen": "blue"}]
-    wrong = failure(failure_kind="reference", failure_type="incorrect action sequence", mistaken=colour)
+    wrong = failure(failure_kind="reference", failure_type="wrong object", mistaken=colour)
 
     def fails(task: str, seed: int) -> Mapping[str, Any] | None:
         if "perception/colour" in REQUIREMENTS[task]:

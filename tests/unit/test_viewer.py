@@ -21,6 +21,7 @@ import pytest
 from robodx.errors import UserError
 from robodx.records.schema import SCHEMA
 from robodx.records.table import load_readable
+from robodx.report.page import report
 from robodx.report.viewer import library
 from robodx.report.viewer.app import PAGES, make_app
 from robodx.report.viewer.guard import host_name, is_loopback
@@ -126,6 +127,26 @@ def test_facets_count_what_could_be_chosen_beside_the_rest(ten_thousand: Viewer)
     assert ten_thousand.episodes(variant="actuator_latency=v2")["matching"] == 3333
     # What is chosen stays in sight, though nothing is left of it.
     assert {"value": "gone", "count": 0} in ten_thousand.episodes(policy="gone")["facets"]["policy"]
+
+
+def test_a_wrong_object_is_called_one_and_no_timeout(tmp_path: Path) -> None:
+    """Also in a run of an older version, which recorded it as an incorrect action sequence."""
+    wrong = {"outcome": "timeout", "failure_kind": "reference", "failure_type": "incorrect action sequence"}
+    late = {"outcome": "timeout", "failure_kind": "timeout", "failure_type": "incomplete execution"}
+    run = write_run(tmp_path, [episode(1, **wrong), episode(2, **late), episode(3, success=True)])
+    viewer = Viewer(tmp_path)
+    page = viewer.episodes()
+    assert [row["outcome"] for row in page["rows"]] == ["wrong object", "timeout", "success"]
+    assert {"value": "wrong object", "count": 1} in page["facets"]["outcome"]
+    first = viewer(f"/api/episode/{page['rows'][0]['run']}/{page['rows'][0]['trial_id']}").json
+    assert (first["outcome"], first["failure_kind"], first["failure_type"]) == (
+        "wrong object", "reference", "wrong object",
+    )  # fmt: skip
+    shown = report([run])
+    text = shown.markdown()
+    assert "**wrong object** (reference)" in text and "**timeout** (timeout)" in text
+    (row,) = shown.as_dict()["sections"]["tasks"]
+    assert (row["wrong_objects"], row["timeouts"], row["failures"]) == (1, 2, 0), "how they ended is told as before"
 
 
 def test_words_are_searched_for_as_they_are(ten_thousand: Viewer) -> None:

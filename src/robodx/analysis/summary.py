@@ -17,6 +17,7 @@ from robodx.analysis.failure_summary import (
     errors_of,
     failed_episodes,
     failures_of,
+    shown_outcome,
     without_fixed_interval,
 )
 from robodx.analysis.metrics import success as of_success
@@ -27,6 +28,7 @@ from robodx.analysis.statistics.medians import median
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.analysis.stress import StressTable, stress_table
 from robodx.analysis.variants import CLEAN, with_cards, with_variants
+from robodx.records.episode import WRONG_OBJECT
 from robodx.registry import UnknownName, unknown
 
 By = Literal["task", "family", "tier", "perturbation"]
@@ -53,6 +55,8 @@ class Row:
     failures: int
     timeouts: int
     errors: int
+    # Of the failures and timeouts, those that took the wrong object.
+    wrong_objects: int = 0
     family: str | None = None
     # None where the task leaves no choice, or the record does not say.
     above_chance: Estimate | None = None
@@ -256,6 +260,7 @@ def _groups(episodes: pl.DataFrame, by: By) -> list[_Group]:
 
 def _row(one: _Group, stopped: Stopped) -> Row:
     outcomes, success = one.episodes["outcome"], success_rate(one.episodes, stopped)
+    shown = one.episodes.select(shown_outcome()).to_series()
     chance = one.episodes["chance"][0]
     valid = one.episodes.filter(pl.col("outcome") != "error")
     return Row(
@@ -269,6 +274,7 @@ def _row(one: _Group, stopped: Stopped) -> Row:
         failures=int((outcomes == "failure").sum()),
         timeouts=int((outcomes == "timeout").sum()),
         errors=int((outcomes == "error").sum()),
+        wrong_objects=int((shown == WRONG_OBJECT).sum()),
         family=one.episodes["family"][0],
         above_chance=_known(above_chance(success, chance)) if chance is not None else None,
     )
