@@ -21,8 +21,8 @@ def print_diagnoses(found: Sequence[Diagnosis], *, as_json: bool) -> None:
 def lines(diagnosis: Diagnosis) -> Iterator[str]:
     """Confirmed findings with their evidence, and what is only suspected with how to know more."""
     yield from wrapped(
-        f"{visible(diagnosis.policy)} succeeds in {diagnosis.success} of its trials (n = {diagnosis.success.n}; every "
-        f"task counts equally). RoboDx searched {counted(diagnosis.screened, 'episode')} for weaknesses, then tested "
+        f"{visible(diagnosis.policy)} succeeds in {diagnosis.success} of its trials, the mean over tasks (n = "
+        f"{diagnosis.success.n}; by episode: {diagnosis.solved} of {diagnosis.judged} solved). RoboDx searched {counted(diagnosis.screened, 'episode')} for weaknesses, then tested "
         f"them on {counted(diagnosis.confirmed_on, 'other episode')}."
     )
     if not diagnosis.is_whole:

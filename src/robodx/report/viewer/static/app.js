@@ -130,7 +130,7 @@ function runItem(run, chosen) {
     el("span", { class: "run-first" }, clipped(run.name), ...marks),
     el("span", { class: "run-second muted" }, clipped((run.policies || []).join(", ")),
       el("span", { class: "nowrap", text: run.episodes === undefined ? "…" : `${rate ? `${rate} · ` : ""}${success}/${judged}`,
-        title: `${rate ? `${rate} success: mean over tasks, without stress, as in the report. ` : ""}${solved}.` })),
+        title: `${rate ? `${rate} success: mean over tasks, without stress or real time, as in the report. ` : ""}${solved}.` })),
     shares);
 }
 
