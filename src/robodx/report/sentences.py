@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from robodx.analysis.findings.base import HELD
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import Degradation
 from robodx.analysis.summary import TIERS, error_bounds
@@ -150,7 +151,7 @@ def _why(subject: Subject) -> Iterator[Line]:
         confirmed = [one for one in diagnosis.findings if one.certainty == "confirmed"]
         yield from (Line(one.statement) for one in confirmed[:2])
         if not confirmed and diagnosis.findings:
-            yield Line(f"No finding is confirmed yet. Suspected: {diagnosis.findings[0].statement}")
+            yield Line(f"No finding {HELD}. Suspected: {diagnosis.findings[0].statement}")
         elif not confirmed:
             yield Line(diagnosis.headline)
     for wording in first_sentence(subject):
@@ -171,7 +172,7 @@ def _next(subject: Subject) -> Iterator[Line]:
     for number, one in enumerate(found, start=1):
         those = where(one) if is_everywhere(one) else f"the {where(one)}"
         happens = f"{one.happens[:1].upper()}{one.happens[1:]}"
-        what = f"{number}. {happens} in {rate(one.inside)} of {those} ({one.certainty})."
+        what = f"{number}. {happens} in {rate(one.inside)} of {those} ({one.certainty_says})."
         yield Line(f"{what} Next test:" if one.next_test else what, one.next_test)
     if not found:
         yield Line(

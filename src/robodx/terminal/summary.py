@@ -85,7 +85,10 @@ def lines(
     run: Path | str = "RUN",
     has_tables: bool = True,
 ) -> Iterator[str]:
-    """The headline, what stress costs, tasks, subtotals; with `by` that one table alone. Metrics take the place of usual columns."""
+    """The headline, what stress costs, tasks, subtotals; with `by` that one table alone.
+
+    Metrics take the place of usual columns.
+    """
     has_policies = summary.episodes["policy"].n_unique() > 1
     is_stressed = summary.stress is not None and not metrics
     first = list(_first(summary, has_policies)) if has_tables and by is None and not metrics else []
