@@ -9,6 +9,7 @@ from robodx.analysis.findings.base import HELD
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import Degradation
 from robodx.analysis.summary import TIERS, error_bounds
+from robodx.records.episode import WRONG_OBJECT
 from robodx.report.blocks import Missing
 from robodx.report.cliffs import searches
 from robodx.report.material import Subject
@@ -161,8 +162,9 @@ def _why(subject: Subject) -> Iterator[Line]:
             total = sum(share.count for share in failures.kinds)
             kind = failures.kinds[0]
             verb = "is" if kind.count == 1 else "are"
+            label = f"{kind.label} ({WRONG_OBJECT})" if kind.label == "reference" else kind.label
             yield Line(
-                f"{kind.count:,} of {counted(total, 'failure')} ({rate(kind.share)}) {verb} of the kind {kind.label}."
+                f"{kind.count:,} of {counted(total, 'failure')} ({rate(kind.share)}) {verb} of the kind {label}."
             )
 
 

@@ -27,7 +27,7 @@ def tasks(material: Material) -> Content | None:
         Column("success", "with its 95% interval", is_number=True), N, Column("above chance", CHANCE, is_number=True),
         Column("progress", "mean share of stages reached", is_number=True), Column("steps", "median", is_number=True),
         Column("wrong object", "failed because it took or touched the wrong object", is_number=True),
-        Column("other failures", is_number=True), Column("errors", is_number=True),
+        Column("errors", is_number=True),
     ]  # fmt: skip
     cells = [_cells(row, place, has_policies=material.is_comparison) for place, row in rows[:MOST]]
     # A column that says nothing of anyone would only take the others' room.
@@ -54,7 +54,6 @@ def tasks(material: Material) -> Content | None:
 def _cells(row: Row, place: int, *, has_policies: bool) -> list[Cell]:
     says = f"{row.task}, {row.perturbations or CLEAN}: {rate(row.success)}, n = {row.success.n}"
     steps, above = row.median_steps, row.above_chance
-    others = row.failures + row.timeouts - row.wrong_objects
     return [
         Cell(row.task, title=row.task),
         *([Cell(row.policy)] if has_policies else []),
@@ -69,6 +68,5 @@ def _cells(row: Row, place: int, *, has_policies: bool) -> list[Cell]:
         Cell(percent(row.progress), sort=row.progress),
         Cell("—" if steps is None else f"{steps:.0f}", sort=steps),
         Cell(str(row.wrong_objects or ""), sort=row.wrong_objects),
-        Cell(str(others or ""), sort=others),
         Cell(str(row.errors or ""), sort=row.errors),
     ]
