@@ -27,6 +27,7 @@ from robodx.analysis.statistics.estimates import wilson
 from robodx.policy_contract import POLICIES
 from robodx.records.schema import SCHEMA
 from robodx.tasks.base import TASKS
+from robodx.terminal.diagnosis import lines
 
 # Family, tier and what each of its tasks requirements.
 REQUIREMENTS: dict[str, list[str]] = {
@@ -113,6 +114,15 @@ def test_the_most_specific_requirement_whose_siblings_are_healthy_is_named() -> 
     (finding,) = found.findings
     assert (finding.inside.value, finding.outside.value) == (1.0, 0.0)
     assert finding.p is not None and finding.p < 0.001 and finding.effect.low is not None and finding.effect.low > 0.5
+
+
+def test_a_person_reads_that_it_held_on_fresh_seeds_and_how_far_to_trust_that() -> None:
+    """The word of the record, "confirmed", says more than was tested."""
+    found = of(table(where("language/negation")))
+    told = " ".join(lines(found))
+    assert "Held on fresh seeds of the same tasks: 1. language sub-skill: negation." in told
+    assert "nine faults" in told and "five of five runs" in told and "confirm" not in told
+    assert (found.findings[0].certainty, found.findings[0].certainty_says) == ("confirmed", "held on fresh seeds")
 
 
 def test_where_all_parts_of_a_requirement_fail_the_whole_is_named() -> None:
