@@ -24,7 +24,7 @@ from robodx.analysis.findings.validation import GROUPS, Group, Verdict, confusio
 from robodx.analysis.statistics.estimates import wilson
 from robodx.faults.base import FAULTS
 from robodx.running.validation import FIRST_SET, Case, design, faults, judged, validate
-from robodx.terminal.validation import GOALS, SAYS, validation_bar
+from robodx.terminal.validation import GOALS, SAYS, policies, validation_bar
 
 ROOT = Path(__file__).parent.parent
 # Those in use, and each a step lower and higher.
@@ -59,9 +59,10 @@ def main() -> None:
 
 
 def goals(verdicts: Sequence[Verdict]) -> str:
-    lines = ["| planted | correct | runs | goal |", "|---|---|---|---|"]
+    lines = ["| planted | correct | runs | different policies | goal |", "|---|---|---|---|---|"]
     lines += [
-        f"| {SAYS[score.group]} | {score.right} | {score.right.n} | {GOALS[score.group]:.0%} |"
+        f"| {SAYS[score.group]} | {score.right} | {score.right.n} | {policies(verdicts, score.group)} | "
+        f"{GOALS[score.group]:.0%} |"
         for score in scores(verdicts)
     ]
     most = max(one.episodes for one in verdicts)

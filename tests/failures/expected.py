@@ -17,6 +17,7 @@ REFERENCE, CONSTRAINT, MOTOR = "reference", "constraint", "motor"
 SAFETY, TIMEOUT, INVALID = "safety", "timeout", "invalid_action"
 MISSED, LOST, MISPLACED = "grasp synthesis", "grasp stability", "placement and release"
 COLLISION, DETOUR, UNSTABLE = "collision", "trajectory sub-optimality", "control instability"
+WRONG_OBJECT = "wrong object"
 INCOMPLETE, MISORDERED = "incomplete execution", "incorrect action sequence"
 # The taxonomy has no word for it: any is as good.
 UNJUDGED: tuple[str, ...] = ()
@@ -45,8 +46,11 @@ class Failure:
 
     @property
     def types(self) -> tuple[str, ...]:
-        """Empty where the taxonomy has no word for it."""
-        return (self.type,) if isinstance(self.type, str) else self.type
+        """Empty where the taxonomy has no word for it. It had none for a wrong object when these were written."""
+        types = (self.type,) if isinstance(self.type, str) else self.type
+        is_wrong_object = MISORDERED in types and REFERENCE in self.kinds
+        kept = tuple(one for one in types if one != MISORDERED or self.kinds != (REFERENCE,))
+        return (*kept, WRONG_OBJECT) if is_wrong_object else kept
 
 
 @dataclass(frozen=True)

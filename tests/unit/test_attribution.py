@@ -64,7 +64,7 @@ def labels(found: FailureCause) -> tuple[str, str | None]:
 
 def test_evidence_names_step_thing_and_condition() -> None:
     found = attribute(facts(grasp("blue cube", 30)))
-    assert labels(found) == ("reference", "incorrect action sequence")
+    assert labels(found) == ("reference", "wrong object")
     assert (found.step, found.object, found.condition) == (30, "blue cube", "red cube grasped")
     assert found.says == "the robot grasped blue cube instead of red cube"
 
@@ -138,7 +138,7 @@ def test_fingers_that_close_on_nothing_missed() -> None:
 def test_fingers_that_close_at_another_thing_were_after_that() -> None:
     missed = facts(tool=[(0.0, 0.28, 0.02)])
     missed.openings[50:] = 0.0
-    assert labels(attribute(missed)) == ("reference", "incorrect action sequence")
+    assert labels(attribute(missed)) == ("reference", "wrong object")
 
 
 def test_what_was_touched_and_fell_was_knocked_over() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,22 @@ import polars as pl
 import pytest
 
 import robodx.analysis.findings
+from robodx.analysis.findings import confirm
 from robodx.analysis.findings.base import Diagnosis
 from robodx.analysis.findings.confirm import rates
 from robodx.analysis.findings.diagnose import diagnose, screen
+from robodx.analysis.findings.failure_modes import FailureMode
 from robodx.analysis.findings.kinds.base import FINDING_KINDS
 from robodx.analysis.findings.naming import Name, statement
 from robodx.analysis.findings.prepare import with_variants
-from robodx.analysis.findings.search import Counts
+from robodx.analysis.findings.search import Candidate, Counts
+from robodx.analysis.findings.strata import Stratum
 from robodx.analysis.findings.validation import Expected, judge, scores
 from robodx.analysis.statistics.estimates import wilson
 from robodx.policy_contract import POLICIES
 from robodx.records.schema import SCHEMA
 from robodx.tasks.base import TASKS
+from robodx.terminal.diagnosis import lines
 
 # Family, tier and what each of its tasks requirements.
 REQUIREMENTS: dict[str, list[str]] = {
@@ -111,6 +116,15 @@ def test_the_most_specific_requirement_whose_siblings_are_healthy_is_named() -> 
     assert finding.p is not None and finding.p < 0.001 and finding.effect.low is not None and finding.effect.low > 0.5
 
 
+def test_a_person_reads_that_it_held_on_fresh_seeds_and_how_far_to_trust_that() -> None:
+    """The word of the record, "confirmed", says more than was tested."""
+    found = of(table(where("language/negation")))
+    told = " ".join(lines(found))
+    assert "Held on fresh seeds of the same tasks: 1. language sub-skill: negation." in told
+    assert "nine faults" in told and "five of five runs" in told and "confirm" not in told
+    assert (found.findings[0].certainty, found.findings[0].certainty_says) == ("confirmed", "held on fresh seeds")
+
+
 def test_where_all_parts_of_a_requirement_fail_the_whole_is_named() -> None:
     assert confirmed(table(where("change/moving things", "change/sudden", "change/words"))) == ["change ignored"]
     assert confirmed(table(where("change/moving things"))) == ["change ignored: moving things"]
@@ -134,13 +148,13 @@ def test_flags_of_successes_are_findings_too() -> None:
 
 
 def test_a_confused_attribute_is_told_from_the_others() -> None:
-    wrong = {"failure_kind": "reference", "failure_type": "incorrect action sequence"}
+    wrong = {"failure_kind": "reference", "failure_type": "wrong object"}
     size = [{"attribute": "size", "asked": "bigger", "chosen": "smaller"}]
     assert confirmed(table(where("perception/size", mistaken=size, **wrong))) == ["reference confusion: size"]
 
 
 def test_whoever_takes_anything_ignores_the_instruction() -> None:
-    wrong = {"failure_kind": "reference", "failure_type": "incorrect action sequence"}
+    wrong = {"failure_kind": "reference", "failure_type": "wrong object"}
     assert confirmed(table(where("choice", **wrong)))[0] == "instruction ignored"
 
 
@@ -201,7 +215,9 @@ def test_what_the_confirming_seeds_do_not_show_stays_a_suspicion() -> None:
     )
     (finding,) = of(episodes).findings
     assert (finding.kind, finding.certainty) == ("language sub-skill", "suspected")
-    assert of(episodes).headline.startswith("No weakness is confirmed. Suspected: It does not understand negation")
+    assert of(episodes).headline.startswith(
+        "No weakness held on fresh seeds of the same tasks. Suspected: It does not understand negation"
+    )
 
 
 def test_two_weaknesses_are_two_findings() -> None:
@@ -220,7 +236,7 @@ def test_what_only_one_task_requires_is_not_told_from_the_task() -> None:
 
 def test_a_wrong_choice_is_no_motor_weakness_whatever_was_to_be_done() -> None:
     colour = [{"attribute": "colour", "asked": "red", "chosen": "blue"}]
-    wrong = {"failure_kind": "reference", "failure_type": "incorrect action sequence"}
+    wrong = {"failure_kind": "reference", "failure_type": "wrong object"}
     assert confirmed(table(where("motor/put on", mistaken=colour, **wrong))) == ["reference confusion: colour"]
     assert confirmed(table(where("motor/put on", **wrong))) == ["reference confusion"]
 
@@ -238,20 +254,22 @@ def test_a_policy_is_asked_for_again_as_it_was_made_or_by_a_name_to_fill_in() ->
 def test_the_identity_variant_of_a_stress_run_is_no_further_trial() -> None:
     clean = table(where("language/negation")).with_columns(suite=pl.lit("stress"))
     again = in_variant(table(lambda task, seed: None), "again", suite="stress", repeat=1)
-    assert of(joined(clean, again)) == of(clean)
+    found = of(joined(clean, again))
+    assert (found.judged, of(clean).judged) == (2 * len(clean), len(clean)), "it is counted among the episodes"
+    assert replace(found, solved=of(clean).solved, judged=of(clean).judged) == of(clean)
 
 
 def test_what_two_weaknesses_have_in_common_is_not_found_in_their_place() -> None:
     """The words that are well understood tell that it is not all of language."""
     colour = [{"attribute": "colour", "asked": "red", "chosen": "blue"}]
-    wrong = {"failure_kind": "reference", "failure_type": "incorrect action sequence", "mistaken": colour}
+    wrong = {"failure_kind": "reference", "failure_type": "wrong object", "mistaken": colour}
     found = confirmed(table(where("language/negation", "language/order", **wrong)))
     assert set(found) == {"language sub-skill: negation", "language sub-skill: order"}
 
 
 def test_two_weaknesses_of_different_kinds_are_told_from_what_both_need() -> None:
     """Whoever chooses wrongly by size and by side does not take anything whatever the words."""
-    wrong = {"failure_kind": "reference", "failure_type": "incorrect action sequence"}
+    wrong = {"failure_kind": "reference", "failure_type": "wrong object"}
     size = [{"attribute": "size", "asked": "bigger", "chosen": "smaller"}]
     small, mirrored = where("perception/size", mistaken=size, **wrong), where("language/left and right", **wrong)
     found = confirmed(table(lambda task, seed: small(task, seed) or mirrored(task, seed)))
@@ -261,7 +279,7 @@ def test_two_weaknesses_of_different_kinds_are_told_from_what_both_need() -> Non
 def test_what_one_weakness_spared_does_not_make_another_look_healthy() -> None:
     """Who takes colours at random is right half the time, of new words for a colour too."""
     colour = [{"attribute": "colour", "asked": "red", "chosen": "blue"}]
-    wrong = failure(failure_kind="reference", failure_type="incorrect action sequence", mistaken=colour)
+    wrong = failure(failure_kind="reference", failure_type="wrong object", mistaken=colour)
 
     def fails(task: str, seed: int) -> Mapping[str, Any] | None:
         if "perception/colour" in REQUIREMENTS[task]:
@@ -269,6 +287,25 @@ def test_what_one_weakness_spared_does_not_make_another_look_healthy() -> None:
         return where("change/words")(task, seed)
 
     assert set(confirmed(table(fails, seeds=24))) == {"reference confusion: colour", "updates ignored"}
+
+
+@pytest.mark.parametrize("shared", [0, 1, 2])
+def test_what_a_later_candidate_costs_is_not_held_against_this_one(shared: int) -> None:
+    """However many of the screened episodes lie in both: the fresh ones were chosen for one of the two."""
+    # Screened in colour alone, in both, in pattern alone, in neither; then fresh: in colour, in pattern, in neither.
+    sizes = [6, shared, 2, 10, 32, 24, 14]
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    fresh, colour, pattern = groups >= 4, np.isin(groups, (0, 1, 4)), np.isin(groups, (1, 2, 5))
+    wrong = np.isin(groups, (0, 1, 2))
+    wrong[np.flatnonzero(groups == 4)[:18]] = wrong[np.flatnonzero(groups == 5)[:12]] = True
+    mode = FailureMode("wrong thing", "wrong thing", wrong, "it acts against the instruction", is_telling=True)
+    first, later = (
+        Candidate(Stratum("need", name, name, inside, ~inside), mode, Counts(1, 1, 0, 1), score)
+        for name, inside, score in (("perception/colour", colour, 2.0), ("perception/pattern", pattern, 1.0))
+    )
+    of_colour, of_pattern = confirm.tested([first, later], pl.DataFrame({"task": ["a"] * len(groups)}), fresh)
+    assert of_colour.counts == (18, 32, 0, 14) and of_colour.is_confirmed
+    assert of_pattern.counts == (12, 24, 0, 14) and of_pattern.is_confirmed
 
 
 def test_what_shows_in_all_that_is_done_hides_nothing_else() -> None:

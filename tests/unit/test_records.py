@@ -12,10 +12,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from robodx.analysis.failure_summary import shown_outcome
 from robodx.policy_contract import make_policy
 from robodx.records import files
 from robodx.records.about import SCHEMA_VERSION, UnreadableRun, read_about
-from robodx.records.episode import Episode
+from robodx.records.episode import WRONG_OBJECT, Episode
 from robodx.records.folder import RunConflict, RunFolder
 from robodx.records.schema import SCHEMA
 from robodx.records.table import load, to_table
@@ -203,6 +204,10 @@ def test_version_three_is_read() -> None:
     assert json.loads((golden / "run.json").read_text())["schema_version"] == 3
     assert all("perception/colour" in requirements for requirements in table["requirements"].to_list())
     assert [target["kind"] for target in table["target"].to_list()] == ["cube"] * len(table)
+    # A wrong object is called one, though these versions recorded it as a wrong order, and how it ended stays recorded.
+    assert set(table.filter(pl.col("failure_kind") == "reference")["failure_type"]) == {WRONG_OBJECT}
+    shown = table.filter(~pl.col("success")).select("outcome", shown=shown_outcome())
+    assert set(shown["shown"]) == {WRONG_OBJECT} and set(shown["outcome"]) <= {"failure", "timeout"}
     wrong = table.filter(~pl.col("success"))["mistaken"].to_list()
     assert wrong and all(each["attribute"] == "colour" and each["asked"] != each["chosen"] for (each,) in wrong)
 

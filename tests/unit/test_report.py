@@ -304,7 +304,7 @@ def test_findings_come_with_their_evidence_and_lead_to_examples(run: Path, monke
     assert [one["certainty"] for one in reported["findings"]] == ["confirmed", "suspected"]
     assert reported["findings"][0]["because"] == explained.because and reported["findings"][0]["name"] == explained.name
     text = found.markdown()
-    assert "1. **It does not understand negation.** (confirmed)" in text
+    assert "1. **It does not understand negation.** (held on fresh seeds)" in text
     assert page.count("Why: <bdi>plain_words recovers 9 of 10: it is a matter of &lt;language&gt;</bdi>.") == 1
     assert text.count(r"Why: plain\_words recovers 9 of 10: it is a matter of &lt;language&gt;.") == 1
 

@@ -144,8 +144,8 @@ def test_findings_are_told_in_words_and_without_empty_rows(tmp_path: Path, monke
     assert "n = 0" not in found.markdown() and "A family that fails 59 points more often" in reported
     glance = section(found, "glance")
     colours = "the trials with a target named by colour"
-    assert f"1. It chooses an object of the wrong colour in 40% [30, 50] of {colours} (confirmed)." in glance
-    assert "2. It misplaces the object in 40% [30, 50] of all trials (confirmed)." in glance
+    assert f"1. It chooses an object of the wrong colour in 40% [30, 50] of {colours} (held on fresh seeds)." in glance
+    assert "2. It misplaces the object in 40% [30, 50] of all trials (held on fresh seeds)." in glance
 
 
 FEW = "plain_words recovers 5 of 5 failed trials (the instruction in plain words), but 5 trials are too few to be sure"

@@ -123,12 +123,12 @@ def test_failures_are_counted_by_kind_and_type_and_faults_of_successes_beside() 
 
 def test_the_mean_over_everything_is_told_of_one_variant_only() -> None:
     one, two = tries("a/one", 2, 2), tries("a/one", 0, 2, **noisy(10.0))
-    assert any("2 episodes; overall success 100%" in line for line in text(Summary(table(*one))))
+    assert any("2 episodes; overall success 100%" in line for line in text(Summary(table(*one)), by="task"))
     shown = text(Summary(table(*one, *two)))
     assert "4 episodes." in shown
     assert not any("--by task" in line for line in shown), "that table is there"
     assert "By task: robodx summary RUN --by task" in text(Summary(table(*one, *two)), by="perturbation")
-    assert any(line.startswith("1 episode;") for line in text(Summary(table(*one[:1]))))
+    assert any(line == "1 episode." for line in text(Summary(table(*one[:1]))))
     assert any(line.startswith("perturbation") for line in shown)
     assert not any("different tasks" in line for line in shown)
     unlike = text(Summary(table(*one, *two, *tries("a/two", 1, 2))))
@@ -167,8 +167,8 @@ def test_everything_goes_into_the_json() -> None:
     rows = [*tries("a/one", 3, 8, chance=0.5, stability=0.9), *tries("a/one", 1, 8, **noisy(25.0))]
     content = json.loads(json.dumps(Summary(table(*rows), {"perturbations": NOISE}).everything(None, ["progress"])))
     assert set(content) == {
-        "all", "rows", "by_family", "by_tier", "by_perturbation", "stress", "failures", "failures_by_variant", "errors",
-        "medians", "metrics",
+        "all", "headlines", "rows", "by_family", "by_tier", "by_perturbation", "stress", "failures",
+        "failures_by_variant", "errors", "medians", "metrics",
     }  # fmt: skip
     assert content["rows"][0]["above_chance"]["value"] == pytest.approx(-0.25)
     assert [one["group"] for one in content["by_perturbation"]] == ["clean", "noise=v2"]
@@ -196,10 +196,23 @@ def stressed_run(*, solves_clean: bool = True, base: tuple[tuple[str, float], ..
     return Summary(table(*rows), {"perturbations": NOISE, "request": {"perturbations": [list(one) for one in base]}})
 
 
-def test_a_stress_run_begins_with_what_stress_costs_and_ends_in_a_conclusion() -> None:
+def test_the_mean_over_tasks_comes_first_and_the_count_of_episodes_beside_it() -> None:
+    """Tasks that were run more often weigh no more in the mean, but in the count."""
+    summary = Summary(table(*tries("a/one", 8, 8), *tries("a/two", 0, 2)))
+    shown = text(summary)
+    assert shown[0].startswith("Success 50% [") and shown[0].endswith(
+        ", the mean over 2 tasks (n = 10). By episode: 8 of 10 solved."
+    )
+    assert "10 episodes." in shown, "no second average"
+    stressed = Summary(table(*tries("a/one", 4, 8), *tries("a/one", 0, 8, **noisy(25.0))), {"perturbations": NOISE})
+    assert text(stressed)[0].startswith("Success 50% [")
+    assert text(stressed)[0].endswith(", of one task, without stress or real time (n = 8). By episode: 4 of 16 solved.")
+
+
+def test_a_stress_run_goes_on_with_what_stress_costs_and_ends_in_a_conclusion() -> None:
     shown = text(stressed_run())
-    assert shown[0] == "Change in success of p under stress, in points on the same situations:"
-    assert shown[1].split()[:6] == ["stressor", "kind", "clean", "n", "v1", "v2"], "in the order of levels"
+    assert shown[2] == "Change in success of p under stress, in points on the same situations:"
+    assert shown[3].split()[:6] == ["stressor", "kind", "clean", "n", "v1", "v2"], "in the order of levels"
     assert "p breaks under noise (from v2 on)." in shown
     clean = shown[shown.index("Without stress:") + 2]
     assert clean.split() == ["a/one", "100%", "[84,", "100]", "20", "50%", "100"], "the clean variant alone"
@@ -282,7 +295,7 @@ def test_a_metric_without_a_value_has_its_column() -> None:
 
 def test_above_chance_is_explained_where_it_is_shown_and_has_a_proper_minus() -> None:
     shown = text(Summary(table(*tries("a/one", 0, 8, chance=0.5))))
-    assert any(line.startswith("above chance: ") for line in shown) and "−100% [−100, " in shown[1]
+    assert any(line.startswith("above chance: ") for line in shown) and "−100% [−100, " in shown[3]
     assert not any(line.startswith("above chance: ") for line in text(Summary(table(*tries("a/one", 0, 8)))))
 
 

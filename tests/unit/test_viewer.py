@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,13 +23,18 @@ from robodx.errors import UserError
 from robodx.records.film_name import film_name
 from robodx.records.schema import SCHEMA
 from robodx.records.table import load_readable
+from robodx.report.material import gather
+from robodx.report.page import report
 from robodx.report.viewer import library
 from robodx.report.viewer.app import PAGES, make_app
 from robodx.report.viewer.guard import host_name, is_loopback
 from robodx.report.viewer.serving import open_port
 from robodx.report.viewer.trajectory import Unreadable, action_parts, curves, guessed
+from robodx.terminal.diagnosis import lines as diagnosis_lines
+from robodx.terminal.summary import lines as summary_lines
 from tests.viewing import LATENCY, episode, viewer, write_run, write_trajectory
 
+GOLDEN = Path(__file__).parent.parent / "golden"
 HOSTILE = "<script>alert(1)</script>\n../../etc/\u202e\u05e4\u05e9\u05d8" + "x" * 5000
 
 
@@ -127,6 +133,43 @@ def test_facets_count_what_could_be_chosen_beside_the_rest(ten_thousand: Viewer)
     assert ten_thousand.episodes(variant="actuator_latency=v2")["matching"] == 3333
     # What is chosen stays in sight, though nothing is left of it.
     assert {"value": "gone", "count": 0} in ten_thousand.episodes(policy="gone")["facets"]["policy"]
+
+
+def test_a_wrong_object_is_called_one_and_no_timeout(tmp_path: Path) -> None:
+    """Also in a run of an older version, which recorded it as an incorrect action sequence."""
+    wrong = {"outcome": "timeout", "failure_kind": "reference", "failure_type": "incorrect action sequence"}
+    late = {"outcome": "timeout", "failure_kind": "timeout", "failure_type": "incomplete execution"}
+    run = write_run(tmp_path, [episode(1, **wrong), episode(2, **late), episode(3, success=True)])
+    viewer = Viewer(tmp_path)
+    page = viewer.episodes()
+    assert [row["outcome"] for row in page["rows"]] == ["wrong object", "timeout", "success"]
+    assert {"value": "wrong object", "count": 1} in page["facets"]["outcome"]
+    first = viewer(f"/api/episode/{page['rows'][0]['run']}/{page['rows'][0]['trial_id']}").json
+    assert (first["outcome"], first["failure_kind"], first["failure_type"]) == (
+        "wrong object", "reference", "wrong object",
+    )  # fmt: skip
+    shown = report([run])
+    text = shown.markdown()
+    assert "**wrong object** (reference)" in text and "**timeout** (timeout)" in text
+    (row,) = shown.as_dict()["sections"]["tasks"]
+    assert (row["wrong_objects"], row["timeouts"], row["failures"]) == (1, 2, 0), "how they ended is told as before"
+
+
+def test_the_same_average_is_shown_first_everywhere(tmp_path: Path) -> None:
+    """Of a run with stress and repeats, where the share of solved episodes is another (5 of 10)."""
+    run = shutil.copytree(GOLDEN / "run-v4", tmp_path / "run")
+    (told,) = Viewer(tmp_path)("/api/runs").json["runs"]
+    assert (told["success"], told["outcomes"]["success"], told["episodes"]) == (pytest.approx(1 / 3), 5, 10)
+    (subject,) = gather([run]).subjects
+    assert subject.diagnosis is not None and subject.success == subject.diagnosis.success
+    counted = "(n = 6; by episode: 5 of 10 solved)"
+    assert f"It solves 33% [7, 77] of its trials, the mean over 6 tasks, without stress or real time {counted}." in (
+        report([run]).markdown().replace("\\", "")
+    )
+    assert f"33% [7, 77] of its trials, the mean over tasks {counted}" in " ".join(diagnosis_lines(subject.diagnosis))
+    first = next(summary_lines(subject.summary, by=None, motion=False, metrics=()))
+    where = "the mean over 6 tasks, without stress or real time"
+    assert first == f"Success 33% [7, 77], {where} (n = 6). By episode: 5 of 10 solved."
 
 
 def test_words_are_searched_for_as_they_are(ten_thousand: Viewer) -> None:

@@ -174,6 +174,7 @@ def test_the_conclusion_is_a_sentence() -> None:
     assert conclusion(cured, 10).endswith("it is mostly a language problem.")
     assert [verdict(cause) for cause in cured if cause.substitution == "plain_words"] == ["main cause"]
     text = "\n".join(lines(cured, 10))
+    assert "Shares depend on this order" in text
     assert text.startswith("10 failed trials, ") and "Not applicable to any of these trials: clean_sensors" in text
     nothing = list(shares(failed, control + [again(s, PLAIN) for s in range(10)]).values())
     assert conclusion(nothing, 10).startswith("No single substitution")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 
@@ -142,3 +144,8 @@ def test_what_workers_need_and_cannot_have_ends_the_run() -> None:
     pool.refusals = 99
     with pytest.raises(UserError, match=r"policy actor died 6 times while starting.*it cannot be built"):
         list(carry_out(trials(4), pool, 1))
+
+
+def test_a_worker_starts_without_what_only_statistics_need() -> None:
+    code = "import sys, robodx.running.workers; print('scipy' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"

@@ -14,6 +14,7 @@ from robodx.analysis.metrics.observations import distinct_episodes
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.statistics.sequential import Stopped
 from robodx.analysis.variants import CLEAN
+from robodx.records.episode import WRONG_OBJECT
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,15 @@ class Error:
 
     says: str
     count: int
+
+
+def shown_outcome() -> pl.Expr:
+    """How an episode went, in a word: who took the wrong object failed by that, and not by the time that then ran out.
+
+    The column `outcome` says how it ended.
+    """
+    is_wrong = (pl.col("failure_type") == WRONG_OBJECT) & pl.col("outcome").is_in(["failure", "timeout"])
+    return pl.when(is_wrong).then(pl.lit(WRONG_OBJECT)).otherwise("outcome")
 
 
 def failures_of(episodes: pl.DataFrame, policy: str, variant: str | None, stopped: Stopped) -> Failures:

@@ -17,6 +17,7 @@ from robodx.analysis.failure_summary import (
     errors_of,
     failed_episodes,
     failures_of,
+    shown_outcome,
     without_fixed_interval,
 )
 from robodx.analysis.metrics import success as of_success
@@ -27,6 +28,7 @@ from robodx.analysis.statistics.medians import median
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.analysis.stress import StressTable, stress_table
 from robodx.analysis.variants import CLEAN, with_cards, with_variants
+from robodx.records.episode import WRONG_OBJECT
 from robodx.registry import UnknownName, unknown
 
 By = Literal["task", "family", "tier", "perturbation"]
@@ -53,6 +55,8 @@ class Row:
     failures: int
     timeouts: int
     errors: int
+    # Of the failures and timeouts, those that took the wrong object.
+    wrong_objects: int = 0
     family: str | None = None
     # None where the task leaves no choice, or the record does not say.
     above_chance: Estimate | None = None
@@ -70,6 +74,23 @@ class Subtotal:
     above_chance: Estimate | None
     progress: Estimate
     errors: int
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One policy's success as it is told first everywhere: the mean over tasks, without a suite's stressors.
+
+    Beside it, how many of all its episodes were solved: what a progress bar counts. That weighs a task by how often it
+    was run, and counts stress and repeats in.
+    """
+
+    policy: str
+    success: Estimate
+    tasks: int
+    solved: int
+    judged: int
+    # Whether some of the episodes are not in the mean.
+    is_part: bool
 
 
 @dataclass(frozen=True)
@@ -115,6 +136,10 @@ class Summary:
     def base_variants(self) -> list[str]:
         """Those without a suite's stressors; of one that perturbs everything, just that."""
         return self.episodes.filter("is_base").sort("variant_rank")["variant"].unique(maintain_order=True).to_list()
+
+    def headlines(self) -> list[Headline]:
+        """One for each policy; without a value if too many erred, or none went without stress."""
+        return [_headline(part, self.stopped) for _, part in self.episodes.group_by("policy", maintain_order=True)]
 
     def rows(self) -> list[Row]:
         return [_row(one, self.stopped) for one in _groups(self.episodes, "task")]
@@ -172,6 +197,7 @@ class Summary:
         """For a program; metrics and medians by task, unless it wants another grouping."""
         return {
             "all": asdict(self.success),
+            "headlines": _plain(self.headlines()),
             "rows": _plain(self.rows()),
             **{f"by_{group}": _plain(self.subtotals(group)) for group in BYS if group != "task"},
             "stress": None if self.stress is None else asdict(self.stress),
@@ -254,8 +280,21 @@ def _groups(episodes: pl.DataFrame, by: By) -> list[_Group]:
     ]
 
 
+def _headline(episodes: pl.DataFrame, stopped: Stopped) -> Headline:
+    base, valid = episodes.filter("is_base"), episodes.filter(pl.col("outcome") != "error")
+    return Headline(
+        policy=str(episodes["policy"][0]),
+        success=success_rate(base, stopped),
+        tasks=base["task"].n_unique(),
+        solved=int(valid["success"].sum()),
+        judged=len(valid),
+        is_part=len(base) < len(episodes),
+    )
+
+
 def _row(one: _Group, stopped: Stopped) -> Row:
     outcomes, success = one.episodes["outcome"], success_rate(one.episodes, stopped)
+    shown = one.episodes.select(shown_outcome()).to_series()
     chance = one.episodes["chance"][0]
     valid = one.episodes.filter(pl.col("outcome") != "error")
     return Row(
@@ -269,6 +308,7 @@ def _row(one: _Group, stopped: Stopped) -> Row:
         failures=int((outcomes == "failure").sum()),
         timeouts=int((outcomes == "timeout").sum()),
         errors=int((outcomes == "error").sum()),
+        wrong_objects=int((shown == WRONG_OBJECT).sum()),
         family=one.episodes["family"][0],
         above_chance=_known(above_chance(success, chance)) if chance is not None else None,
     )
@@ -294,7 +334,7 @@ def _medians(episodes: pl.DataFrame, stopped: Stopped) -> dict[str, Estimate]:
     return {name: without_fixed_interval(median(values[name]), stopped) for name in MOTION}
 
 
-def _plain(found: Sequence[Row | Subtotal | Measured | Failures | Error]) -> list[dict[str, Any]]:
+def _plain(found: Sequence[Headline | Row | Subtotal | Measured | Failures | Error]) -> list[dict[str, Any]]:
     return [asdict(one) for one in found]
 
 

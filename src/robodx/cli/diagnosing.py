@@ -42,7 +42,7 @@ def diagnose(
     seeds: Annotated[
         int,
         typer.Option(
-            help="Situations per task in the screening; fresh seeds confirm the findings.", min=1, max=MOST_SEEDS
+            help="Situations per task in the screening; fresh seeds test the findings.", min=1, max=MOST_SEEDS
         ),
     ] = 3,
     first_seed: FirstSeed = 0,
@@ -54,7 +54,7 @@ def diagnose(
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:
-    """Find out what is wrong with a policy: screen all tasks, then confirm weaknesses on fresh seeds.
+    """Find out what is wrong with a policy: screen all tasks, then test weaknesses on fresh seeds.
 
     Prints the findings and writes RUN/report.html. The commands report, view, why and findings read the same folder.
     """
@@ -95,9 +95,9 @@ def findings(
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:
-    """Print ranked findings of finished runs: candidates from some seeds, confirmed on other seeds.
+    """Print ranked findings of finished runs: candidates from some seeds, tested on other seeds.
 
-    Runs of robodx diagnose have seeds for confirmation. In other runs the odd seeds are kept for it.
+    Runs of robodx diagnose have seeds for this test. In other runs the odd seeds are kept for it.
     """
     load_plugins(plugin)
     from robodx.analysis.findings.diagnose import diagnose_runs

@@ -14,6 +14,8 @@ from robodx.records.values import Applied
 LATER = "later"
 
 Outcome = Literal["success", "failure", "timeout", "error"]
+# The type of every failure of the kind "reference", and what a person is told of it in place of how it ended.
+WRONG_OBJECT = "wrong object"
 
 
 @dataclass(frozen=True)

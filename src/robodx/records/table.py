@@ -13,7 +13,7 @@ import polars as pl
 from robodx.records.about import UnreadableRun, read_about, refused
 from robodx.records.derived_design import designed
 from robodx.records.design import ADVICE, FILE, read_design, with_design
-from robodx.records.episode import Episode
+from robodx.records.episode import WRONG_OBJECT, Episode
 from robodx.records.schema import ALWAYS_SAID, LATER_COLUMNS, ORDER, OUTCOMES, SCHEMA, SHARES
 from robodx.records.values import APPLIED_BEFORE, applied_record, with_typed_values
 
@@ -127,6 +127,12 @@ def _modern(part: pl.DataFrame) -> pl.DataFrame:
     part = part.rename({old: new for old, new in EARLIER_NAMES.items() if {old, new} - {*part.columns} == {new}})
     if part.schema.get("perturbations") == pl.List(APPLIED_BEFORE):
         part = part.with_columns(with_typed_values("perturbations"))
+    # Up to version 0.1.0 a wrong object was recorded with the type of a wrong order.
+    if part.schema.get("failure_kind") == part.schema.get("failure_type") == pl.String:
+        is_reference = (pl.col("failure_kind") == "reference") & pl.col("failure_type").is_not_null()
+        part = part.with_columns(
+            failure_type=pl.when(is_reference).then(pl.lit(WRONG_OBJECT)).otherwise("failure_type")
+        )
     return part
 
 

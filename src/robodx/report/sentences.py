@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from robodx.analysis.findings.base import HELD
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import Degradation
 from robodx.analysis.summary import TIERS, error_bounds
+from robodx.records.episode import WRONG_OBJECT
 from robodx.report.blocks import Missing
 from robodx.report.cliffs import searches
 from robodx.report.material import Subject
@@ -54,8 +56,11 @@ def _abilities(subject: Subject) -> Iterator[Line]:
         wording = f"between {percent(low)} and {percent(high)} of {counted(len(base), 'episode')}"
         yield Line(f"Unknown: too many episodes ended in errors. Its success is {wording}.")
         return
-    tasks = counted(base["task"].n_unique(), "task")
-    yield Line(f"It solves {rate(success)} of the trials on {tasks} (n = {success.n:,}; every task counts equally).")
+    (first,) = subject.summary.headlines()
+    tasks = f"the mean over {counted(first.tasks, 'task')}" if first.tasks > 1 else "of one task"
+    without = ", without stress or real time" if first.is_part else ""
+    by_episode = f"by episode: {first.solved:,} of {first.judged:,} solved"
+    yield Line(f"It solves {rate(success)} of its trials, {tasks}{without} (n = {success.n:,}; {by_episode}).")
     found = [one for one in abilities(subject) if one.success.value is not None]
     families = sorted(
         (one for one in found if one.tier is None), key=lambda one: one.success.value or 0.0, reverse=True
@@ -147,7 +152,7 @@ def _why(subject: Subject) -> Iterator[Line]:
         confirmed = [one for one in diagnosis.findings if one.certainty == "confirmed"]
         yield from (Line(one.statement) for one in confirmed[:2])
         if not confirmed and diagnosis.findings:
-            yield Line(f"No finding is confirmed yet. Suspected: {diagnosis.findings[0].statement}")
+            yield Line(f"No finding {HELD}. Suspected: {diagnosis.findings[0].statement}")
         elif not confirmed:
             yield Line(diagnosis.headline)
     for wording in first_sentence(subject):
@@ -157,8 +162,9 @@ def _why(subject: Subject) -> Iterator[Line]:
             total = sum(share.count for share in failures.kinds)
             kind = failures.kinds[0]
             verb = "is" if kind.count == 1 else "are"
+            label = f"{kind.label} ({WRONG_OBJECT})" if kind.label == "reference" else kind.label
             yield Line(
-                f"{kind.count:,} of {counted(total, 'failure')} ({rate(kind.share)}) {verb} of the kind {kind.label}."
+                f"{kind.count:,} of {counted(total, 'failure')} ({rate(kind.share)}) {verb} of the kind {label}."
             )
 
 
@@ -168,7 +174,7 @@ def _next(subject: Subject) -> Iterator[Line]:
     for number, one in enumerate(found, start=1):
         those = where(one) if is_everywhere(one) else f"the {where(one)}"
         happens = f"{one.happens[:1].upper()}{one.happens[1:]}"
-        what = f"{number}. {happens} in {rate(one.inside)} of {those} ({one.certainty})."
+        what = f"{number}. {happens} in {rate(one.inside)} of {those} ({one.certainty_says})."
         yield Line(f"{what} Next test:" if one.next_test else what, one.next_test)
     if not found:
         yield Line(

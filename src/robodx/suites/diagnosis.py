@@ -1,4 +1,4 @@
-"""What is wrong with the policy: a few situations of all tasks, then fresh ones to confirm weaknesses."""
+"""What is wrong with the policy: a few situations of all tasks, then fresh ones to test weaknesses."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ MORE_WORDS = "isolation"
 
 @suite(SUITE, grows=True)
 def diagnosis(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
-    """Screens all tasks, then confirms weaknesses on fresh seeds; select a part with `diagnosis/language`."""
+    """Screens all tasks, then tests weaknesses on fresh seeds; select a part with `diagnosis/language`."""
     if request.repeats > 1:
-        raise UserError("a diagnosis has no --repeats, because it confirms on fresh situations: give more --seeds")
+        raise UserError("a diagnosis has no --repeats, because it tests on fresh situations: give more --seeds")
     tasks = select(request.within, [task for task in TASKS.entries() if _is_asked(task)])
     screening = _screening(done, request, tasks)
     screened = done.filter(pl.col("trial_id").is_in([one.trial.id for one in screening]))

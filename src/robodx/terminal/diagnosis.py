@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from robodx.analysis.findings.base import Diagnosis, Finding
+from robodx.analysis.findings.base import CAUTION, HELD, Diagnosis, Finding
 from robodx.output import print_text, visible
 from robodx.terminal.comparison import points
 from robodx.terminal.console import counted, print_json, wrapped
@@ -20,27 +20,33 @@ def print_diagnoses(found: Sequence[Diagnosis], *, as_json: bool) -> None:
 
 
 def lines(diagnosis: Diagnosis) -> Iterator[str]:
-    """Confirmed findings with their evidence, and what is only suspected with how to know more."""
+    """Findings that held on fresh seeds with their evidence, and what is only suspected with how to know more."""
+    by_episode = f"by episode: {diagnosis.solved} of {diagnosis.judged} solved"
     yield from wrapped(
-        f"{visible(diagnosis.policy)} succeeds in {diagnosis.success} of its trials (n = {diagnosis.success.n}; every "
-        f"task counts equally). RoboDx searched {counted(diagnosis.screened, 'episode')} for weaknesses, then tested "
-        f"them on {counted(diagnosis.confirmed_on, 'other episode')}."
+        f"{visible(diagnosis.policy)} succeeds in {diagnosis.success} of its trials, the mean over tasks (n = "
+        f"{diagnosis.success.n}; {by_episode}). RoboDx searched {counted(diagnosis.screened, 'episode')} for "
+        f"weaknesses, then tested them on {counted(diagnosis.confirmed_on, 'other episode')}."
     )
     if not diagnosis.is_whole:
-        yield "The run is not finished, so no finding is confirmed yet. The same command continues it."
+        yield "The run is not finished, so no finding is tested on fresh seeds yet. The same command continues it."
     yield ""
     confirmed = [one for one in diagnosis.findings if one.certainty == "confirmed"]
     suspected = [one for one in diagnosis.findings if one.certainty == "suspected"]
     if not confirmed:
-        yield from wrapped("No weakness is confirmed." if suspected else diagnosis.headline)
+        yield from wrapped(f"No weakness {HELD}." if suspected else diagnosis.headline)
+    else:
+        yield f"{HELD.capitalize()}:"
     for number, finding in enumerate(confirmed, start=1):
         yield from _lines(number, finding)
     if suspected:
         yield ""
-        yield "Suspected, but not confirmed on other seeds:"
+        yield "Suspected, but not shown on fresh seeds:"
         for finding in suspected:
             yield from wrapped(visible(f"   {finding.name}. {finding.statement}"), indent="   ")
             yield visible(f"   next: {finding.next_test}")
+    if confirmed:
+        yield ""
+        yield from wrapped(f"{CAUTION} See docs/diagnosis.md.")
 
 
 def _lines(number: int, finding: Finding) -> Iterator[str]:

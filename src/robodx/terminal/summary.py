@@ -12,7 +12,7 @@ from robodx.analysis.compare import Comparison
 from robodx.analysis.metrics.base import METRICS, UP_TO_ONE
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.summary import By, Measured, Row, Subtotal, Summary, error_bounds, grouping
-from robodx.output import print_text
+from robodx.output import print_text, visible
 from robodx.records.about import read_about
 from robodx.records.table import is_finished, load
 from robodx.suites.cliff import Search
@@ -88,9 +88,14 @@ def lines(
     run: Path | str = "RUN",
     has_tables: bool = True,
 ) -> Iterator[str]:
-    """What stress costs, tasks, subtotals; with `by` that one table alone. Metrics take the place of usual columns."""
+    """The headline, what stress costs, tasks, subtotals; with `by` that one table alone.
+
+    Metrics take the place of usual columns.
+    """
     has_policies = summary.episodes["policy"].n_unique() > 1
     is_stressed = summary.stress is not None and not metrics
+    first = list(_first(summary, has_policies)) if has_tables and by is None and not metrics else []
+    yield from first
     groups = ([by] if by else _groups(summary, has_metrics=bool(metrics))) if has_tables else []
     if summary.stress is not None and is_stressed and by in (None, "perturbation"):
         yield from (of_stress.details if by else of_stress.lines)(summary.stress)
@@ -118,8 +123,22 @@ def lines(
             yield ""
     if not metrics:
         yield from of_failures.lines(summary, in_full=failures)
-    for text in _closing(summary, groups, run, has_metrics=bool(metrics)):
+    for text in _closing(summary, groups, run, has_metrics=bool(metrics), is_told=bool(first)):
         yield from wrapped(text)
+
+
+def _first(summary: Summary, has_policies: bool) -> Iterator[str]:
+    """The average that a report and the viewer show first too, and what the progress bar counted."""
+    told = [one for one in summary.headlines() if one.success.value is not None]
+    for one in told:
+        whose = f"{visible(one.policy)}: " if has_policies else ""
+        where = f"the mean over {counted(one.tasks, 'task')}" if one.tasks > 1 else "of one task"
+        without = ", without stress or real time" if one.is_part else ""
+        yield from wrapped(
+            f"{whose}Success {one.success}, {where}{without} (n = {one.success.n}). "
+            f"By episode: {one.solved} of {one.judged} solved."
+        )
+    yield from [""] if told else []
 
 
 def _cliffs(about: Mapping[str, Any], summary: Summary) -> list[Search]:
@@ -180,8 +199,10 @@ def _perturbed(one: Subtotal | Measured, by: By) -> dict[str, str | None]:
     return {} if by == "perturbation" else {"perturbed": one.perturbations or None}
 
 
-def _closing(summary: Summary, groups: Sequence[By], run: Path | str, *, has_metrics: bool) -> Iterator[str]:
-    yield from _overall(summary, groups, run)
+def _closing(
+    summary: Summary, groups: Sequence[By], run: Path | str, *, has_metrics: bool, is_told: bool
+) -> Iterator[str]:
+    yield from _overall(summary, groups, run, is_told=is_told)
     if groups:
         yield "success: rate with its 95% interval; n: number of situations (identical episodes count once)."
     if groups and not has_metrics and any(row.above_chance is not None for row in summary.rows()):
@@ -192,18 +213,18 @@ def _closing(summary: Summary, groups: Sequence[By], run: Path | str, *, has_met
         yield f"More --seeds are needed to reach the interval width {summary.until_width:g} for: {', '.join(wide)}."
 
 
-def _overall(summary: Summary, groups: Sequence[By], run: Path | str) -> Iterator[str]:
+def _overall(summary: Summary, groups: Sequence[By], run: Path | str, *, is_told: bool) -> Iterator[str]:
     episodes, overall = summary.episodes, summary.success
     if episodes.is_empty():
         yield "No episodes yet."
     elif overall.value is None:
         low, high = error_bounds(episodes) or (0.0, 1.0)
         yield f"Too many errors for a success rate: it is between {low:.0%} and {high:.0%} of {len(episodes)} episodes."
-    elif summary.has_one_variant:
+    elif summary.has_one_variant and not is_told:
         yield f"{counted(len(episodes), 'episode')}; overall success {overall}, n = {overall.n}."
     else:
         yield f"{counted(len(episodes), 'episode')}."
-        if "task" not in groups:
+        if "task" not in groups and not summary.has_one_variant:
             yield f"By task: robodx summary {run} --by task"
         if summary.stress is not None and summary.stress.rows and "task" in groups:
             yield f"Stressors level by level: robodx summary {run} --by perturbation"

@@ -18,7 +18,7 @@ SAYS: dict[Group, str] = {
     "one fault": "one fault: the top finding names it",
     "weaker base": "one fault and 40% random failures: the top finding names the fault",
     "two faults": "two faults: the top three findings name both",
-    "no fault": "no fault: no finding is confirmed",
+    "no fault": "no fault: no finding held on fresh seeds",
 }
 
 
@@ -29,6 +29,7 @@ def lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
                 "planted": SAYS[score.group],
                 "correct": str(score.right),
                 "runs": score.right.n,
+                "policies": policies(verdicts, score.group),
                 "goal": f"{GOALS[score.group]:.0%}",
                 "reached": "yes" if (score.right.value or 0.0) >= GOALS[score.group] else "NO",
             }
@@ -40,6 +41,11 @@ def lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
         if rows:
             yield ""
             yield from table_lines(rows)
+
+
+def policies(verdicts: Sequence[Verdict], group: Group) -> int:
+    """How many were run, each on several sets of seeds: runs of one policy are no independent cases."""
+    return len({one.planted for one in verdicts if one.group == group})
 
 
 def matrix_rows(verdicts: Sequence[Verdict], group: Group) -> Iterator[dict[str, Any]]:

@@ -38,7 +38,8 @@ def lines(causes: Sequence[Cause], failed: int) -> Iterator[str]:
     yield from wrapped(
         "recovered: share of the trials it applies to that succeed with it; beyond chance: the same minus the share "
         "that succeeds when simply repeated, in points; p: exact, Holm-adjusted; share: of the trials that fail again "
-        "when repeated, those that this substitution recovers and none above it does."
+        "when repeated, those that this substitution recovers and none above it does. Shares depend on this order: a "
+        "trial that two substitutions recover counts for the upper one."
     )
 
 

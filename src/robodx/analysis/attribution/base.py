@@ -8,7 +8,7 @@ Kind = Literal["reference", "constraint", "motor", "safety", "timeout", "invalid
 Type = Literal[
     "grasp synthesis", "grasp stability", "placement and release",
     "collision", "trajectory sub-optimality", "control instability",
-    "incomplete execution", "incorrect action sequence",
+    "incomplete execution", "wrong object", "incorrect action sequence",
 ]  # fmt: skip
 
 # What is let go of has come to rest after this time.

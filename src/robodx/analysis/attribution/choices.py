@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from robodx.analysis.attribution.base import AWAY_M, SETTLED_S, FailureCause, Kind
+from robodx.analysis.attribution.base import AWAY_M, SETTLED_S, FailureCause
 from robodx.analysis.episode_facts import EpisodeFacts, Hold, Requirement
 
 # What is still held this long after the words have changed was not let go of because of them.
@@ -47,9 +47,8 @@ def _wrong_choice(facts: EpisodeFacts, name: str, step: int, did: str) -> Failur
     if was_tried:
         return cause._replace(says=f"the robot {did} {name} in addition to {_listed(requirement)}")
     since_when = f", the target from step {facts.informed_step} on" if facts.informed_step else ""
-    return cause._replace(
-        kind="reference", says=f"the robot {did} {name} instead of {_listed(requirement)}{since_when}"
-    )
+    says = f"the robot {did} {name} instead of {_listed(requirement)}{since_when}"
+    return cause._replace(kind="reference", type="wrong object", says=says)
 
 
 def _wrong_place(facts: EpisodeFacts, hold: Hold) -> FailureCause | None:
@@ -75,8 +74,8 @@ def _wrong_place(facts: EpisodeFacts, hold: Hold) -> FailureCause | None:
     is_later = any(wrong[0] in each.mentioned for each in later)
     mistake = "before its turn" if is_later else f"but the goal was: {requirement.says}"
     says = f"the robot put {hold.object} at {wrong[0]}, {mistake}"
-    kind: Kind = "constraint" if is_later else "reference"
-    return FailureCause(kind, "incorrect action sequence", hold.end, wrong[0], requirement.says, says)
+    cause = FailureCause("reference", "wrong object", hold.end, wrong[0], requirement.says, says)
+    return cause._replace(kind="constraint", type="incorrect action sequence") if is_later else cause
 
 
 def _wrong_reach(facts: EpisodeFacts) -> Iterator[FailureCause]:
@@ -110,7 +109,7 @@ def violation(facts: EpisodeFacts, broken: Requirement, step: int) -> FailureCau
     wrong = sorted(broken.handled - handled - facts.excluded)
     says = f"a forbidden condition occurred: {broken.says}"
     if wrong and not broken.handled & handled:
-        return FailureCause("reference", "incorrect action sequence", step, wrong[0], broken.says, says)
+        return FailureCause("reference", "wrong object", step, wrong[0], broken.says, says)
     name = min(broken.handled, default="")
     return FailureCause("constraint", "incorrect action sequence", step, name, broken.says, says)
 

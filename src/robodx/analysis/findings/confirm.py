@@ -67,14 +67,11 @@ def rates(blocks: Sequence[Counts]) -> tuple[Estimate, Estimate, Estimate]:
 def _blocks(one: Candidate, suspected: Sequence[Candidate], table: pl.DataFrame, fresh: Mask) -> list[Counts]:
     stratum = one.stratum
     place = suspected.index(one)
-    # Of those that explain less, only what lies quite outside: within it, they would divide what is to be shown.
+    # Of those that explain less, only what lies outside: within it, they would divide what is to be shown.
     apart = [
-        each.stratum.inside
+        each.stratum.inside if rank < place else each.stratum.inside & ~stratum.inside
         for rank, each in enumerate(suspected)
-        if each.stratum.sort != "all"
-        and not each.stratum.is_variant
-        and (each.stratum.inside != stratum.inside).any()
-        and (rank < place or not (each.stratum.inside & stratum.inside).any())
+        if each.stratum.sort != "all" and not each.stratum.is_variant and (each.stratum.inside != stratum.inside).any()
     ]
     if stratum.sort == "all":
         # Held apart, but all of them counted: where others fail it happens as well.

@@ -132,6 +132,8 @@ def _of_policy(
         screened=int((~fresh).sum()),
         confirmed_on=int(fresh.sum()),
         is_whole=is_whole,
+        solved=int(episodes.filter(pl.col("outcome") != "error")["success"].sum()),
+        judged=int((episodes["outcome"] != "error").sum()),
     )
 
 

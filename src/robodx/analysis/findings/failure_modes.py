@@ -22,6 +22,7 @@ SAYS = {
     "trajectory sub-optimality": "it runs out of time while moving",
     "incomplete execution": "it stops before the task is done",
     "incorrect action sequence": "it acts against the instruction", "reference": "it chooses the wrong object",
+    "wrong object": "it chooses the wrong object",
     "constraint": "it breaks a constraint of the instruction", "motor": "it fails to carry out the motion",
     "safety": "it exceeds a safety limit", "timeout": "it times out", "wrong thing": "it acts against the instruction",
     "invalid_action": "it sends an action that cannot be executed", "failure": "it fails",

@@ -9,7 +9,6 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from robodx.analysis.statistics.estimates import CONFIDENCE, NOTHING, Estimate
 from robodx.analysis.statistics.resampling import Limits
@@ -61,6 +60,8 @@ def _stretched_percentiles(
     deviations: npt.NDArray[np.float64], tasks: list[list[npt.NDArray[np.intp]]], confidence: float
 ) -> Limits:
     """How far the resamples lie below and above; zero where they are all alike."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
     if float(np.ptp(deviations)) < ALIKE:
         return 0.0, 0.0
     # A resample spreads less than the sample did, and with few seeds percentiles are too narrow: Student's t is not.

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr  # type: ignore[import-untyped]
 
 from robodx.analysis.statistics.estimates import CONFIDENCE, NOTHING, Estimate, wilson
 from robodx.analysis.statistics.resampling import RESAMPLES, Limits, bootstrap_macro_mean
@@ -45,6 +44,8 @@ def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike) -> float | None:
 
 
 def mcnemar_p(only_a: int, only_b: int) -> float:
+    from scipy.special import bdtr  # type: ignore[import-untyped]
+
     return min(1.0, 2 * float(bdtr(min(only_a, only_b), only_a + only_b, 0.5)))
 
 

@@ -16,7 +16,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy  # type: ignore[import-untyped]
 
 from robodx.analysis.statistics.estimates import CONFIDENCE, TESTABLE, Estimate
 
@@ -260,6 +259,8 @@ class Psychometric:
 
         Where beyond the maximum a cliff lies is of no interest: all of it is one hypothesis.
         """
+        from scipy.special import xlogy  # type: ignore[import-untyped]
+
         lumped = np.concatenate([weights[: self._within], weights[self._within :].sum(axis=0, keepdims=True)])
         total = lumped.sum(axis=0)
         return np.asarray(xlogy(total, total) - xlogy(lumped, lumped).sum(axis=0))

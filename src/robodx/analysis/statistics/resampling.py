@@ -8,7 +8,6 @@ from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from robodx.analysis.statistics.estimates import CONFIDENCE, NOTHING, Estimate
 from robodx.analysis.statistics.macro import macro_rate
@@ -102,6 +101,8 @@ def _stretched_percentiles(
     parts: list[Floats], weights: Floats, rng: np.random.Generator, confidence: float, resamples: int
 ) -> Limits | None:
     """How far below and above the mean its resamples lie, stretched for few values; None where all are alike."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
     deviations, variances, freedoms = np.zeros(resamples), [], []
     for part, weight in zip(parts, weights, strict=True):
         size = len(part)

@@ -16,7 +16,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp  # type: ignore[import-untyped]
 
 from robodx.analysis.statistics.estimates import CONFIDENCE, NOTHING, Estimate
 
@@ -54,6 +53,8 @@ def stopped_how(request: Mapping[str, Any]) -> Stopped:
 
 def log_evidence(values: NDArray[np.float64], counts: ArrayLike, mean: float, within: Range) -> NDArray[np.float64]:
     """The log of the capital won against `mean` by observations seen `counts` times each: (…, values) gives (…)."""
+    from scipy.special import logsumexp  # type: ignore[import-untyped]
+
     # A bet is a fraction of the largest that cannot ruin, which is what makes the set of means an interval.
     upward = np.log1p(BETS * ((values[:, None] - within.low) / (mean - within.low) - 1))  # (values, bets)
     downward = np.log1p(BETS * ((within.high - values[:, None]) / (within.high - mean) - 1))

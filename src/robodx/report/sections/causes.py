@@ -126,7 +126,8 @@ def _tables(found: list[Cause]) -> list[Block]:
         further=[Column("recovered", is_number=True), Column("when repeated", is_number=True), P],
         is_folded=True,
     )
-    return [shares, excess]
+    order = "The shares depend on the order of the rows: a trial that two changes recover counts for the upper one."
+    return [shares, Text(order, "quiet"), excess]
 
 
 def _colour(one: Cause) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from robodx.analysis.findings.base import Diagnosis, Finding
+from robodx.analysis.findings.base import CAUTION, HELD, Diagnosis, Finding
 from robodx.report.blocks import Block, Heading, Missing, Text
 from robodx.report.forest import Row, forest
 from robodx.report.gallery import EXAMPLES
@@ -49,14 +49,14 @@ class Card:
         return f"{effect}, {p_value(one.p)}"
 
     def html(self) -> Markup:
-        return fill("finding.html", card=self, finding=self.finding)
+        return fill("finding.html", card=self, finding=self.finding, held=HELD)
 
     def markdown(self) -> str:
         one = self.finding
         rates = [f"{escaped(where(one))} {rate(one.inside)}, n = {one.inside.n}"]
         rates += [f"{one.compared_with} {rate(one.outside)}, n = {one.outside.n}"] if one.outside.n else []
         lines = [
-            f"{self.number}. **{escaped(one.statement)}** ({one.certainty})",
+            f"{self.number}. **{escaped(one.statement)}** ({one.certainty_says})",
             f"   {escaped(one.name)}: {'; '.join(rates)}. {escaped(self.evidence)}.",
         ]
         if one.because:
@@ -85,7 +85,8 @@ def _of(diagnosis: Diagnosis, anchors: Mapping[str, str]) -> list[Block]:
     if not diagnosis.findings:
         return [Text(diagnosis.headline), Text(_resolution(diagnosis), "quiet")]
     cards: list[Block] = [Card(number, one, anchors) for number, one in enumerate(diagnosis.findings, start=1)]
-    return [*cards, Text(_resolution(diagnosis), "quiet")]
+    held = [Text(CAUTION, "quiet")] if any(one.certainty == "confirmed" for one in diagnosis.findings) else []
+    return [*held, *cards, Text(_resolution(diagnosis), "quiet")]
 
 
 def _resolution(diagnosis: Diagnosis) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
+from robodx.analysis.failure_summary import shown_outcome
 from robodx.analysis.variants import CLEAN
 from robodx.report.blocks import Block, Missing, Text
 from robodx.report.material import Material
@@ -30,6 +31,8 @@ class Shown:
     variant: str
     seed: int
     outcome: str
+    # The outcome as a person is told it.
+    went: str
     kind: str | None
     says: str | None
     instructions: tuple[str, ...]
@@ -81,7 +84,7 @@ class Gallery:
 
     def markdown(self) -> str:
         return "\n".join(
-            f"- {one.number}: {code(one.task)}, {escaped(one.variant)}, seed {one.seed}: **{escaped(one.outcome)}**"
+            f"- {one.number}: {code(one.task)}, {escaped(one.variant)}, seed {one.seed}: **{escaped(one.went)}**"
             + (f" ({escaped(one.kind)})" if one.kind else "") + (f": {escaped(one.says)}" if one.says else "")
             for one in self.episodes
         )  # fmt: skip
@@ -114,7 +117,8 @@ def gallery(material: Material) -> Content | None:
 
 def _shown(material: Material, trial: str) -> list[Shown]:
     for subject in material.subjects:
-        for row in subject.summary.episodes.filter(pl.col("trial_id") == trial).iter_rows(named=True):
+        rows = subject.summary.episodes.filter(pl.col("trial_id") == trial).with_columns(went=shown_outcome())
+        for row in rows.iter_rows(named=True):
             return [_of(row, material)]
     return []
 
@@ -131,6 +135,7 @@ def _of(row: dict[str, Any], material: Material) -> Shown:
         variant=row["variant"] or CLEAN,
         seed=row["seed"],
         outcome=row["outcome"],
+        went=row["went"],
         kind=row["failure_kind"],
         says=evidence.get("says") or error,
         instructions=tuple(dict.fromkeys(texts)),
@@ -143,5 +148,5 @@ def _of(row: dict[str, Any], material: Material) -> Shown:
 
 
 def _plain(one: Shown) -> dict[str, Any]:
-    names = ("trial", "policy", "task", "variant", "seed", "outcome", "kind", "says", "instructions")
+    names = ("trial", "policy", "task", "variant", "seed", "outcome", "went", "kind", "says", "instructions")
     return {name: getattr(one, name) for name in names}

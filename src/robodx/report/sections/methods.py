@@ -15,12 +15,15 @@ from robodx.report.words import listed
 
 METHODS = (
     "The success rate is success / (success + failure + timeout). Errors are counted apart; if more than 5% of the "
-    "episodes end in errors, no rate is given. The rate of several tasks is their mean, and every task counts equally.",
+    "episodes end in errors, no rate is given. The rate of several tasks is their mean, and every task counts equally. "
+    "“By episode” counts all episodes, also under stress, in real time and repeated: it weighs a task by how often it "
+    "was run.",
     "n counts situations: episodes with the same instructions and bit-identical trajectories count once. Intervals are "
     "95% intervals: Wilson's for one rate, score or bootstrap intervals of seeds within tasks for means, Newcombe's "
     "and Tango's for differences; p of pairs is exact (McNemar), Holm-adjusted within a family of tests.",
-    "RoboDx searches one part of the episodes for findings and tests them on the other part. A confirmed finding "
-    "holds in both; a suspected finding was seen only in the first.",
+    "RoboDx searches one part of the episodes for findings and tests them on the other part. A finding that held on "
+    "fresh seeds of the same tasks shows in both; a suspected finding was seen only in the first. What held can "
+    "still be wrong about other tasks and about the cause.",
 )
 ADAPTIVE = (
     "The results decided when a run stopped: success rates have always-valid intervals, and numbers that need a fixed "

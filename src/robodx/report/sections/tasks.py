@@ -26,7 +26,8 @@ def tasks(material: Material) -> Content | None:
         Column("variant", "what was perturbed"), Column("", axis=axis(about=2)),
         Column("success", "with its 95% interval", is_number=True), N, Column("above chance", CHANCE, is_number=True),
         Column("progress", "mean share of stages reached", is_number=True), Column("steps", "median", is_number=True),
-        Column("timeouts", is_number=True), Column("errors", is_number=True),
+        Column("wrong object", "failed because it took or touched the wrong object", is_number=True),
+        Column("errors", is_number=True),
     ]  # fmt: skip
     cells = [_cells(row, place, has_policies=material.is_comparison) for place, row in rows[:MOST]]
     # A column that says nothing of anyone would only take the others' room.
@@ -66,6 +67,6 @@ def _cells(row: Row, place: int, *, has_policies: bool) -> list[Cell]:
         else Cell(percent(above.value), sort=above.value, title=f"{rate(above)}, n = {above.n}"),
         Cell(percent(row.progress), sort=row.progress),
         Cell("—" if steps is None else f"{steps:.0f}", sort=steps),
-        Cell(str(row.timeouts or ""), sort=row.timeouts),
+        Cell(str(row.wrong_objects or ""), sort=row.wrong_objects),
         Cell(str(row.errors or ""), sort=row.errors),
     ]

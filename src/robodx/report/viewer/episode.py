@@ -27,7 +27,7 @@ def details(run: Run, row: Mapping[str, Any], others: Iterable[Run]) -> dict[str
     card = run.card(row["task"])
     events = row["events"] or []
     shared = (
-        "trial_id", "pair_id", "suite", "task", "tier", "tags", "robot", "policy", "seed", "repeat", "clock", "outcome",
+        "trial_id", "pair_id", "suite", "task", "tier", "tags", "robot", "policy", "seed", "repeat", "clock",
         "success", "steps", "failure_kind", "failure_type", "failure_evidence", "quality_flags", "error",
         "instructions", "target", "mistaken", "requirements", "first_touched",
     )  # fmt: skip
@@ -36,6 +36,7 @@ def details(run: Run, row: Mapping[str, Any], others: Iterable[Run]) -> dict[str
         "run": run.found.id,
         "run_name": run.found.name,
         "variant": listed["variant"],
+        "outcome": listed["outcome"],
         "summary": card.get("summary"),
         "never": _list(card.get("never")),
         "hz": _rate(run.policy_spec.get("hz")),

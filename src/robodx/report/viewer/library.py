@@ -5,18 +5,21 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from robodx.analysis.variants import CLEAN, with_names
+from robodx.analysis.failure_summary import shown_outcome
+from robodx.analysis.metrics.success import success_rate
+from robodx.analysis.variants import CLEAN, with_names, with_variants
 from robodx.errors import UserError
 from robodx.records.about import read_about
+from robodx.records.design import FILE as DESIGN
 from robodx.records.film_name import film_name
-from robodx.records.table import load_readable, parts_of
-from robodx.report.viewer.finding import Found, find_runs
+from robodx.records.table import explained, load_readable, parts_of
+from robodx.report.viewer.finding import Found, find_runs, is_inside
 
 # Looking at the folder again within this time would find the same.
 FRESH_S = 0.5
@@ -37,6 +40,8 @@ class Run:
     # One short row an episode, to be filtered, sorted and shown in a list.
     listing: pl.DataFrame
     problems: tuple[str, ...]
+    # The mean over tasks that a report of it begins with; None where it cannot be told from what is here.
+    success: float | None = None
 
     def row(self, trial_id: str) -> dict[str, Any] | None:
         rows = self.episodes.filter(pl.col("trial_id") == trial_id)
@@ -122,6 +127,7 @@ def _counts(run: Run) -> dict[str, Any]:
     return {
         "episodes": len(run.listing),
         "outcomes": outcomes,
+        "success": run.success,
         "policies": run.listing["policy"].unique().sort().to_list()[:5],
         "problems": list(run.problems),
     }
@@ -130,7 +136,7 @@ def _counts(run: Run) -> dict[str, Any]:
 def _read(found: Found, before: Run | None, root: Path) -> Run:
     if before is not None and before.found.parts == found.parts:
         # Only films came: the tables are as they were.
-        return Run(found, before.about, before.episodes, _with_films(before.listing, found), before.problems)
+        return replace(before, found=found, listing=_with_films(before.listing, found))
     problems = []
     about: Mapping[str, Any] = {}
     try:
@@ -154,7 +160,19 @@ def _read(found: Found, before: Run | None, root: Path) -> Run:
         problems.append(f"its variants cannot be named: {error}")
         listing = _listing(found, episodes.with_columns(perturbations=pl.lit([], episodes.schema["perturbations"])), {})
     described = tuple(line.replace(f"{root}/", "").replace(str(root), root.name)[:500] for line in problems)
-    return Run(found, about, episodes, listing, described)
+    return Run(found, about, episodes, listing, described, _success(found, episodes, about, root))
+
+
+def _success(found: Found, episodes: pl.DataFrame, about: Mapping[str, Any], root: Path) -> float | None:
+    """Of one policy, without a suite's stressors: what it would be of several says nothing of any."""
+    if episodes["policy"].n_unique() != 1 or not is_inside(found.path / DESIGN, root):
+        return None
+    try:
+        base = with_variants(explained(episodes, found.path, about), about).filter("is_base")
+    except (UserError, OSError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError):
+        # The list of its problems says what of it cannot be read.
+        return None
+    return success_rate(base) if len(base) else None
 
 
 def _levels(about: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -171,6 +189,7 @@ def _listing(found: Found, episodes: pl.DataFrame, levels: Mapping[str, Mapping[
         said=said.fill_null("").str.slice(0, LONGEST_SAID),
         says=pl.col("failure_evidence").struct.field("says"),
         kind="failure_kind",
+        outcome=shown_outcome(),
     )
     names = ("task", "policy", "variant", "outcome", "trial_id")
     searched = (*names, "tier", "suite", "kind", "failure_type", "said", "says", "error")

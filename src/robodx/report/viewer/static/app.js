@@ -1,7 +1,7 @@
 // The viewer: what is chosen lives in the address, and everything shown follows from it.
 
 import { Clock } from "./clock.js";
-import { ask, clipped, clippedWithin, el, outcomeMark, percent } from "./dom.js";
+import { ask, clipped, clippedWithin, el, outcomeClass, outcomeMark } from "./dom.js";
 import { endOf, show } from "./episode.js";
 import { EpisodeList, keyOf } from "./list.js";
 
@@ -111,12 +111,14 @@ function choose(run) {
 }
 
 function runItem(run, chosen) {
-  const { success = 0, failure = 0, timeout = 0, error = 0 } = run.outcomes || {};
-  const judged = success + failure + timeout;
+  const { success = 0, failure = 0, timeout = 0, error = 0, "wrong object": wrong = 0 } = run.outcomes || {};
+  const judged = success + failure + timeout + wrong;
+  const rate = run.success === null || run.success === undefined ? "" : `${Math.round(100 * run.success)}%`;
+  const solved = `${success} of ${judged} episodes solved${error ? `, ${error} errors` : ""}`;
   const shares = el("span", { class: "shares", "aria-hidden": "true" });
-  for (const [name, count] of [["success", success], ["failure", failure], ["timeout", timeout], ["error", error]]) {
+  for (const [name, count] of [["success", success], ["wrong object", wrong], ["failure", failure], ["timeout", timeout], ["error", error]]) {
     if (!count) continue;
-    const share = el("i", { class: name });
+    const share = el("i", { class: outcomeClass(name) });
     share.style.flexGrow = count;
     shares.append(share);
   }
@@ -127,14 +129,14 @@ function runItem(run, chosen) {
   return el("button", { type: "button", class: "run", "data-run": run.id, "aria-pressed": String(chosen === run.id), on: { click: () => choose(run.id) } },
     el("span", { class: "run-first" }, clipped(run.name), ...marks),
     el("span", { class: "run-second muted" }, clipped((run.policies || []).join(", ")),
-      el("span", { class: "nowrap", text: run.episodes === undefined ? "…" : `${success}/${judged} · ${percent(success, judged)}`, title: `${success} of ${judged} solved${error ? `, ${error} errors` : ""}` })),
+      el("span", { class: "nowrap", text: run.episodes === undefined ? "…" : `${rate ? `${rate} · ` : ""}${success}/${judged}`,
+        title: `${rate ? `${rate} success: mean over tasks, without stress or real time, as in the report. ` : ""}${solved}.` })),
     shares);
 }
 
 function showAnswer(answer) {
-  const judged = answer.matching - answer.errors;
   $("count").textContent = answer.matching === answer.total
-    ? `${answer.total} episode${answer.total === 1 ? "" : "s"} · ${percent(answer.solved, judged)} solved` : `${answer.matching} of ${answer.total} · ${percent(answer.solved, judged)} solved`;
+    ? `${answer.total} episode${answer.total === 1 ? "" : "s"}, ${answer.solved} solved` : `${answer.matching} of ${answer.total}, ${answer.solved} solved`;
   const chosenCount = FACETS.reduce((sum, [name]) => sum + state.chosen[name].length, 0);
   $("clear").hidden = !chosenCount && !state.text;
   $("chosen-count").textContent = chosenCount ? `(${chosenCount} chosen)` : "";

@@ -2,7 +2,7 @@
 
 // How many letters of a name are shown after the cut.
 const ENDING = 13;
-export const GLYPHS = { success: "✓", failure: "✗", timeout: "◷", error: "!" };
+export const GLYPHS = { success: "✓", failure: "✗", timeout: "◷", "wrong object": "≠", error: "!" };
 
 // Text goes in as text: names in a run may be anything.
 export function el(tag, options = {}, ...children) {
@@ -37,9 +37,12 @@ export function clippedWithin(text, names = "") {
     clipped(letters.slice(0, -ENDING).join("")), el("span", { class: "ending", text: letters.slice(-ENDING).join(""), dir: "auto" }));
 }
 
+// As the style sheet names it.
+export const outcomeClass = (outcome) => outcome.replaceAll(" ", "-");
+
 export function outcomeMark(outcome) {
   return el("span", {
-    class: `mark ${GLYPHS[outcome] ? outcome : "unknown"}`, text: GLYPHS[outcome] || "?", title: outcome, "aria-label": outcome, role: "img",
+    class: `mark ${GLYPHS[outcome] ? outcomeClass(outcome) : "unknown"}`, text: GLYPHS[outcome] || "?", title: outcome, "aria-label": outcome, role: "img",
   });
 }
 
@@ -47,10 +50,6 @@ export function number(value, digits = 3) {
   if (value === null || value === undefined) return "–";
   if (Number.isInteger(value)) return String(value);
   return Math.abs(value) >= 100 ? value.toFixed(0) : Math.abs(value) >= 0.01 ? String(Number(value.toPrecision(digits))) : value.toExponential(1);
-}
-
-export function percent(part, whole) {
-  return whole ? `${Math.round((100 * part) / whole)}%` : "–";
 }
 
 export async function ask(path) {

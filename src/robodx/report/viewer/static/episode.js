@@ -1,6 +1,6 @@
 // One episode: what was asked, what came of it and why, its film or drawing, its timeline and its curves.
 
-import { clipped, el, number, outcomeMark } from "./dom.js";
+import { clipped, el, number, outcomeClass, outcomeMark } from "./dom.js";
 import { describe, drawing, nearest, plot, timeline } from "./plots.js";
 
 const EMPTY = { time_s: [0], tool: [], things: [], actions: [], action_parts: [], openings: [], stage: [], perturbed_s: [] };
@@ -83,7 +83,7 @@ function head(episode) {
   return el("header", { class: "episode-head" },
     el("h2", {}, outcomeMark(episode.outcome), clipped(episode.task), el("span", { class: "muted nowrap", text: where.filter(Boolean).join(" · ") })),
     el("p", { class: "facts" },
-      el("span", { class: `outcome ${episode.outcome}`, text: episode.outcome }),
+      el("span", { class: `outcome ${outcomeClass(episode.outcome)}`, text: episode.outcome }),
       clipped(episode.policy, "chip policy"), clipped(episode.variant, "chip variant"), clipped(`in ${episode.run_name}`, "muted run-name")));
 }
 
