@@ -10,6 +10,8 @@ from pathlib import Path
 
 import typer
 
+from robodx.users_code import interrupt
+
 
 @contextmanager
 def keeping(folder: Path) -> Iterator[None]:
@@ -35,4 +37,4 @@ def stop_on_signals() -> None:
     Set again here, because polars installs a SIGINT handler that restarts the system calls in which a run waits.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, interrupt)

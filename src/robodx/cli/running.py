@@ -128,7 +128,7 @@ class RunOptions:
     margin: Annotated[
         float | None, typer.Option(help="With --against: the margin, as for robodx compare.", show_default="0.1")
     ] = None
-    video: Annotated[int, typer.Option(help="Film up to N successes and N failures per task.", min=0)] = 0
+    video: Annotated[int, typer.Option(help="Film up to N successes and N failures per task.", min=0, max=10_000)] = 0
     quality: Quality = "fast"
     robot: Robot = "panda"
     as_json: Json = False

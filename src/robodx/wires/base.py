@@ -88,6 +88,11 @@ class Address:
         except ValueError as error:
             raise UserError(f'"{name}" is no address ({error}): write {scheme}://HOST:PORT') from error
         number = number or port
+        if host and not _can_be_looked_up(host):
+            raise UserError(
+                f'"{scheme}:" is followed by no host name: at most 253 letters, and 1 to 63 between two dots, but '
+                f'it is "{host[:40]}{"…" * (len(host) > 40)}" ({len(host)} letters)'
+            )
         if not host or not number:
             raise UserError(f'"{name}" names no port: write {scheme}://{host or "HOST"}:PORT')
         options = dict(parse_qsl(parts.query, keep_blank_values=True))
@@ -102,6 +107,14 @@ class Address:
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def _can_be_looked_up(host: str) -> bool:
+    """Python's resolver raises where a name breaks the rules of names, instead of saying that there is none."""
+    try:
+        return len(host.encode("idna")) <= 253
+    except UnicodeError:
+        return False
 
 
 def read_seconds(name: str, key: str, text: str) -> float:
