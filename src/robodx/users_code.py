@@ -178,4 +178,5 @@ def notice_exits() -> None:
             print(f"robodx: the process was ended by os._exit({status}) ({place})", file=sys.stderr, flush=True)
         really_exit((status or 1) if os.getpid() == here else status)
 
+    noticed.__qualname__ = "os._exit"
     os._exit = noticed  # type: ignore[assignment]

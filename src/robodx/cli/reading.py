@@ -16,6 +16,7 @@ from robodx.cli.interrupts import stop_on_signals
 from robodx.cli.options import Films, Json, Margin, Plugins, Run, load_plugins
 from robodx.errors import UserError
 from robodx.terminal.console import print_json
+from robodx.wires.base import check_host
 
 
 @app.command(rich_help_panel="Read")
@@ -102,6 +103,7 @@ def view(
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False,
 ) -> None:
     """View episodes in a browser: filter, play and compare them, also during a run. Ctrl-C stops the viewer."""
+    check_host(host)
     import webbrowser
 
     from robodx.report.viewer.serving import view as serve_viewer

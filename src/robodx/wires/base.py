@@ -88,11 +88,7 @@ class Address:
         except ValueError as error:
             raise UserError(f'"{name}" is no address ({error}): write {scheme}://HOST:PORT') from error
         number = number or port
-        if host and not _can_be_looked_up(host):
-            raise UserError(
-                f'"{scheme}:" is followed by no host name: at most 253 letters, and 1 to 63 between two dots, but '
-                f'it is "{host[:40]}{"…" * (len(host) > 40)}" ({len(host)} letters)'
-            )
+        check_host(host or "")
         if not host or not number:
             raise UserError(f'"{name}" names no port: write {scheme}://{host or "HOST"}:PORT')
         options = dict(parse_qsl(parts.query, keep_blank_values=True))
@@ -109,12 +105,17 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def _can_be_looked_up(host: str) -> bool:
-    """Python's resolver raises where a name breaks the rules of names, instead of saying that there is none."""
+def check_host(host: str) -> None:
+    """Refuse what cannot be a name: Python's resolver raises UnicodeError for it."""
     try:
-        return len(host.encode("idna")) <= 253
+        is_name = len(host.encode("idna")) <= 253
     except UnicodeError:
-        return False
+        is_name = False
+    if not is_name:
+        raise UserError(
+            f'"{host[:40]}{"…" * (len(host) > 40)}" ({len(host)} letters) is no host name: one has at most 253 letters, '
+            "and 1 to 63 of them between two dots"
+        )
 
 
 def read_seconds(name: str, key: str, text: str) -> float:
