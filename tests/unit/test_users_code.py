@@ -203,7 +203,7 @@ class Unspecified(Holding):
         ("python:..:x", r'names no module: "\.\."'),
         ("python:os:_exit", r"raised TypeError: os\._exit\(\) missing 1"),
         ("python:os.path:join", "raised TypeError"),
-        (f"openpi://{300 * 'a'}:8000", r"is no host name: that has at most 253 letters"),
+        (f"openpi://{300 * 'a'}:8000", r"is no host name: it has at most 253 letters"),
         (f"gr00t://{'.'.join(100 * ['abc'])}", r"\(399 letters\) is no host name"),
     ],
 )

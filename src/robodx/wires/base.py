@@ -113,7 +113,7 @@ def check_host(host: str) -> None:
         is_name = False
     if not is_name:
         raise UserError(
-            f'"{host[:40]}{"…" * (len(host) > 40)}" ({len(host)} letters) is no host name: that has at most 253 letters,'
+            f'"{host[:40]}{"…" * (len(host) > 40)}" ({len(host)} letters) is no host name: it has at most 253 letters,'
             " and 1 to 63 of them between two dots"
         )
 
