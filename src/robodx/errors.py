@@ -9,3 +9,7 @@ class UserError(Exception):
 
 class Stop(BaseException):
     """Nothing can go on: it ends the run, where what is an Exception ends an episode. What is finished is kept."""
+
+
+class Leave(SystemExit):
+    """A signal told this process to end: no code of a user's is the cause."""

@@ -13,7 +13,7 @@ from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import StressTable
 from robodx.analysis.summary import Row, Summary, success_rate
 from robodx.errors import UserError
-from robodx.policy_contract import Policy, opened
+from robodx.policy_contract import Policy, checked, opened
 from robodx.running.description import perturbation_cards
 from robodx.running.loop import collect
 from robodx.running.reference import ExpertReference
@@ -84,6 +84,7 @@ def evaluate(
         raise UserError(
             f'a preset ("{preset}") is for a policy that is named; an object speaks RoboDx\'s own conventions'
         )
+    policy = checked(policy, "the policy")
     return _evaluate(policy, Request((suite,), type(policy).__name__, seeds, clock=clock, batch=batch))
 
 

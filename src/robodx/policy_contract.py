@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from threading import Thread
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
@@ -12,15 +14,20 @@ from numpy.typing import NDArray
 
 from robodx.errors import UserError
 from robodx.language.meaning import Meaning
+from robodx.output import print_aside
 from robodx.registry import Registry, UnknownName, unknown
 from robodx.sim.geometry import Pose
 from robodx.spaces import ACTION_SPACES, DELTA_FRAMES, DELTA_FROM, ActionSpace, DeltaFrame, DeltaFrom
+from robodx.users_code import calling, contained, told
 
 if TYPE_CHECKING:
     from robodx.sim.scene import Scene
     from robodx.sim.world import World
 
 MAX_PIXELS = 2048
+# How long a policy's `close` is waited for. Its episodes are recorded by then.
+CLOSE_S = 3.0
+METHODS = ("spec", "reset", "act", "finish")
 STATE = ("joint_positions", "joint_velocities", "gripper_opening", "ee_pose", "base_pose")
 ActionChunk = NDArray[np.float32]  # (chunk, action_dim)
 
@@ -162,6 +169,8 @@ class PolicyEntry:
     make: Callable[[str | None, str | None], Policy]
     summary: str
     takes: str | None = None
+    # What was registered.
+    factory: Callable[..., Policy] | None = None
 
 
 POLICIES: Registry[PolicyEntry] = Registry("policy", "policies", "wires.protocols")
@@ -176,7 +185,7 @@ def policy(
     """
 
     def register(factory: Callable[..., Policy]) -> Callable[..., Policy]:
-        summary = (factory.__doc__ or "").strip().splitlines()[0]
+        summary = next(iter((factory.__doc__ or "").strip().splitlines()), "")
 
         def make(argument: str | None, preset: str | None) -> Policy:
             if preset is not None and not takes_preset:
@@ -189,7 +198,7 @@ def policy(
                 raise UserError(f'policy "{name}" is named {name}:{takes}; {takes} is missing. It is: {summary}')
             return factory(argument, preset) if takes_preset else factory(argument)
 
-        POLICIES.add(name, PolicyEntry(name, make, summary, takes))
+        POLICIES.add(name, PolicyEntry(name, make, summary, takes, factory))
         return factory
 
     return register
@@ -200,7 +209,39 @@ def make_policy(name: str, preset: str | None = None) -> Policy:
     head, _, argument = name.partition(":")
     if head not in POLICIES:
         raise UnknownName(unknown("policy", head, POLICIES))
-    return POLICIES[head].make(argument or None, preset)
+    who = f'the policy "{name}"'
+    with calling(who, POLICIES[head].factory):
+        made = POLICIES[head].make(argument or None, preset)
+    return checked(made, who)
+
+
+def checked(made: Policy, who: str) -> Policy:
+    """With all that a policy has to have."""
+    with calling(who, type(made)):
+        missing = [name for name in METHODS if not hasattr(made, name)]
+        if missing:
+            raise UserError(f"{who} is a {type(made).__name__}, which is not a policy: it has no {', '.join(missing)}")
+        if not isinstance(made.spec, PolicySpec):
+            raise UserError(
+                f"{who} has a {type(made.spec).__name__} as its spec: it must be a PolicySpec, as in "
+                'spec = PolicySpec(action_space="ee_delta")'
+            )
+    return made
+
+
+def replies(policy: Policy, observations: Sequence[Observation]) -> list[ActionChunk | Exception]:
+    """What it answers to each of these. Copies: it may write its next reply into the same memory."""
+    with contained("the policy's act"):
+        given = policy.act(observations)
+        if not isinstance(given, Iterable):
+            raise TypeError(
+                f"act returned a {type(given).__name__}: it must return a list with a chunk of actions for each "
+                f"observation, here {len(observations)}"
+            )
+        chunks = [chunk if isinstance(chunk, Exception) else np.array(chunk) for chunk in given]
+    if len(chunks) != len(observations):
+        raise RuntimeError(f"asked for {len(observations)} chunks, the policy returned {len(chunks)}")
+    return chunks
 
 
 @contextmanager
@@ -210,6 +251,28 @@ def opened(name: str, preset: str | None = None) -> Iterator[Policy]:
     try:
         yield made
     finally:
-        close = getattr(made, "close", None)
-        if close is not None:
-            close()
+        _close(made, name)
+
+
+def _close(made: Policy, name: str) -> None:
+    """Whatever comes of it is told and does not matter: what the policy was for is done."""
+    who = f'The policy "{name}"'
+    problems: list[str] = []
+
+    def end() -> None:
+        try:
+            with contained(f"{who} was not closed: its close"):
+                close = getattr(made, "close", None)
+                if close is not None:
+                    close()
+        except Exception as error:
+            problems.append(str(error) if isinstance(error, UserError) else told(f"{who} was not closed: it", error))
+
+    # In a thread that can be left behind, with the caller's context.
+    thread = Thread(target=copy_context().run, args=(end,), name="robodx-close", daemon=True)
+    thread.start()
+    thread.join(CLOSE_S)
+    if thread.is_alive():
+        problems.append(f"{who} was not closed within {CLOSE_S:g} s, and is no longer waited for.")
+    for problem in problems:
+        print_aside(problem)

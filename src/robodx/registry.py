@@ -9,12 +9,12 @@ import importlib.metadata
 import importlib.util
 import pkgutil
 import sys
-import traceback
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from robodx.errors import UserError
+from robodx.users_code import calling
 
 T = TypeVar("T")
 
@@ -85,12 +85,18 @@ class Registry(Generic[T]):
 
 def unknown(noun: str, name: str, valid: Iterable[str]) -> str:
     """The message for a wrong name: the nearest right ones, or all of them where none is near."""
-    choices = sorted(valid)
+    choices, name = sorted(valid), str(name)
     near = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)
     near += [choice for choice in choices if choice.split("/")[-1] == name and choice not in near]
     if near:
         return f'No {noun} "{name}". Did you mean {" or ".join(f"{choice!r}" for choice in near)}?'.replace("'", '"')
     return f'No {noun} "{name}". There are: {", ".join(choices) or "none"}.'
+
+
+def require(noun: str, name: str, valid: Iterable[str]) -> None:
+    """Refuse a name that is not among the valid ones."""
+    if name not in valid:
+        raise UnknownName(unknown(noun, name, valid))
 
 
 def discover(folder: str) -> None:
@@ -99,7 +105,8 @@ def discover(folder: str) -> None:
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module.name}")
     for entry_point in importlib.metadata.entry_points(group="robodx"):
-        entry_point.load()
+        with calling(f"The entry point {entry_point.name} of another package cannot be loaded: {entry_point.value}"):
+            entry_point.load()
 
 
 def load_plugin(plugin: str, *, is_known: bool = False) -> None:
@@ -108,17 +115,11 @@ def load_plugin(plugin: str, *, is_known: bool = False) -> None:
     # has loaded takes none, and what ships is imported when it is needed.
     for folder in () if is_known else EXTENSIONS:
         discover(folder)
-    try:
+    with calling(f"The plugin {plugin} cannot be imported: it"):
         if plugin.endswith(".py"):
             _import_file(Path(plugin).resolve())
         else:
             importlib.import_module(plugin)
-    except UserError:
-        raise
-    except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{where.filename}:{where.lineno}"
-        raise UserError(f"The plugin {plugin} cannot be imported: {type(error).__name__}: {error} ({place})") from error
 
 
 def fingerprint(plugin: str) -> str | None:

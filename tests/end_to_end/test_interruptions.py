@@ -187,12 +187,14 @@ def few(policy: str) -> list[Trial]:
 
 
 @pytest.mark.parametrize(
-    ("policy", "kind", "message"), [("refused", OSError, "^nobody is there$"), ("odd", UserError, "^two words$")]
+    ("policy", "message"),
+    [
+        ("refused", r'^the policy "refused" raised ConnectionRefusedError: nobody is there \(.*workers\.py:16\)$'),
+        ("odd", "^two words$"),
+    ],
 )
-def test_what_a_policys_factory_raises_in_a_worker_is_told(
-    policy: str, kind: type[Exception], message: str, workers_plugin: str
-) -> None:
-    with pytest.raises(kind, match=message):
+def test_what_a_policys_factory_raises_in_a_worker_is_told(policy: str, message: str, workers_plugin: str) -> None:
+    with pytest.raises(UserError, match=message):
         list(execute(few(policy), Job(policy, plugins=(workers_plugin,)), workers=2))
 
 
@@ -242,13 +244,13 @@ def test_a_plugin_that_cannot_be_imported_says_why(source: str, tmp_path: Path) 
     path = tmp_path / "bad.py"
     path.write_text(source)
     for _ in range(2):
-        with pytest.raises(UserError, match=r"bad\.py cannot be imported: \w+Error"):
+        with pytest.raises(UserError, match=r"bad\.py cannot be imported: it raised \w+Error"):
             load_plugin(str(path))
 
 
 def test_a_plugin_that_takes_a_taken_name_is_told(tmp_path: Path) -> None:
     path = write_policy(tmp_path / "mine.py", "expert")
-    with pytest.raises(UserError, match=r'mine\.py cannot be imported: ValueError: a policy named "expert"'):
+    with pytest.raises(UserError, match=r'mine\.py cannot be imported: it raised ValueError: a policy named "expert"'):
         load_plugin(str(path))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from robodx.cli.app import app
 from robodx.errors import Stop, UserError
 from robodx.output import print_text
 from robodx.running.threads import pin
+from robodx.users_code import exits_noticed, interrupt
 from robodx.wires.base import WireError
 
 # In the order in which --help lists them.
@@ -29,8 +31,11 @@ def main() -> None:
     pin()
     # `python:my_policy:make` and `--plugin my_module` may be in the current folder, as with python -m.
     sys.path.append(str(Path.cwd()))
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
     try:
-        app()
+        with exits_noticed():
+            app()
     except KeyboardInterrupt:
         sys.exit(130)
     except (UserError, Stop, WireError, OSError) as error:

@@ -11,6 +11,7 @@ from pathlib import Path
 import typer
 
 from robodx.output import print_text
+from robodx.users_code import interrupt
 
 
 @contextmanager
@@ -37,4 +38,4 @@ def stop_on_signals() -> None:
     Set again here, because polars installs a SIGINT handler that restarts the system calls in which a run waits.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, interrupt)

@@ -19,6 +19,7 @@ from robodx.errors import UserError
 from robodx.output import print_aside, print_text
 from robodx.running.limits import LARGEST_PAGE_MB
 from robodx.terminal.console import counting_bar, print_json
+from robodx.wires.base import check_host
 
 # Of trajectory files that are not what was recorded; JSON has all.
 SHOWN_FILES = 20
@@ -113,6 +114,7 @@ def view(
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False,
 ) -> None:
     """View episodes in a browser: filter, play and compare them, also during a run. Ctrl-C stops the viewer."""
+    check_host(host)
     import webbrowser
 
     from robodx.report.viewer.serving import view as serve_viewer

@@ -14,6 +14,7 @@ from robodx.cli.interrupts import stop_on_signals
 from robodx.cli.options import Json, Plugins, Preset, Robot, load_plugins
 from robodx.output import print_text
 from robodx.terminal.console import counting_bar, print_json
+from robodx.wires.base import check_host
 
 
 @app.command(rich_help_panel="Connect")
@@ -31,6 +32,7 @@ def serve(
 
     Without a preset it uses RoboDx's own conventions, and RoboDx's clients need no preset either.
     """
+    check_host(host)
     load_plugins(plugin)
     from robodx.policy_contract import opened
     from robodx.wires.preset import Preset as Conventions

@@ -11,13 +11,14 @@ from uuid import uuid4
 
 import numpy as np
 
-from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy, replies
 from robodx.records.trial import Trial
 from robodx.robots.control import action_width
 from robodx.running.environment import Environment, FirstReplyInvalid
 from robodx.sim.robot import ROBOTS
 from robodx.spaces import InvalidAction
 from robodx.tasks.base import TASKS
+from robodx.users_code import UsersCodeError, calling
 from robodx.wires.base import Names, WireError
 from robodx.wires.preset import Preset, native
 from robodx.wires.remote import RemotePolicy
@@ -77,6 +78,8 @@ class Check:
 def check(name: str, policy: Policy, *, task: str = "control/stack_cube", robot: str = "panda") -> Check:
     """Run a handful of steps and say what was seen. Raises where the policy does not even fit the scene."""
     preset = policy.preset if isinstance(policy, RemotePolicy) else native(policy.spec, Names())
+    server_info = policy.server_info.about if isinstance(policy, RemotePolicy) else {}
+    policy = _Told(policy)
     settling = preset.settle_steps
     environment = Environment(Trial(task, TASKS[task].version, name, 0, robot), policy.spec)
     start = environment.start()
@@ -104,6 +107,8 @@ def check(name: str, policy: Policy, *, task: str = "control/stack_cube", robot:
         nature = nature or _nature(policy, start, asked)
     except (WireError, InvalidAction, FirstReplyInvalid) as error:
         problems.append(f"its reply cannot be executed: {error}")
+    except UsersCodeError as error:
+        problems.append(str(error))
     finally:
         environment.close()
     if environment.invalid_action is not None:
@@ -116,7 +121,7 @@ def check(name: str, policy: Policy, *, task: str = "control/stack_cube", robot:
         )
     return Check(
         policy=name,
-        server_info=policy.server_info.about if isinstance(policy, RemotePolicy) else {},
+        server_info=server_info,
         preset=preset,
         sides=_sides(preset, robot),
         nature=nature,
@@ -126,6 +131,29 @@ def check(name: str, policy: Policy, *, task: str = "control/stack_cube", robot:
         problems=problems,
         notes=notes,
     )
+
+
+class _Told:
+    """A policy that says whose mistake it is when it raises."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy, self.spec = policy, policy.spec
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> None:
+        with calling("its reset", self._policy):
+            self._policy.reset(starts)
+
+    def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
+        with calling("its act", self._policy):
+            given = replies(self._policy, observations)
+            for reply in given:
+                if isinstance(reply, Exception) and not isinstance(reply, WireError | InvalidAction):
+                    raise reply
+        return given
+
+    def finish(self, ids: Sequence[str]) -> None:
+        with calling("its finish", self._policy):
+            self._policy.finish(ids)
 
 
 def _chunk(answer: ActionChunk | Exception) -> ActionChunk:
@@ -151,7 +179,7 @@ def _nature(policy: Policy, start: EpisodeStart, asked: Sequence[tuple[Observati
         return "stochastic"
     try:
         backwards = _ask(policy, start, [*seen[::-1], *seen[:1]])
-    except (WireError, InvalidAction, RuntimeError):
+    except (WireError, InvalidAction, RuntimeError, UsersCodeError):
         # It minds the order so much that it refuses.
         return "stateful"
     return "deterministic" if _are_same([*answers[::-1], *answers[:1]], backwards) else "stateful"

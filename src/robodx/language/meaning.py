@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from robodx.language.reference import Reference, Seen, Unresolved, candidates, resolve, the
-from robodx.language.verbs import PHRASINGS, act
+from robodx.language.verbs import Phrasings, act, phrasings
 from robodx.registry import UnknownName, unknown
 
 Direction = Literal["left", "right", "forward", "back"]
@@ -60,9 +60,13 @@ class Clause:
         return act(self.action, self.place.relation if self.place else None)
 
     @property
+    def phrasings(self) -> Phrasings:
+        return phrasings(self.action, self.place.relation if self.place else None)
+
+    @property
     def plain(self) -> Clause:
         """To leave a thing is not to pick it up, and not to leave it is to pick it up."""
-        negates = PHRASINGS[self.act].negates
+        negates = self.phrasings.negates
         return self if negates is None else replace(self, action=negates, is_negated=not self.is_negated)
 
 

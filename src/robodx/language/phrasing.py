@@ -9,7 +9,6 @@ from typing import Literal
 from robodx.language.lexicon import NUMBERS, article, plural_kind
 from robodx.language.meaning import Clause, Exists, If, Instruction, Meaning
 from robodx.language.reference import Reference, listed
-from robodx.language.verbs import PHRASINGS
 
 Split = Literal["train", "test"]
 
@@ -56,7 +55,7 @@ def phrase(meaning: Meaning, split: Split, index: int) -> Instruction:
 
 def phrasing_count(meaning: Meaning, split: Split) -> int:
     clauses = [clause for part in meaning.clauses for clause in _clauses(part)]
-    return min(len(getattr(PHRASINGS[clause.act], split)) for clause in clauses)
+    return min(len(getattr(clause.phrasings, split)) for clause in clauses)
 
 
 def _joint(before: Clause | If, part: Clause | If) -> str:
@@ -82,7 +81,7 @@ def _say_part(part: Clause | If, split: Split, index: int, forbidden: Sequence[C
 
 
 def _say_clause(clause: Clause, split: Split, index: int, forbidden: Sequence[Clause]) -> str:
-    templates: tuple[str, ...] = getattr(PHRASINGS[clause.act], split)
+    templates: tuple[str, ...] = getattr(clause.phrasings, split)
     template = templates[index % len(templates)]
     if clause.is_negated:
         # Before the verb, which follows the comma where the place is named first.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, get_args
 
 from robodx.language.lexicon import KINDS, ORDINALS, SIZES, article
-from robodx.registry import UnknownName, unknown
+from robodx.registry import UnknownName, require, unknown
 from robodx.sim.colours import PALETTE
 from robodx.sim.geometry import Vector
 from robodx.sim.scene import Thing
@@ -79,6 +79,9 @@ class Where:
 
     relation: Spatial
     of: Reference
+
+    def __post_init__(self) -> None:
+        require("relation", self.relation, get_args(Spatial))
 
 
 @dataclass(frozen=True)

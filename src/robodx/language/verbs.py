@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robodx.registry import Registry
+from robodx.registry import Registry, UnknownName
 
 
 @dataclass(frozen=True)
@@ -26,3 +26,16 @@ PHRASINGS: Registry[Phrasings] = Registry("verb", "verbs")
 def act(action: str, relation: str | None) -> str:
     """The name of a verb with a relation, under which its phrasings, stages and plan are registered."""
     return action if relation is None else f"{action} {relation}"
+
+
+def phrasings(action: str, relation: str | None) -> Phrasings:
+    """Of a verb with a relation; one that it does not take is answered with those that it takes."""
+    try:
+        return PHRASINGS[act(action, relation)]
+    except UnknownName:
+        takes = [name.removeprefix(f"{action} ") for name in PHRASINGS if name.startswith(f"{action} ")]
+        if not takes:
+            raise
+        raise UnknownName(
+            f'The verb "{action}" takes no relation "{relation}". It takes: {", ".join(takes)}.'
+        ) from None

@@ -6,7 +6,8 @@ import importlib
 from typing import TypeGuard
 
 from robodx.errors import UserError
-from robodx.policy_contract import Policy, policy
+from robodx.policy_contract import METHODS, Policy, policy
+from robodx.users_code import calling
 
 
 @policy("python", takes="PACKAGE.MODULE:NAME")
@@ -15,23 +16,27 @@ def from_python(place: str) -> Policy:
     module_name, _, name = place.partition(":")
     if not name:
         raise UserError(f"python:{place} does not name an object: write python:PACKAGE.MODULE:NAME")
-    try:
-        found = importlib.import_module(module_name)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UserError(f"no policy at python:{place}: {error}") from error
-    made = found if _is_policy(found) and not isinstance(found, type) else _call(found, place)
-    if not _is_policy(made):
-        missing = [method for method in ("spec", "reset", "act", "finish") if not hasattr(made, method)]
-        raise UserError(
-            f"python:{place} gives a {type(made).__name__}, which is not a policy: it has no {', '.join(missing)}"
-        )
+    if not all(part.isidentifier() for part in module_name.split(".")):
+        raise UserError(f'python:{place} names no module: "{module_name}" cannot be imported; write PACKAGE.MODULE')
+    with calling(f"no policy at python:{place}: importing it"):
+        try:
+            found = importlib.import_module(module_name)
+            for part in name.split("."):
+                found = getattr(found, part)
+        except (ImportError, AttributeError) as error:
+            raise UserError(f"no policy at python:{place}: {error}") from error
+    with calling(f"python:{place}"):
+        made = found if _is_policy(found) and not isinstance(found, type) else _call(found, place)
+        if not _is_policy(made):
+            missing = [method for method in METHODS if not hasattr(made, method)]
+            raise UserError(
+                f"python:{place} gives a {type(made).__name__}, which is not a policy: it has no {', '.join(missing)}"
+            )
     return made
 
 
 def _is_policy(candidate: object) -> TypeGuard[Policy]:
-    return all(hasattr(candidate, name) for name in ("spec", "reset", "act", "finish"))
+    return all(hasattr(candidate, name) for name in METHODS)
 
 
 def _call(factory: object, place: str) -> object:

@@ -21,6 +21,7 @@ from robodx.running.observers import Finished
 from robodx.running.rollout import FAILURES
 from robodx.running.worker_pool import WorkerLost
 from robodx.running.workers import Job, begin, run_here
+from robodx.users_code import contained, really_exit
 from robodx.wires.remote import Declared, declared
 
 # Between two questions whether a policy actor is there again.
@@ -44,7 +45,8 @@ class _Stopped(UserError):
 def _portable_errors() -> Iterator[None]:
     """Let out only what is known at the other end too: a user's exception need not survive the way."""
     try:
-        yield
+        with contained("the policy, the task or a perturbation"):
+            yield
     except Stop as stop:
         raise _Stopped(str(stop)) from None
     except (UserError, OSError) as error:
@@ -216,7 +218,7 @@ class ActorPolicy:
 def _settle(folder: str) -> None:
     """Work where the driver does, if that folder is here too: for its modules, and for names of files."""
     # Ray's own clean-up at the end of a process can lock itself up, and such a process stays for ever.
-    atexit.register(os._exit, 0)
+    atexit.register(really_exit, 0)
     if Path(folder).is_dir():
         os.chdir(folder)
         sys.path.append(folder)

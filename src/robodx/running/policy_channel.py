@@ -10,6 +10,8 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple
 
+from robodx.users_code import contained
+
 # How long a policy's last call is waited for when a rollout is broken off: long enough that the next rollout does not
 # meet it, short enough that a policy that hangs does not hold up Ctrl-C.
 PATIENCE_S = 1.0
@@ -35,7 +37,8 @@ class PolicyChannel:
         start = time.perf_counter()
         value, error = None, None
         try:
-            value = method(argument)
+            with contained("the policy"):
+                value = method(argument)
         except BaseException as thrown:  # what is none of FAILURES goes on where the answer is taken
             error = thrown
         self._answers.put(Answer(value, error, time.perf_counter() - start))

@@ -6,7 +6,6 @@ lost, and run again.
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
@@ -21,11 +20,12 @@ from multiprocessing.context import SpawnProcess
 from types import FrameType
 from typing import NamedTuple
 
-from robodx.errors import Stop, UserError
+from robodx.errors import Leave, Stop, UserError
 from robodx.output import print_text
 from robodx.policy_contract import opened
 from robodx.running.worker_pool import MAX_ATTEMPTS
 from robodx.running.workers import STOP_S, Failure, Job, begin, settle, start
+from robodx.users_code import really_exit
 from robodx.wires.protocols import openpi
 from robodx.wires.remote import Declared, declared
 from robodx.wires.serving import Endpoint
@@ -178,10 +178,10 @@ def _live(job: Job, port: int, connection: Connection) -> None:
     except (Exception, Stop) as error:
         connection.send(Failure.of(error, "the policy's process"))
     # Whatever threads the policy has left.
-    os._exit(1)
+    really_exit(1)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
     # Once: what is being closed is not to be interrupted again.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise SystemExit(0)
+    raise Leave(0)

@@ -19,7 +19,8 @@ from robodx.analysis import motion
 from robodx.analysis.attribution.cause import attribute, first_mistake, quality_flags, slips
 from robodx.analysis.episode_facts import EpisodeFacts
 from robodx.analysis.metrics.quantities import measured
-from robodx.policy_contract import ActionChunk, Observation, Policy
+from robodx.errors import UserError
+from robodx.policy_contract import Observation, Policy, replies
 from robodx.records.episode import Episode, Evidence, Happening, Outcome
 from robodx.records.trial import Trial
 from robodx.running import requirements
@@ -29,6 +30,7 @@ from robodx.running.observers import EpisodeObserver, Finished
 from robodx.running.policy_channel import Answer, PolicyChannel, ThreadedPolicyChannel
 from robodx.sim.geometry import Array
 from robodx.tasks.base import TASKS
+from robodx.users_code import contained
 
 # What a policy or a simulation may throw without ending the run; Ctrl-C is not among it.
 FAILURES = (Exception, SystemExit)
@@ -112,13 +114,14 @@ class _Batch:
     def open(self, trial: Trial) -> Finished | None:
         started_s = time.perf_counter()
         try:
-            environment = Environment(trial, self._policy.spec, quality=self._quality)
-            for observer in self._observers:
-                observer.before_episode(environment)
-            start = environment.start()
-        except FAILURES:
+            with _contained(trial):
+                environment = Environment(trial, self._policy.spec, quality=self._quality)
+                for observer in self._observers:
+                    observer.before_episode(environment)
+                start = environment.start()
+        except FAILURES as error:
             wall_s = time.perf_counter() - started_s
-            return self._shown(trial, Finished(lost(trial, traceback.format_exc(), self._attempt, wall_s), None))
+            return self._shown(trial, Finished(lost(trial, _text(error), self._attempt, wall_s), None))
         one = _Live(environment, started_s)
         self.episodes.append(one)
         self._call(self._policy.reset, [start], partial(self._opened, one))
@@ -129,12 +132,13 @@ class _Batch:
         one = self.ready.popleft()
         environment = one.environment
         try:
-            while not (environment.needs_chunk or environment.is_done):
-                environment.step()
-                for after_step in self._after_step:
-                    after_step(environment)
-        except FAILURES:
-            one.error = traceback.format_exc()
+            with _contained(environment.trial):
+                while not (environment.needs_chunk or environment.is_done):
+                    environment.step()
+                    for after_step in self._after_step:
+                        after_step(environment)
+        except FAILURES as error:
+            one.error = _text(error)
         self._go_on(one)
 
     def ask(self, slots: int) -> None:
@@ -164,15 +168,7 @@ class _Batch:
         self._channel.call(method, argument)
 
     def _ask(self, group: list[_Live]) -> None:
-        self._call(self._act, [one.observation for one in group], partial(self._answered, group))
-
-    def _act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
-        # Copies: the policy may write its next reply into the same memory before this one is taken.
-        given = self._policy.act(observations)
-        chunks = [chunk if isinstance(chunk, Exception) else np.array(chunk) for chunk in given]
-        if len(chunks) != len(observations):
-            raise RuntimeError(f"asked for {len(observations)} chunks, the policy returned {len(chunks)}")
-        return chunks
+        self._call(partial(replies, self._policy), [one.observation for one in group], partial(self._answered, group))
 
     def _opened(self, one: _Live, answer: Answer) -> Finished | None:
         if answer.error is None:
@@ -198,9 +194,11 @@ class _Batch:
                 one.error = _text(answer.error)
             else:
                 try:
-                    one.environment.accept(answer.value[index], answer.seconds if declared_s is None else declared_s)
-                except FAILURES:
-                    one.error = traceback.format_exc()
+                    seconds = answer.seconds if declared_s is None else declared_s
+                    with _contained(one.environment.trial):
+                        one.environment.accept(answer.value[index], seconds)
+                except FAILURES as error:
+                    one.error = _text(error)
             self._go_on(one)
 
     def _go_on(self, one: _Live) -> None:
@@ -213,11 +211,12 @@ class _Batch:
             return
         if one.error is None and environment.needs_chunk:
             try:
-                one.observation = environment.observe()
-                for observer in self._observers:
-                    observer.before_query(environment, one.observation)
-            except FAILURES:
-                one.error = traceback.format_exc()
+                with _contained(environment.trial):
+                    one.observation = environment.observe()
+                    for observer in self._observers:
+                        observer.before_query(environment, one.observation)
+            except FAILURES as error:
+                one.error = _text(error)
         if one.error is not None or environment.is_done:
             self._leave(one)
             self._call(self._policy.finish, [environment.trial.id], partial(self._ended, one))
@@ -232,8 +231,8 @@ class _Batch:
         one.wall_s = time.perf_counter() - one.started_s
         try:
             one.environment.close()
-        except FAILURES:
-            one.error = one.error or traceback.format_exc()
+        except FAILURES as error:
+            one.error = one.error or _text(error)
 
     def _ended(self, one: _Live, answer: Answer) -> Finished:
         if answer.error is not None:
@@ -245,9 +244,10 @@ class _Batch:
         finished = None
         if one.error is None:
             try:
-                finished = _finished(one.environment, self._attempt, one.wall_s)
-            except FAILURES:
-                one.error = traceback.format_exc()
+                with _contained(trial):
+                    finished = _finished(one.environment, self._attempt, one.wall_s)
+            except FAILURES as error:
+                one.error = _text(error)
         if finished is None:
             finished = Finished(lost(trial, one.error or "", self._attempt, one.wall_s), None)
         return self._shown(trial, finished)
@@ -258,8 +258,15 @@ class _Batch:
         return finished
 
 
+def _contained(trial: Trial) -> contained:
+    """What runs beside the policy may be a user's too: tasks, perturbations, conditions, recorded quantities."""
+    return contained(f"code of the task {trial.task}, of its perturbations or of a recorded quantity")
+
+
 def _text(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error))
+    """With its traceback; the last line is what is counted and shown."""
+    lines = traceback.format_exception(error)
+    return "".join([*lines[:-1], str(error)] if isinstance(error, UserError) else lines)
 
 
 def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished:

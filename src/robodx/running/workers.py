@@ -18,7 +18,7 @@ from multiprocessing.context import SpawnProcess
 from typing import TYPE_CHECKING, NamedTuple
 
 from robodx.errors import Stop, UserError
-from robodx.policy_contract import Policy, opened
+from robodx.policy_contract import CLOSE_S, Policy, opened
 from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.registry import load_plugin
@@ -26,14 +26,16 @@ from robodx.running.observers import EpisodeObserver, Finished
 from robodx.running.rollout import rollout
 from robodx.running.threads import pin
 from robodx.running.worker_pool import WorkerLost, carry_out
+from robodx.users_code import notice_exits, really_exit
 from robodx.wires.base import WORKER
 from robodx.wires.remote import RemotePolicy
 
 if TYPE_CHECKING:
     from robodx.running.cluster import Cluster
 
-# Longer than a process needs to die of a polite signal, short enough for someone who pressed Ctrl-C.
-STOP_S = 3.0
+# Longer than a process needs to close its policy and die of a polite signal, short enough for someone who pressed
+# Ctrl-C.
+STOP_S = CLOSE_S + 1.0
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,7 @@ def settle() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     # What a policy prints is for a person to read, never part of a command's answer.
     sys.stdout = sys.stderr
+    notice_exits()
     threading.Thread(target=_die_with_driver, daemon=True).start()
 
 
@@ -151,7 +154,7 @@ def _die_with_driver() -> None:
     driver = parent_process()
     if driver is not None:
         wait_for([driver.sentinel])
-        os._exit(1)
+        really_exit(1)
 
 
 class _Worker(NamedTuple):

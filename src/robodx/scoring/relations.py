@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from robodx.language.meaning import Direction
+from robodx.registry import require
 from robodx.scoring.conditions import Condition, closeness
 from robodx.sim.geometry import Pose, Vector
 
@@ -280,6 +281,9 @@ class Flanking(Geometric):
     other: str
     side: Flank
     gap_m: float = 0.1
+
+    def __post_init__(self) -> None:
+        require("side to be on", self.side, FLANKS)
 
     def excess(self, world: World) -> float:
         axis, way = FLANKS[self.side]

@@ -16,6 +16,7 @@ from robodx.records.trial import Trial
 from robodx.records.values import Applied
 from robodx.registry import Registry, UnknownName, unknown
 from robodx.tasks.base import TASKS, Task
+from robodx.users_code import calling
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,9 @@ def suite(name: str, *, grows: bool = False) -> Callable[[Suite], Suite]:
 
 def ask(name: str, done: pl.DataFrame, request: SuiteRequest) -> list[Planned]:
     """What a suite wants to be run, with what for: a bare trial is a clean one."""
-    asked = list(SUITES[name](done, request))
+    suite = SUITES[name]
+    with calling(f"the suite {name}", suite):
+        asked = list(suite(done, request))
     for one in asked:
         if not isinstance(one, Trial | Planned):
             raise UserError(f"the suite {name} asks for {one!r}: it must yield trials, or Planned trials")

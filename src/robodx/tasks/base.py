@@ -14,6 +14,7 @@ from robodx.scoring.events import Event
 from robodx.scoring.stages import Stage
 from robodx.sim.scene import Scene
 from robodx.streams import VARIATIONS, Streams, Variation
+from robodx.users_code import calling
 
 Tier = Literal["easy", "medium", "hard"]
 # The tag of tasks that are kept from training: there are no demonstrations of them.
@@ -37,8 +38,15 @@ class Situation:
     events: tuple[Event, ...] = ()
 
     def __post_init__(self) -> None:
+        for part, kind in (("scene", Scene), ("instruction", Instruction)):
+            given = getattr(self, part)
+            if not isinstance(given, kind):
+                raise TypeError(f"the {part} of a situation must be of RoboDx's {kind.__name__}, not {given!r}")
         if not self.stages:
             raise ValueError("a situation needs at least one stage")
+        for stage in self.stages:
+            if not isinstance(stage, Stage | Condition):
+                raise TypeError(f"a stage of a situation must be a Stage or a Condition, not {stage!r}")
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,11 @@ class Task:
 
     def situation(self, seed: int) -> Situation:
         """What this seed looks like, with only the declared streams open."""
-        return self.situate(Streams.of(seed, self.varies))
+        with calling(f"the task {self.id}", self.situate):
+            made = self.situate(Streams.of(seed, self.varies))
+        if not isinstance(made, Situation):
+            raise UserError(f"the task {self.id} returned a {type(made).__name__}: it must return a Situation")
+        return made
 
 
 Register = Callable[[Callable[[Streams], Situation]], Task]

@@ -7,6 +7,7 @@ import math
 from robodx.experts.base import Plan, PlanContext, put, resting
 from robodx.experts.skills import Steps
 from robodx.language.meaning import Clause
+from robodx.registry import require
 from robodx.scoring.contact import Grasped, settled
 from robodx.scoring.from_meaning import Stages, StagesOf
 from robodx.scoring.relations import FLANKS, Beside, Between, Flank, Flanking, In, On
@@ -44,6 +45,8 @@ def stages_between(target: str, others: tuple[str, ...], scene: Scene) -> Stages
 
 
 def stages_at(side: Flank) -> StagesOf:
+    require("side to put a thing on", side, FLANKS)
+
     def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
         return (Grasped(target), Flanking(target, others[0], side) & settled(target))
 
@@ -119,6 +122,7 @@ def plan_between(context: PlanContext, clause: Clause) -> Steps:
 
 
 def plan_at(side: Flank) -> Plan:
+    require("side to put a thing on", side, FLANKS)
     axis, way = FLANKS[side]
 
     def steps(context: PlanContext, clause: Clause) -> Steps:

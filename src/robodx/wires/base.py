@@ -88,6 +88,7 @@ class Address:
         except ValueError as error:
             raise UserError(f'"{name}" is no address ({error}): write {scheme}://HOST:PORT') from error
         number = number or port
+        check_host(host or "")
         if not host or not number:
             raise UserError(f'"{name}" names no port: write {scheme}://{host or "HOST"}:PORT')
         options = dict(parse_qsl(parts.query, keep_blank_values=True))
@@ -102,6 +103,19 @@ class Address:
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def check_host(host: str) -> None:
+    """Refuse what cannot be a name: Python's resolver raises UnicodeError for it."""
+    try:
+        is_name = len(host.encode("idna")) <= 253
+    except UnicodeError:
+        is_name = False
+    if not is_name:
+        raise UserError(
+            f'"{host[:40]}{"…" * (len(host) > 40)}" ({len(host)} letters) is no host name: it has at most 253 letters,'
+            " and 1 to 63 of them between two dots"
+        )
 
 
 def read_seconds(name: str, key: str, text: str) -> float:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from robodx.errors import UserError
-from robodx.policy_contract import EpisodeStart, Policy
+from robodx.policy_contract import EpisodeStart, Policy, replies
+from robodx.users_code import contained
 from robodx.wires.base import Names, Request
 from robodx.wires.calibrations import read_cameras
 from robodx.wires.parts import lacking_of_pose
@@ -63,7 +64,7 @@ class Endpoint:
             start = EpisodeStart(_episode_of(session, known), 0, "", "", 0, 0, "")
         observation = self.preset.observation(request, episode_id=start.episode_id, step=step, time_s=time_s)
         self._begin(start if info is not None else replace(start, instruction=observation.instruction))
-        (chunk,) = self._policy.act([observation])
+        (chunk,) = replies(self._policy, [observation])
         if isinstance(chunk, Exception):
             raise chunk
         if info is None:
@@ -74,7 +75,8 @@ class Endpoint:
         """An episode is over, for the clients that tell which."""
         if episode_id in self._episodes:
             del self._episodes[episode_id]
-            self._policy.finish([episode_id])
+            with contained("the policy's finish"):
+                self._policy.finish([episode_id])
 
     def leave(self, session: Hashable) -> None:
         known = self._sessions.pop(session, None)
@@ -85,7 +87,8 @@ class Endpoint:
         if start.episode_id in self._episodes:
             self._episodes.move_to_end(start.episode_id)
             return
-        self._policy.reset([start])
+        with contained("the policy's reset"):
+            self._policy.reset([start])
         self._episodes[start.episode_id] = None
         if len(self._episodes) > MAX_EPISODES:
             self.finish(next(iter(self._episodes)))

@@ -17,6 +17,7 @@ from robodx.analysis.statistics.resampling import Limits, bootstrap_macro_mean
 from robodx.analysis.statistics.sequential import Stopped, mean_over_tasks
 from robodx.errors import UserError
 from robodx.registry import Registry
+from robodx.users_code import guarded
 
 Unit = Literal["rate", "share", "score", "ratio", "s", "ms", "1/s", "m", "m²/s⁶", "count", ""]
 Better = Literal["higher", "lower", "neither"]
@@ -72,9 +73,10 @@ def metric(
 
     def register(function: Function) -> Metric:
         name = function.__name__
+        called = guarded(f"the metric {name}", function)
         return METRICS.add(
             name,
-            Metric(name, unit, better, _summary(function), function, _bounds(unit), None, interval, uses_primitives),
+            Metric(name, unit, better, _summary(function), called, _bounds(unit), None, interval, uses_primitives),
         )
 
     return register
@@ -87,12 +89,13 @@ def episode_metric(*, unit: Unit, better: Better) -> Callable[[Each], Metric]:
     """
 
     def register(each: Each) -> Metric:
-        name = each.__name__
+        name, summary = each.__name__, _summary(each)
+        each = guarded(f"the metric {name}", each)
 
         def mean(episodes: pl.DataFrame) -> float | None:
             return macro_mean(episodes, each(episodes))
 
-        return METRICS.add(name, Metric(name, unit, better, _summary(each), mean, _bounds(unit), each))
+        return METRICS.add(name, Metric(name, unit, better, summary, mean, _bounds(unit), each))
 
     return register
 

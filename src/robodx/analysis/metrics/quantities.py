@@ -13,6 +13,7 @@ from robodx.analysis.metrics.base import Better, Unit, episode_metric
 from robodx.errors import UserError
 from robodx.records.episode import Quantity
 from robodx.registry import Registry
+from robodx.users_code import guarded
 
 Measure = Callable[[EpisodeFacts], float | None]
 
@@ -34,7 +35,8 @@ def quantity(*, unit: Unit, better: Better) -> Callable[[Measure], Measure]:
 
         recorded.__name__, recorded.__doc__ = name, measure.__doc__
         episode_metric(unit=unit, better=better)(recorded)
-        return QUANTITIES.add(name, measure)
+        QUANTITIES.add(name, guarded(f"the recorded quantity {name}", measure))
+        return measure
 
     return register
 

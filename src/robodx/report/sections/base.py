@@ -11,6 +11,7 @@ from robodx.errors import UserError
 from robodx.registry import Registry
 from robodx.report.blocks import Block
 from robodx.report.material import Material
+from robodx.users_code import calling
 
 # What the page itself has an anchor for.
 TAKEN = ("content",)
@@ -71,7 +72,8 @@ def made(material: Material) -> list[Section]:
     """All sections that have something to say, in their order."""
     found = []
     for entry in sorted(SECTIONS.entries(), key=lambda entry: entry.order):
-        content = entry.make(material)
+        with calling(f"the section {entry.name}", entry.make):
+            content = entry.make(material)
         if not isinstance(content, Content | None):
             raise UserError(f"the section {entry.name} gave {content!r}: it must be Content or None")
         if content is not None and content.blocks:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -13,6 +13,7 @@ from robodx.analysis.findings.failure_modes import FailureMode
 from robodx.analysis.findings.search import Candidate
 from robodx.analysis.findings.strata import Stratum
 from robodx.registry import Registry
+from robodx.users_code import guarded
 
 
 class NextTest(NamedTuple):
@@ -67,7 +68,10 @@ FINDING_KINDS: Registry[FindingKind] = Registry("kind of finding", "analysis.fin
 
 
 def register(kind: FindingKind) -> FindingKind:
-    return FINDING_KINDS.add(kind.name, kind)
+    values: dict[str, Any] = {field.name: getattr(kind, field.name) for field in fields(kind)}
+    who = f"the kind of finding {kind.name}"
+    rules: Any = {name: guarded(who, value) for name, value in values.items() if callable(value)}
+    return FINDING_KINDS.add(kind.name, replace(kind, **rules))
 
 
 def by_priority() -> list[FindingKind]:
