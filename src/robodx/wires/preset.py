@@ -81,6 +81,7 @@ class Preset:
             uses_language=bool(self.prompt),
             replan=self.replan or None,
             action_width=self._action_width(),
+            settle_steps=self.settle_steps,
         )
 
     # The client's side.
