@@ -92,6 +92,8 @@ def test_only_calls_after_settling_are_timed() -> None:
     inside = Local(Slow(lambda *_: np.repeat(HOLD, 5, axis=0)))
     policy = RemotePolicy(inside, replace(inside.endpoint.preset, settle_steps=10, replan=5))
     found = check("slow", policy, task=TASK)
+    assert found.slowest_ms is not None and found.slowest_ms == max(found.slowest_ms, found.inference_ms or 0.0)
+    assert f"(median), {found.slowest_ms:.1f} ms for the slowest call." in "\n".join(found.lines())
     assert found.steps == 30 and found.chunk == (5, 7)
     assert found.inference_ms is not None and found.inference_ms >= 20
 

@@ -99,8 +99,7 @@ def _shapes(preset: Preset) -> dict[str, Shape | None]:
     """Of all that the preset sends; None where nothing can be said."""
     shapes: dict[str, Shape | None] = {}
     for key, picture in preset.images.items():
-        size = (picture.height, picture.width)
-        shapes[key] = size if picture.is_depth else (*size, 3) if picture.layout == "HWC" else (3, *size)
+        shapes[key] = picture.shape
     for key, parts in preset.state.items():
         widths = [PARTS[part].width for part in parts]
         total = None if None in widths else preset.arms * sum(width or 0 for width in widths)

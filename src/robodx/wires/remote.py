@@ -12,7 +12,7 @@ from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Polic
 from robodx.spaces import InvalidAction
 from robodx.wires.agreement import mismatches
 from robodx.wires.base import Request, ServerInfo, Wire, WireError
-from robodx.wires.preset import BadPreset, Preset
+from robodx.wires.preset import BadPreset, Preset, summary
 from robodx.wires.preset_files import find_preset, read_preset, shipped
 
 
@@ -48,16 +48,21 @@ class RemotePolicy:
             one.episode_id: self.preset.resting(settling - one.step) for one in observations if one.step < settling
         }
         asking = [one for one in observations if one.step >= settling]
-        replies = self.wire.ask([self._request(one) for one in asking])
-        for one, reply in zip(asking, replies, strict=True):
+        requests = [self._request(one) for one in asking]
+        replies = self.wire.ask(requests)
+        for one, (_, request), reply in zip(asking, requests, replies, strict=True):
             episode = self._episodes.get(one.episode_id)
             try:
                 if isinstance(reply, Exception):
-                    raise reply
+                    raise type(reply)(f"{reply}. RoboDx sent {summary(request)}") from reply
                 if episode is not None and episode.losses != self.wire.losses:
                     raise WireError("the connection to the policy server was lost while the episode was under way")
                 chunks[one.episode_id] = self.preset.chunk(reply)
-            except (WireError, InvalidAction) as error:
+            except InvalidAction as error:
+                wrong = InvalidAction(f"{error}. The preset {self.preset.name} expects {self.preset.expects}")
+                wrong.__cause__ = error
+                chunks[one.episode_id] = wrong
+            except WireError as error:
                 chunks[one.episode_id] = error
         return [chunks[one.episode_id] for one in observations]
 

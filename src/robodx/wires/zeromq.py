@@ -67,7 +67,7 @@ class Dealer:
         """The next reply: they come in the order of the requests."""
         ready = dict(self._poller.poll(round(1000 * within_s)))
         if not ready:
-            raise WireError(f"the server at {self._address} did not answer in time ({within_s:g} s)")
+            raise WireError(self._address.late(within_s))
         # A reply that came before the end still counts.
         if self._socket not in ready and not self._socket.poll(0):
             raise Closed(
