@@ -509,7 +509,7 @@ def test_an_error_is_told_in_a_line() -> None:
     with talking_to(instead({"error": "Traceback (most recent call last):\n  x\nValueError: bad\n"})) as (policy, peer):
         answer = ask(policy)
     assert isinstance(answer, WireError)
-    told = f"the policy server at 127.0.0.1:{peer.port} failed: ValueError: bad. RoboDx sent video.exterior_image_1_left ("
+    told = f"the policy server at 127.0.0.1:{peer.port} failed: ValueError: bad. RoboDx sent video."
     assert str(answer).startswith(told)
 
 

@@ -103,11 +103,11 @@ def test_a_picture_that_is_none_is_refused_by_its_key_with_both_sides(
     picture: Picture, came: object, problem: str
 ) -> None:
     preset = replace(PRESET, images={"view": picture}, state={}, prompt="")
-    with pytest.raises(ValueError, match="^view must be a picture, ") as caught:
+    with pytest.raises(ValueError, match=r"^view must be a picture, ") as caught:
         preset.observation({"view": came}, episode_id="one", step=0, time_s=0.0)
     assert problem in str(caught.value)
 
 
 def test_a_state_that_is_no_numbers_is_refused_by_its_key() -> None:
-    with pytest.raises(ValueError, match="^hand must be numbers, not 'left'"):
+    with pytest.raises(ValueError, match=r"^hand must be numbers, not 'left'"):
         PRESET.observation({"hand": "left", "prompt": "pick"}, episode_id="one", step=0, time_s=0.0)

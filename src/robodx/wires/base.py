@@ -7,10 +7,13 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from robodx.errors import Stop, UserError
+
+if TYPE_CHECKING:
+    from robodx.wires.preset import Preset
 
 Request = Mapping[str, Any]
 Reply = Mapping[str, Any]
@@ -161,6 +164,8 @@ class ServerInfo:
     # The keys that it needs, with shapes (None for any size), and those that it answers, with widths.
     inputs: Mapping[str, tuple[int | None, ...] | None] | None = None
     outputs: Mapping[str, int | None] | None = None
+    # What a preset says otherwise than the server declares in words of its own, each with both sides.
+    contradictions: Callable[[Preset], Sequence[str]] = lambda preset: ()
 
 
 class Names(NamedTuple):

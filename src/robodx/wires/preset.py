@@ -210,13 +210,11 @@ def _numbers(key: str, value: object) -> NDArray[np.float32]:
 
 def summary(request: Request) -> str:
     """What a server was sent, by key, type and shape, so that two of a kind read alike."""
-    kinds = {str: "text", dict: "map"}
-    return ", ".join(
-        f"{key} ({value.dtype} {value.shape})"
-        if isinstance(value, np.ndarray)
-        else f"{key} ({kinds.get(type(value), type(value).__name__)})"
-        for key, value in request.items()
-    )
+
+    def kind(value: object) -> str:
+        return f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+
+    return ", ".join(f"{key} ({kind(value)})" for key, value in request.items())
 
 
 def keys_of(key: str) -> list[str]:

@@ -10,10 +10,10 @@ from uuid import uuid4
 from robodx.errors import UserError
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec
 from robodx.spaces import InvalidAction
-from robodx.wires.agreement import mismatches
+from robodx.wires.agreement import fitting, mismatches
 from robodx.wires.base import Request, ServerInfo, Wire, WireError
 from robodx.wires.preset import BadPreset, Preset, summary
-from robodx.wires.preset_files import find_preset, read_preset, shipped
+from robodx.wires.preset_files import find_preset, read_preset
 
 
 class _Episode(NamedTuple):
@@ -93,9 +93,11 @@ def connect(wire: Wire, name: str, preset: str | None) -> RemotePolicy:
         if chosen is None and server_info.preset is not None:
             chosen = read_preset(server_info.preset)
         if chosen is None:
+            fits = fitting(server_info)
+            shipped = f"one of {', '.join(fits)}, or your own" if fits else "your own, for none of RoboDx's fits it: a"
             raise UserError(
-                f"the server at {name} does not declare conventions: give --preset with one of {', '.join(shipped())}, "
-                f"or your own .toml file, which robodx check {name} --write-preset my.toml drafts"
+                f"the server at {name} does not declare all conventions: give --preset with {shipped} .toml file, "
+                f"which robodx check {name} --write-preset my.toml drafts"
             )
         wrong = mismatches(chosen, server_info)
         if wrong:
