@@ -17,7 +17,7 @@ from robodx.wires.base import API_KEY, Address, Names, Reply, Request, ServerInf
 from robodx.wires.messages import Malformed, encode_with_text, flatten, nest, pack, quote, unpack
 from robodx.wires.preset import EPISODE
 from robodx.wires.protocols.base import protocol
-from robodx.wires.serving import Endpoint
+from robodx.wires.serving import Endpoint, Last
 from robodx.wires.vla_eval_specs import PROMPT, STATES, contradictions, draft, outputs
 
 PORT = 8000
@@ -250,7 +250,7 @@ class _Client:
     def greet(self) -> None:
         """The client speaks first."""
 
-    def answer(self, frame: bytes | str) -> bytes | None:
+    def answer(self, frame: bytes | str) -> bytes | Last | None:
         seq = 0
         try:
             kind, payload, seq = _read(frame)
@@ -263,6 +263,9 @@ class _Client:
             if kind == "observation":
                 return _pack("action", nest(self._act(payload)), seq)
             raise ValueError(f"a message of type {quote(kind)}")
+        except Malformed as error:
+            # What follows could not be understood either.
+            return Last(_pack("error", {"error": f"{type(error).__name__}: {error}"}, seq))
         # As vla-eval does: the error as a message, and the connection stays.
         except (Exception, Stop) as error:
             return _pack("error", {"error": f"{type(error).__name__}: {error}"}, seq)
