@@ -8,7 +8,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from urllib.request import urlopen
 
 import pytest
@@ -276,8 +276,11 @@ def test_after_the_last_word_the_connection_ends_whatever_the_client_does(
         assert is_gone(client)
 
 
-def test_what_is_said_in_one_breath_with_the_handshake_is_heard(port: int, caplog: pytest.LogCaptureFixture) -> None:
-    with raw(port, HANDSHAKE, b"\r\n", masked(b"hi"), masked(b"", 8)) as client:
+def test_what_is_said_in_one_breath_with_the_handshake_is_heard(
+    port: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(websocket_server, "GOODBYE_S", 0.05)
+    with raw(port, HANDSHAKE, b"\r\n", masked(b"hi"), masked(b"fail")) as client:
         assert b"text hi" in heard(client)
     for nonsense in (b"\xff\xff\xff", masked(b"", 9), masked(b"", 8), masked(b"fail") + b"\xff"):
         for handshake in (HANDSHAKE, HANDSHAKE.replace(b"GET", b"PUT"), HANDSHAKE.replace(b"13", b"12")):
@@ -313,15 +316,13 @@ def test_silence_keeps_nobody_out_and_there_is_an_end_to_connections(
     left: list[Hashable], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(websocket_server, "most_connections", lambda: 3)
-    with serving(left) as port:
-        silent = [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(6)]
+    with serving(left) as port, ExitStack() as stack:
+        silent = [stack.enter_context(raw(port)) for _ in range(6)]
         with connect(url(port)) as first, connect(url(port)) as second, connect(url(port)) as third:
             assert [one.recv() for one in (first, second, third)] == [b"hello"] * 3
             assert all(heard(one) == b"" for one in silent)
             with raw(port) as fourth:
                 assert heard(fourth).startswith(b"HTTP/1.1 503 Too Many Connections")
-        for one in silent:
-            one.close()
 
 
 def test_unfinished_messages_are_bounded_together_and_the_largest_goes_first(

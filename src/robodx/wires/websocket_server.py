@@ -65,7 +65,8 @@ def serve_websockets(
 
     With a key, all else is answered with 401 unless it says it. Web pages are answered with 403.
     """
-    asyncio.run(_serve(_House(open_session, health, authorization(key) if key else None), host, port, on_ready))
+    house = _House(open_session, health, authorization(key) if key else None, most_connections())
+    asyncio.run(_serve(house, host, port, on_ready))
 
 
 async def _serve(house: _House, host: str, port: int, on_ready: Callable[[int], None]) -> None:
@@ -93,7 +94,7 @@ class _House:
     health: str
     # Of the header with the key.
     expected: str | None
-    most: int = field(default_factory=most_connections)
+    most: int
     told_s: float = -math.inf
     # In the order in which they came.
     peers: dict[_Peer, None] = field(default_factory=dict)

@@ -26,8 +26,8 @@ EVENTS = zmq.EVENT_HANDSHAKE_SUCCEEDED | FAILED | zmq.EVENT_DISCONNECTED
 def limit_silence(router: zmq.Socket[bytes]) -> None:
     """End connections of clients that never say what they are, or that vanished without a word."""
     router.setsockopt(zmq.HANDSHAKE_IVL, round(1000 * HANDSHAKE_S))
-    # Any name will do: where one is set, what does not begin with the greeting of ZeroMQ 4 is no longer taken for a client
-    # of ZeroMQ 2, which has no handshake and so no end of it.
+    # Any name will do: where one is set, what does not begin with ZeroMQ 4's greeting is not taken for a client of
+    # ZeroMQ 2, which has no handshake and so no end of it.
     router.setsockopt_string(zmq.ZAP_DOMAIN, "robodx")
     router.setsockopt(zmq.TCP_KEEPALIVE, 1)
     router.setsockopt(zmq.TCP_KEEPALIVE_IDLE, SILENCE_S)
