@@ -58,7 +58,7 @@ def test_every_action_space_can_be_sampled_and_executed(space: str) -> None:
 
 
 def test_a_camera_that_is_not_there_is_refused_when_it_is_made() -> None:
-    with pytest.raises(UserError, match="asks for the camera top, but panda in this scene has: front, left, .*wrist"):
+    with pytest.raises(UserError, match=r"asks for the camera top, but panda in this scene has: front, left, .*wrist"):
         gymnasium.make(env_id("control/stack_cube"), cameras=("top",))
 
 

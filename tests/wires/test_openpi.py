@@ -931,7 +931,7 @@ def test_roboarena_that_wants_what_is_not_known_gets_a_draft_only(change: Mappin
         server_info = remote(port).wire.describe()
         assert server_info.preset is None and server_info.draft is not None
         assert read_preset(server_info.draft).actions.keys == {"actions": 8}
-        with pytest.raises(UserError, match="does not declare conventions"):
+        with pytest.raises(UserError, match="does not declare all conventions"):
             named(port)
 
 

@@ -94,10 +94,14 @@ def connect(wire: Wire, name: str, preset: str | None) -> RemotePolicy:
             chosen = read_preset(server_info.preset)
         if chosen is None:
             fits = fitting(server_info)
-            shipped = f"one of {', '.join(fits)}, or your own" if fits else "your own, for none of RoboDx's fits it: a"
+            offer = (
+                f"give --preset with one of {', '.join(fits)}, or"
+                if fits
+                else "no shipped preset fits it: give --preset"
+            )
             raise UserError(
-                f"the server at {name} does not declare all conventions: give --preset with {shipped} .toml file, "
-                f"which robodx check {name} --write-preset my.toml drafts"
+                f"the server at {name} does not declare all conventions: {offer} with your own .toml file, which "
+                f"robodx check {name} --write-preset my.toml drafts"
             )
         wrong = mismatches(chosen, server_info)
         if wrong:
