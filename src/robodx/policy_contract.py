@@ -68,6 +68,8 @@ class PolicySpec:
     action_width: int | None = None
     # Declared thinking time, recorded in place of the measured one; None is as long as a reply really takes.
     latency_s: float | None = None
+    # Steps at the start that RoboDx rests by itself: what is executed in them is no reply of the policy.
+    settle_steps: int = 0
 
     def __post_init__(self) -> None:
         if not 5 <= self.hz <= 60:

@@ -8,6 +8,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import robodx.environments
+from robodx.errors import UserError
 from robodx.policy_contract import make_policy
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName
@@ -54,6 +55,11 @@ def test_every_action_space_can_be_sampled_and_executed(space: str) -> None:
         observation, _, _, _, _ = env.step(env.action_space.sample())
         assert observation in env.observation_space
     env.close()
+
+
+def test_a_camera_that_is_not_there_is_refused_when_it_is_made() -> None:
+    with pytest.raises(UserError, match=r"asks for the camera top, but panda in this scene has: front, left, .*wrist"):
+        gymnasium.make(env_id("control/stack_cube"), cameras=("top",))
 
 
 def test_the_same_actions_move_it_as_in_a_run() -> None:

@@ -12,10 +12,13 @@ import pytest
 
 from robodx.compatibility.checking import check
 from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
+from robodx.records.trial import Trial
+from robodx.running.description import description_of
 from robodx.running.environment import Unfit
+from robodx.running.rollout import rollout
 from robodx.wires.base import WireError
 from robodx.wires.local import Local
-from robodx.wires.remote import RemotePolicy
+from robodx.wires.remote import RemotePolicy, declared
 
 HOLD = np.array([[0, 0, 0, 0, 0, 0, 1]], dtype=np.float32)
 TASK = "primitive/press_switch"
@@ -89,8 +92,19 @@ def test_only_calls_after_settling_are_timed() -> None:
     inside = Local(Slow(lambda *_: np.repeat(HOLD, 5, axis=0)))
     policy = RemotePolicy(inside, replace(inside.endpoint.preset, settle_steps=10, replan=5))
     found = check("slow", policy, task=TASK)
+    assert found.slowest_ms is not None and found.slowest_ms == max(found.slowest_ms, found.inference_ms or 0.0)
+    assert f"(median), {found.slowest_ms:.1f} ms for the slowest call." in "\n".join(found.lines())
     assert found.steps == 30 and found.chunk == (5, 7)
     assert found.inference_ms is not None and found.inference_ms >= 20
+
+
+def test_while_it_settles_robodx_rests_and_the_servers_first_reply_is_still_the_first() -> None:
+    wide = Local(Answering(lambda *_: np.zeros((1, 9), np.float32)))
+    policy = RemotePolicy(wide, replace(wide.endpoint.preset, settle_steps=10))
+    ((episode, _),) = rollout([Trial(TASK, 1, "wide", 0)], policy)
+    assert episode.outcome == "error" and "FirstReplyInvalid: the policy's first reply" in (episode.error or "")
+    # How long it settles is the preset's to say: a run of before can be resumed.
+    assert "settle_steps" not in description_of(declared(policy), [])["policy_spec"]
 
 
 def test_a_later_invalid_action_is_a_problem() -> None:

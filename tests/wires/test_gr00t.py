@@ -40,6 +40,7 @@ from robodx.running.request import Request
 from robodx.running.rollout import rollout
 from robodx.running.run import run
 from robodx.spaces import InvalidAction
+from robodx.wires import zeromq
 from robodx.wires.agreement import mismatches
 from robodx.wires.base import API_KEY, Address, ServerInfo, Unreachable, WireError
 from robodx.wires.preset import BadPreset
@@ -509,7 +510,8 @@ def test_an_error_is_told_in_a_line() -> None:
     with talking_to(instead({"error": "Traceback (most recent call last):\n  x\nValueError: bad\n"})) as (policy, peer):
         answer = ask(policy)
     assert isinstance(answer, WireError)
-    assert str(answer) == f"the policy server at 127.0.0.1:{peer.port} failed: ValueError: bad"
+    told = f"the policy server at 127.0.0.1:{peer.port} failed: ValueError: bad. RoboDx sent video."
+    assert str(answer).startswith(told)
 
 
 def test_a_late_reply_is_never_taken_for_the_next_one() -> None:
@@ -971,6 +973,23 @@ def test_a_server_at_an_address_of_ipv6_is_reached() -> None:
         with closing(policy):
             begin(policy, "e0")
             assert isinstance(policy.act([echo_observation()])[0], np.ndarray)
+
+
+@pytest.mark.parametrize("said", [b"", b"\xff\0\0\0", b"GET / HT", b"\x01\0" * 9])
+def test_who_does_not_say_what_it_is_in_time_is_let_go(said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zeromq, "HANDSHAKE_S", 0.1)
+    with zmq.Context() as context, context.socket(zmq.ROUTER) as router:
+        zeromq.limit_silence(router)
+        port = router.bind_to_random_port("tcp://127.0.0.1")
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+            client.sendall(said)
+            with suppress(ConnectionResetError):
+                while client.recv(2**12):
+                    pass
+        with context.socket(zmq.DEALER) as known:
+            known.connect(f"tcp://127.0.0.1:{port}")
+            known.send(b"hello")
+            assert router.poll(5000), "and who did is not"
 
 
 def test_our_server_keeps_its_token() -> None:

@@ -13,6 +13,7 @@ from robodx.errors import UserError
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec
 from robodx.wires.actions import Actions
 from robodx.wires.base import Names
+from robodx.wires.pictures import Picture
 from robodx.wires.preset import Preset, native
 from robodx.wires.serving import Endpoint
 
@@ -84,3 +85,29 @@ def test_an_instruction_that_is_no_text_is_refused(prompt: object) -> None:
     assert not policy.begun and not policy.seen
     endpoint.answer("client", {"hand": np.zeros(6, np.float32), "prompt": "pick"})
     assert [start.instruction for start in policy.begun] == [one.instruction for one in policy.seen] == ["pick"]
+
+
+@pytest.mark.parametrize(
+    ("picture", "came", "problem"),
+    [
+        (Picture("front", 4, 6), np.zeros((4, 6, 3)), "uint8 of shape (4, 6, 3), but is float64 of shape (4, 6, 3)"),
+        (Picture("front", 4, 6), np.zeros((8, 6, 3), np.uint8), "(4, 6, 3), but is uint8 of shape (8, 6, 3)"),
+        (Picture("front", 4, 6, layout="CHW"), np.zeros((4, 6, 3), np.uint8), "(3, 4, 6), but is uint8 of shape (4, 6"),
+        (Picture("front", 4, 6, is_depth=True), np.zeros((4, 6), np.uint8), "float32 of shape (4, 6), but is uint8 of"),
+        (Picture("front", 4, 6), "no picture", "but is str"),
+        (Picture("front", 4, 6), None, "but is NoneType"),
+        (Picture("front", 4, 6), [[1], [1, 2]], "but is a list of uneven lengths"),
+    ],
+)  # fmt: skip
+def test_a_picture_that_is_none_is_refused_by_its_key_with_both_sides(
+    picture: Picture, came: object, problem: str
+) -> None:
+    preset = replace(PRESET, images={"view": picture}, state={}, prompt="")
+    with pytest.raises(ValueError, match=r"^view must be a picture, ") as caught:
+        preset.observation({"view": came}, episode_id="one", step=0, time_s=0.0)
+    assert problem in str(caught.value)
+
+
+def test_a_state_that_is_no_numbers_is_refused_by_its_key() -> None:
+    with pytest.raises(ValueError, match=r"^hand must be numbers, not 'left'"):
+        PRESET.observation({"hand": "left", "prompt": "pick"}, episode_id="one", step=0, time_s=0.0)

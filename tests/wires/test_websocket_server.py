@@ -8,7 +8,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from urllib.request import urlopen
 
 import pytest
@@ -37,6 +37,8 @@ class Echo:
     def answer(self, frame: bytes | str) -> bytes | str | None:
         if frame == "fail":
             return "a traceback"
+        if frame == "slow":
+            time.sleep(0.6)
         return None if frame == "nothing" else b"text " + frame.encode() if isinstance(frame, str) else frame
 
     def leave(self) -> None:
@@ -196,3 +198,150 @@ def test_a_client_that_reads_nothing_is_not_read_from(port: int) -> None:
 def test_a_taken_port_is_told(port: int) -> None:
     with pytest.raises(UserError, match=f"cannot serve at 127.0.0.1:{port}"):
         serve_websockets(lambda session: Echo(session, []), "127.0.0.1", port, print, health="/health")
+
+
+# Clients that keep no protocol, or whom nobody asked.
+
+
+@contextmanager
+def raw(port: int, *said: bytes) -> Iterator[socket.socket]:
+    """A client that says this in one breath, and then nothing."""
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+        client.sendall(b"".join(said))
+        yield client
+
+
+def masked(text: bytes, opcode: int = 1) -> bytes:
+    return bytes([0x80 | opcode, 0x80 | len(text)]) + bytes(4) + text
+
+
+def heard(client: socket.socket) -> bytes:
+    """All that the server says until it has said its last."""
+    parts = []
+    with suppress(ConnectionResetError):
+        while part := client.recv(2**16):
+            parts.append(part)
+    return b"".join(parts)
+
+
+def is_gone(client: socket.socket) -> bool:
+    """Whether the server has let go of the connection, and does not only say nothing more."""
+    deadline = time.monotonic() + 5
+    with suppress(OSError):
+        while time.monotonic() < deadline:
+            client.sendall(b"x")
+            time.sleep(0.02)
+    return time.monotonic() < deadline
+
+
+@pytest.mark.parametrize("said", [b"", b"GET / HT", HANDSHAKE, b"\x16\x03\x01\x02"], ids=["", "half", "no end", "TLS"])
+def test_who_does_not_say_what_it_is_in_time_is_let_go(
+    said: bytes, left: list[Hashable], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(websocket_server, "HANDSHAKE_S", 0.1)
+    with serving(left) as port, connect(url(port)) as known:
+        with raw(port, said) as client:
+            assert heard(client) == b""
+        assert known.recv() == b"hello", "and who did is not"
+
+
+def test_who_was_kept_waiting_by_the_policy_is_not_let_go(
+    left: list[Hashable], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(websocket_server, "HANDSHAKE_S", 0.1)
+    with serving(left) as port, connect(url(port)) as busy, raw(port) as early:
+        busy.send("slow")
+        time.sleep(0.05)
+        early.sendall(HANDSHAKE + b"\r\n")
+        with raw(port, HANDSHAKE, b"\r\n") as late:
+            assert all(client.recv(2**12).startswith(b"HTTP/1.1 101") for client in (early, late))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (b"no request\r\n\r\n",),
+        (HANDSHAKE, b"Origin: http://a.page\r\n\r\n"),
+        (b"GET /health HTTP/1.1\r\n\r\n",),
+        (HANDSHAKE, b"\r\n", masked(b"fail")),
+        (HANDSHAKE, b"\r\n", b"\xff\xff\xff"),
+    ],
+    ids=["no request", "refused", "health", "an error", "no frame"],
+)
+def test_after_the_last_word_the_connection_ends_whatever_the_client_does(
+    said: tuple[bytes, ...], left: list[Hashable], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(websocket_server, "GOODBYE_S", 0.1)
+    with serving(left) as port, raw(port, *said) as client:
+        assert is_gone(client)
+
+
+def test_what_is_said_in_one_breath_with_the_handshake_is_heard(
+    port: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(websocket_server, "GOODBYE_S", 0.05)
+    with raw(port, HANDSHAKE, b"\r\n", masked(b"hi"), masked(b"fail")) as client:
+        assert b"text hi" in heard(client)
+    for nonsense in (b"\xff\xff\xff", masked(b"", 9), masked(b"", 8), masked(b"fail") + b"\xff"):
+        for handshake in (HANDSHAKE, HANDSHAKE.replace(b"GET", b"PUT"), HANDSHAKE.replace(b"13", b"12")):
+            with raw(port, handshake, b"\r\n", nonsense) as client:
+                client.shutdown(socket.SHUT_WR)
+                heard(client)
+    assert not caplog.records, "nothing is told of it"
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "is_answered"),
+    [
+        (b"127.0.0.1:8000", None, True),
+        (b"127.0.0.1:8000", b"http://127.0.0.1:8000", True),
+        (b"localhost:8000", b"http://localhost:8000", True),
+        (b"[::1]:8000", b"http://[::1]:8000", True),
+        (b"127.0.0.1:8000", b"http://127.0.0.1:3000", False),
+        (b"127.0.0.1:8000", b"https://a.page", False),
+        (b"a.page:8000", b"http://a.page:8000", False),
+        (b"127.0.0.1:8000", b"null", False),
+        (b"127.0.0.1:8000", b"", False),
+        (b"127.0.0.1:8000", b"http://[", False),
+        (b"127.0.0.1:8000", b"http://127.0.0.1:8000\r\nOrigin: https://a.page", False),
+    ],
+)
+def test_a_page_in_a_browser_is_not_answered(port: int, host: bytes, origin: bytes | None, is_answered: bool) -> None:
+    head = HANDSHAKE.replace(b"Host: x", b"Host: " + host)
+    with raw(port, head, b"" if origin is None else b"Origin: " + origin + b"\r\n", b"\r\n") as client:
+        assert client.recv(2**12).startswith(b"HTTP/1.1 101" if is_answered else b"HTTP/1.1 403 Forbidden")
+
+
+def test_silence_keeps_nobody_out_and_there_is_an_end_to_connections(
+    left: list[Hashable], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(websocket_server, "most_connections", lambda: 3)
+    with serving(left) as port, ExitStack() as stack:
+        silent = [stack.enter_context(raw(port)) for _ in range(6)]
+        with connect(url(port)) as first, connect(url(port)) as second, connect(url(port)) as third:
+            assert [one.recv() for one in (first, second, third)] == [b"hello"] * 3
+            assert all(heard(one) == b"" for one in silent)
+            with raw(port) as fourth:
+                assert heard(fourth).startswith(b"HTTP/1.1 503 Too Many Connections")
+
+
+def test_unfinished_messages_are_bounded_together_and_the_largest_goes_first(
+    left: list[Hashable], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(websocket_server, "MAX_WAITING_BYTES", 2**20)
+    begun = b"\x82\xff" + struct.pack(">Q", 2**24) + bytes(4)
+    with serving(left) as port, connect(url(port)) as modest, connect(url(port)) as greedy:
+        modest.recv(), greedy.recv()
+        modest.socket.sendall(begun + bytes(2**18))
+        greedy.socket.sendall(begun + bytes(2**19))
+        with suppress(OSError):
+            greedy.socket.sendall(bytes(2**19))
+        with pytest.raises(ConnectionClosedError, match=r"1009.*unfinished requests"):
+            greedy.recv(timeout=5)
+        modest.socket.sendall(bytes(2**18))
+        assert modest.ping().wait(0.05) is False, "its message is still under way"
+        with connect(url(port)) as another:
+            another.recv()
+            another.send(bytes(2**18))
+            assert another.recv() == bytes(2**18)
+        modest.socket.close()

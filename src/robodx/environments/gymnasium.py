@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from robodx.policy_contract import STATE, CameraRequest, Observation, PolicySpec
 from robodx.records.trial import Trial
 from robodx.records.values import Applied
-from robodx.running.environment import Environment
+from robodx.running.environment import Environment, check_fit
 from robodx.sim.render import Renderer
 from robodx.sim.robot import ROBOTS, Arm, Robot
 from robodx.spaces import ActionSpace
@@ -62,6 +62,7 @@ class GymTask(gymnasium.Env[Observed, Any]):
         self._spec = PolicySpec(
             action_space=action_space, cameras=tuple(CameraRequest(name, size, size) for name in cameras), hz=hz
         )
+        check_fit(self._spec, ROBOTS[robot], self._task.situation(0).scene)
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": hz}
         self.action_space = _action_box(action_space, ROBOTS[robot])

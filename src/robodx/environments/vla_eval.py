@@ -18,7 +18,7 @@ from robodx.policy_contract import CameraRequest, Observation, PolicySpec
 from robodx.records.trial import Trial
 from robodx.records.values import Applied
 from robodx.robots.control import MAX_DELTA_M, MAX_DELTA_RAD
-from robodx.running.environment import Environment
+from robodx.running.environment import Environment, check_fit
 from robodx.sim.robot import ROBOTS, Arm
 from robodx.spaces import ActionSpace
 
@@ -74,6 +74,8 @@ class RoboDxBenchmark(StepBenchmark):  # type: ignore[misc]  # vla-eval does not
             state=tuple(state) if send_state else (),
             hz=hz,
         )
+        for setting in chosen:
+            check_fit(self._spec, self._robot, setting.task.situation(0).scene)
         self._environment: Environment | None = None
 
     # What there is to run.

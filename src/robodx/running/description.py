@@ -20,7 +20,8 @@ from robodx.wires.remote import Declared
 def description_of(policy: Declared, trials: list[Trial]) -> dict[str, Any]:
     spec = policy.spec
     return {
-        "policy_spec": asdict(spec),
+        # The preset says how long it settles.
+        "policy_spec": {name: value for name, value in asdict(spec).items() if name != "settle_steps"},
         "preset": policy.preset,
         "is_reproducible": all(Clock.parse(trial.clock).is_reproducible for trial in trials),
         "physics": {"step_s": PHYSICS_STEP_S, "integrator": "implicitfast", "impratio": IMPEDANCE_RATIO},

@@ -218,7 +218,7 @@ class Environment:
                 raise FirstReplyInvalid(f"the policy's first reply is {error}") from error
             self.invalid_action = f"at step {step} the policy sent {error}"
             return
-        self._has_replied = True
+        self._has_replied = self._has_replied or step >= self.spec.settle_steps
         self._actions_received += len(actions)
         delay = self._clock.delay_steps(inference_s, self.spec.hz, pause_s) if pause_s or self._clock.is_realtime else 0
         if delay:

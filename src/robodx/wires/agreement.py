@@ -11,7 +11,7 @@ from robodx.wires.messages import quote
 from robodx.wires.parts import PARTS
 from robodx.wires.pictures import Picture
 from robodx.wires.preset import EPISODE, Preset, keys_of
-from robodx.wires.preset_files import read_preset
+from robodx.wires.preset_files import find_preset, read_preset, shipped
 
 Shape = tuple[int | None, ...]
 # Of a state, these depend on how far a gripper opens.
@@ -28,7 +28,12 @@ def mismatches(preset: Preset, server_info: ServerInfo) -> list[str]:
     # A server that says what it needs besides suggests a preset, and leaves the rest to the user.
     if server_info.preset is not None and server_info.inputs is None:
         wrong += _differences(preset, read_preset(server_info.preset))
-    return wrong
+    return [*wrong, *server_info.contradictions(preset)]
+
+
+def fitting(server_info: ServerInfo) -> list[str]:
+    """The shipped presets that nothing in what the server says speaks against."""
+    return [name for name in shipped() if not mismatches(find_preset(name), server_info)]
 
 
 def _inputs(preset: Preset, inputs: Mapping[str, Shape | None]) -> Iterator[str]:
@@ -99,8 +104,7 @@ def _shapes(preset: Preset) -> dict[str, Shape | None]:
     """Of all that the preset sends; None where nothing can be said."""
     shapes: dict[str, Shape | None] = {}
     for key, picture in preset.images.items():
-        size = (picture.height, picture.width)
-        shapes[key] = size if picture.is_depth else (*size, 3) if picture.layout == "HWC" else (3, *size)
+        shapes[key] = picture.shape
     for key, parts in preset.state.items():
         widths = [PARTS[part].width for part in parts]
         total = None if None in widths else preset.arms * sum(width or 0 for width in widths)

@@ -7,10 +7,13 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from robodx.errors import Stop, UserError
+
+if TYPE_CHECKING:
+    from robodx.wires.preset import Preset
 
 Request = Mapping[str, Any]
 Reply = Mapping[str, Any]
@@ -33,6 +36,10 @@ class WireError(RuntimeError):
     """A server that closed, hung or answered what is no answer: an error of the episode, never its failure."""
 
 
+class ServerSaid(Exception):
+    """All that a server said of its failure."""
+
+
 class Closed(WireError):
     """The other side ended the connection."""
 
@@ -44,7 +51,8 @@ class Unreachable(Stop):
 def failure_of(server: object, text: str, kind: type[E]) -> E:
     """What a server said when it failed, in a line: its first, or that of a traceback which names the error.
 
-    All that it said is a note of the error, which the records have and a line in a terminal does not.
+    All that it said is the error's cause, which the records have. The line stands last there: an error of the server's
+    must not read like one of RoboDx's.
     """
     text = text.strip()
     lines = text.rpartition(TRACEBACK)[2].splitlines()
@@ -53,7 +61,7 @@ def failure_of(server: object, text: str, kind: type[E]) -> E:
         lines = [line for line in lines[1:] if line and not line[0].isspace()]
     error = kind(f"the policy server at {server} failed: {lines[0][:MAX_LINE] if lines else 'it does not say why'}")
     if "\n" in text:
-        error.add_note(text[-MAX_TEXT:])
+        error.__cause__ = ServerSaid(text[-MAX_TEXT:])
     return error
 
 
@@ -100,6 +108,11 @@ class Address:
             host, number, parts.path, seconds.get("timeout", cls.timeout_s), seconds.get("connect", cls.connect_s),
             options,
         )  # fmt: skip
+
+    def late(self, within_s: float | None = None, *, doing: str = "did not answer") -> str:
+        """What is said of a server that let its time run out: a call's, unless another is given."""
+        waited_s = self.timeout_s if within_s is None else within_s
+        return f"the server at {self} {doing} in time ({waited_s:g} s; ?timeout=SECONDS waits longer)"
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -165,6 +178,8 @@ class ServerInfo:
     # The keys that it needs, with shapes (None for any size), and those that it answers, with widths.
     inputs: Mapping[str, tuple[int | None, ...] | None] | None = None
     outputs: Mapping[str, int | None] | None = None
+    # What a preset says otherwise than the server declares in words of its own, each with both sides.
+    contradictions: Callable[[Preset], Sequence[str]] = lambda preset: ()
 
 
 class Names(NamedTuple):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from robodx.errors import UserError
+from robodx.wires.agreement import fitting
 from robodx.wires.preset import Preset
 from robodx.wires.preset_files import as_toml, find_preset, place_of, read_preset, shipped
 from robodx.wires.protocols.base import PROTOCOLS, describe
@@ -38,9 +39,10 @@ def draft(policy: str, preset: str | None, out: Path, *, corrected: Preset | Non
     elif server_info is not None and (server_info.preset or server_info.draft):
         text, source = _whole(server_info.preset or server_info.draft or {}, out.stem), "what the server says of itself"
     else:
+        near = (fitting(server_info) if server_info is not None else []) or shipped()
         raise UserError(
             f"{policy} does not describe itself, so no preset can be drafted: start with --preset "
-            f"{' or '.join(shipped())} and edit it"
+            f"{' or '.join(near)} and edit it"
         )
     out.write_text(text)
     return source

@@ -16,6 +16,7 @@ import asyncio
 import copy
 import hashlib
 import json
+import logging
 import os
 import sys
 import threading
@@ -333,8 +334,7 @@ async def serve(served: Served, host: str, port: int, on_ready: Callable[[int], 
             raise reply
         return pack(reply)
 
-    # One request at a time, beside the loop that takes connections. Batches as they happen to come would give other
-    # bits with every run.
+    # One request at a time, beside the loop: batches as they happen to come would give other bits with every run.
     with ThreadPoolExecutor(1) as worker:
 
         async def handle(connection: ServerConnection) -> None:
@@ -351,9 +351,11 @@ async def serve(served: Served, host: str, port: int, on_ready: Callable[[int], 
             except ConnectionClosed:
                 pass
 
-        # No compression, which costs more than it saves, and no pings, which nobody needs on a wire with deadlines.
+        # No compression, which costs more than it saves, no pings, as the wire has deadlines, and no web pages.
+        logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
         async with serve_websocket(
-            handle, host, port, compression=None, max_size=MAX_REQUEST_BYTES, ping_interval=None,
+            handle, host, port, compression=None, max_size=MAX_REQUEST_BYTES, max_queue=1, ping_interval=None,
+            origins=[None],
             process_request=lambda peer, asked: peer.respond(200, "OK\n") if asked.path == "/healthz" else None,
         ) as server:  # fmt: skip
             on_ready(next(iter(server.sockets)).getsockname()[1])
@@ -375,7 +377,6 @@ def main(arguments: Sequence[str] | None = None, load: Callable[[Path, str | Non
     # As RoboDx's own workers: sums keep their order. A setting of the user's is kept.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-
     words = f"Serving {asked.checkpoint} at ws://{asked.host}"
     try:
         served = load(asked.checkpoint, asked.device)

@@ -48,12 +48,24 @@ class Picture:
             image = image.transpose(2, 0, 1)
         return np.ascontiguousarray(image)
 
-    def read(self, image: NDArray[Any]) -> NDArray[Any]:
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As a server is sent it."""
+        size = (self.height, self.width)
+        return size if self.is_depth else (*size, 3) if self.layout == "HWC" else (3, *size)
+
+    def read(self, key: str, value: object) -> NDArray[Any]:
+        """The reverse, of what came under the key."""
+        try:
+            image = np.asarray(value)
+        except ValueError as error:
+            raise ValueError(f"{key} must be a picture, but is a list of uneven lengths") from error
+        kind = "float32" if self.is_depth else "uint8"
+        if image.shape != self.shape or (image.dtype.kind != "f" if self.is_depth else image.dtype != np.uint8):
+            came = f"{image.dtype} of shape {image.shape}" if image.dtype.kind in "biuf" else type(value).__name__
+            raise ValueError(f"{key} must be a picture, {kind} of shape {self.shape}, but is {came}")
         if self.layout == "CHW" and image.ndim == 3:
             image = image.transpose(1, 2, 0)
-        shape = (self.height, self.width) if self.is_depth else (self.height, self.width, 3)
-        if image.shape != shape or (image.dtype != np.uint8 and not self.is_depth):
-            raise ValueError(f"a picture of shape {image.shape} and type {image.dtype}, not {shape}")
         return np.ascontiguousarray(image[self._inside()][FLIPS[self.orientation]])
 
     def _inside(self) -> tuple[slice, slice]:

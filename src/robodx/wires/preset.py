@@ -81,6 +81,7 @@ class Preset:
             uses_language=bool(self.prompt),
             replan=self.replan or None,
             action_width=self._action_width(),
+            settle_steps=self.settle_steps,
         )
 
     # The client's side.
@@ -142,6 +143,13 @@ class Preset:
         _check_finite(chunk, numbers)
         return chunk
 
+    @property
+    def expects(self) -> str:
+        """What a reply must be."""
+        form = f" with {self.actions.rotation_form}" if self.actions.space.startswith("ee_") else ""
+        keys = ", ".join(f"{key} ({width or 'any'} numbers)" for key, width in self.actions.keys.items())
+        return f"{keys} an action, {self.actions.space}{form}"
+
     def resting(self, steps: int) -> ActionChunk:
         """Standing still with an open gripper."""
         return np.tile(np.array([0, 0, 0, 0, 0, 0, 1] * self.arms, dtype=np.float32), (steps, 1))
@@ -156,9 +164,9 @@ class Preset:
             raise ValueError(f"the request has no {', '.join(missing)}; it has: {quote(sorted(map(str, request)))}")
         state: dict[str, NDArray[np.float32]] = {}
         for key, parts in self.state.items():
-            vector = np.concatenate([np.asarray(request[name], np.float32).reshape(-1) for name in keys_of(key)])
+            vector = np.concatenate([_numbers(name, request[name]).reshape(-1) for name in keys_of(key)])
             read_state(parts, vector, state, arms=self.arms, angles=self.state_angles, widest_m=self.gripper_width_m)
-        pictures = {key: picture.read(np.asarray(request[key])) for key, picture in self.images.items()}
+        pictures = {key: picture.read(key, request[key]) for key, picture in self.images.items()}
         colour = {p.camera: pictures[key] for key, p in self.images.items() if not p.is_depth}
         depth = {p.camera: pictures[key] for key, p in self.images.items() if p.is_depth}
         instruction = request[self.prompt] if self.prompt else ""
@@ -191,6 +199,22 @@ def _check_finite(chunk: NDArray[np.float32], sent: NDArray[np.float32]) -> None
     if not np.isfinite(chunk).all():
         row = int(np.flatnonzero(~np.isfinite(chunk).all(axis=1))[0])
         raise InvalidAction(f"an action that is not finite: {quote(sent[row].tolist())}")
+
+
+def _numbers(key: str, value: object) -> NDArray[np.float32]:
+    try:
+        return np.asarray(value, np.float32)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{key} must be numbers, not {quote(value)}") from error
+
+
+def summary(request: Request) -> str:
+    """What a server was sent, by key, type and shape, so that two of a kind read alike."""
+
+    def kind(value: object) -> str:
+        return f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+
+    return ", ".join(f"{key} ({kind(value)})" for key, value in request.items())
 
 
 def keys_of(key: str) -> list[str]:

@@ -10,10 +10,10 @@ from uuid import uuid4
 from robodx.errors import UserError
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy, PolicySpec
 from robodx.spaces import InvalidAction
-from robodx.wires.agreement import mismatches
+from robodx.wires.agreement import fitting, mismatches
 from robodx.wires.base import Request, ServerInfo, Wire, WireError
-from robodx.wires.preset import BadPreset, Preset
-from robodx.wires.preset_files import find_preset, read_preset, shipped
+from robodx.wires.preset import BadPreset, Preset, summary
+from robodx.wires.preset_files import find_preset, read_preset
 
 
 class _Episode(NamedTuple):
@@ -48,16 +48,21 @@ class RemotePolicy:
             one.episode_id: self.preset.resting(settling - one.step) for one in observations if one.step < settling
         }
         asking = [one for one in observations if one.step >= settling]
-        replies = self.wire.ask([self._request(one) for one in asking])
-        for one, reply in zip(asking, replies, strict=True):
+        requests = [self._request(one) for one in asking]
+        replies = self.wire.ask(requests)
+        for one, (_, request), reply in zip(asking, requests, replies, strict=True):
             episode = self._episodes.get(one.episode_id)
             try:
                 if isinstance(reply, Exception):
-                    raise reply
+                    raise type(reply)(f"{reply}. RoboDx sent {summary(request)}") from reply
                 if episode is not None and episode.losses != self.wire.losses:
                     raise WireError("the connection to the policy server was lost while the episode was under way")
                 chunks[one.episode_id] = self.preset.chunk(reply)
-            except (WireError, InvalidAction) as error:
+            except InvalidAction as error:
+                wrong = InvalidAction(f"{error}. The preset {self.preset.name} expects {self.preset.expects}")
+                wrong.__cause__ = error
+                chunks[one.episode_id] = wrong
+            except WireError as error:
                 chunks[one.episode_id] = error
         return [chunks[one.episode_id] for one in observations]
 
@@ -88,9 +93,15 @@ def connect(wire: Wire, name: str, preset: str | None) -> RemotePolicy:
         if chosen is None and server_info.preset is not None:
             chosen = read_preset(server_info.preset)
         if chosen is None:
+            fits = fitting(server_info)
+            offer = (
+                f"give --preset with one of {', '.join(fits)}, or"
+                if fits
+                else "no shipped preset fits it: give --preset"
+            )
             raise UserError(
-                f"the server at {name} does not declare conventions: give --preset with one of {', '.join(shipped())}, "
-                f"or your own .toml file, which robodx check {name} --write-preset my.toml drafts"
+                f"the server at {name} does not declare all conventions: {offer} with your own .toml file, which "
+                f"robodx check {name} --write-preset my.toml drafts"
             )
         wrong = mismatches(chosen, server_info)
         if wrong:

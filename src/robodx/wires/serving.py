@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from robodx.errors import UserError
 from robodx.policy_contract import EpisodeStart, Policy, replies
@@ -18,6 +19,36 @@ from robodx.wires.preset import EPISODE, Preset, native
 # Clients need not say that an episode has ended: the one unused for longest is then given up.
 MAX_EPISODES = 1024
 PROTOCOL = 1
+# Of a server: as many as the episodes of a large batch, but no more than half of the files that a process may have.
+MAX_CONNECTIONS = 1024
+# How long a client may take to say what it is.
+HANDSHAKE_S = 10.0
+# A client that vanished without a word is noticed after so long, by so many questions.
+SILENCE_S, ASK_EVERY_S, ASK_TIMES = 60, 10, 3
+
+
+def most_connections() -> int:
+    try:
+        from resource import RLIMIT_NOFILE, getrlimit
+    except ImportError:  # only where there is no such limit
+        return MAX_CONNECTIONS
+    files, _ = getrlimit(RLIMIT_NOFILE)
+    return min(MAX_CONNECTIONS, files // 2) if files > 0 else MAX_CONNECTIONS
+
+
+def watch_for_silence(peer: socket.socket) -> None:
+    """Let the system find out whether a silent client is still there."""
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    # Not every system has them.
+    for name, value in (("TCP_KEEPIDLE", SILENCE_S), ("TCP_KEEPINTVL", ASK_EVERY_S), ("TCP_KEEPCNT", ASK_TIMES)):
+        if hasattr(socket, name):
+            peer.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+class Last(NamedTuple):
+    """A reply after which the connection is closed."""
+
+    reply: bytes
 
 
 @dataclass

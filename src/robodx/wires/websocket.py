@@ -35,7 +35,9 @@ class WebSocket:
         self._address, self._frames = address, deque[Frame]()
         self._protocol = ClientProtocol(parse_uri(f"ws://{address}{address.path or '/'}"), max_size=MAX_REPLY_BYTES)
         self._socket = socket.create_connection((address.host, address.port), timeout=within_s)
-        end = time.monotonic() + max(within_s, address.timeout_s)
+        # Of what is waited for now: at first the handshake, then a call.
+        self._patience_s = max(within_s, address.timeout_s)
+        end = time.monotonic() + self._patience_s
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             request = self._protocol.connect()
@@ -55,6 +57,7 @@ class WebSocket:
         if self._protocol.handshake_exc is not None:
             self.close()
             raise OSError(f"it speaks no websocket: {self._protocol.handshake_exc}")
+        self._patience_s = address.timeout_s
 
     def send(self, data: bytes, within_s: float) -> None:
         if self._protocol.state is not State.OPEN:
@@ -86,7 +89,7 @@ class WebSocket:
                 return whole.decode("utf-8", "replace") if is_text else whole
             # Pieces may be there faster than they are read.
             if time.monotonic() > end:
-                raise WireError(f"the server at {self._address} did not answer in time")
+                raise WireError(self._address.late(self._patience_s))
 
     @property
     def is_alive(self) -> bool:
@@ -120,12 +123,12 @@ class WebSocket:
     def _read(self, end: float) -> None:
         left = end - time.monotonic()
         if left <= 0:
-            raise WireError(f"the server at {self._address} did not answer in time")
+            raise WireError(self._address.late(self._patience_s))
         self._socket.settimeout(left)
         try:
             data = self._socket.recv(READ_BYTES)
         except TimeoutError as error:
-            raise WireError(f"the server at {self._address} did not answer in time") from error
+            raise WireError(self._address.late(self._patience_s)) from error
         except OSError as error:
             raise WireError(f"the connection to {self._address} broke: {error}") from error
         if data:
@@ -153,7 +156,7 @@ class WebSocket:
             try:
                 self._socket.sendall(data)
             except TimeoutError as error:
-                raise WireError(f"the server at {self._address} took no request in time") from error
+                raise WireError(self._address.late(doing="took no request")) from error
             except OSError as error:
                 raise WireError(f"the connection to {self._address} broke: {error}") from error
 

@@ -2,7 +2,8 @@
 
 The library bounds the size of a frame and the number of messages that wait, but not the number of a message's frames:
 all of them are in memory before any can be read. A peer that means harm can fill the memory with one message of many
-frames, whichever end it is at. ZeroMQ is therefore for servers and clients that one trusts; websockets are bounded.
+frames, whichever end it is at; nor does it bound the number of connections, or close that of one client. ZeroMQ is
+therefore for servers and clients that one trusts; websockets are bounded.
 """
 
 from __future__ import annotations
@@ -14,11 +15,24 @@ import zmq
 
 from robodx.wires.base import Address, Closed, WireError
 from robodx.wires.messages import MAX_REPLY_BYTES
+from robodx.wires.serving import ASK_EVERY_S, ASK_TIMES, HANDSHAKE_S, SILENCE_S
 
 # Replies that may wait unread: a server that sends without being asked must not fill the memory.
 MAX_WAITING = 16
 FAILED = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_AUTH
 EVENTS = zmq.EVENT_HANDSHAKE_SUCCEEDED | FAILED | zmq.EVENT_DISCONNECTED
+
+
+def limit_silence(router: zmq.Socket[bytes]) -> None:
+    """End connections of clients that never say what they are, or that vanished without a word."""
+    router.setsockopt(zmq.HANDSHAKE_IVL, round(1000 * HANDSHAKE_S))
+    # Any name will do: where one is set, what does not begin with ZeroMQ 4's greeting is not taken for a client of
+    # ZeroMQ 2, which has no handshake and so no end of it.
+    router.setsockopt_string(zmq.ZAP_DOMAIN, "robodx")
+    router.setsockopt(zmq.TCP_KEEPALIVE, 1)
+    router.setsockopt(zmq.TCP_KEEPALIVE_IDLE, SILENCE_S)
+    router.setsockopt(zmq.TCP_KEEPALIVE_INTVL, ASK_EVERY_S)
+    router.setsockopt(zmq.TCP_KEEPALIVE_CNT, ASK_TIMES)
 
 
 class Dealer:
@@ -67,7 +81,7 @@ class Dealer:
         """The next reply: they come in the order of the requests."""
         ready = dict(self._poller.poll(round(1000 * within_s)))
         if not ready:
-            raise WireError(f"the server at {self._address} did not answer in time ({within_s:g} s)")
+            raise WireError(self._address.late(within_s))
         # A reply that came before the end still counts.
         if self._socket not in ready and not self._socket.poll(0):
             raise Closed(

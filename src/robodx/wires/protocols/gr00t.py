@@ -203,6 +203,8 @@ def serve(endpoint: Endpoint, host: str, port: int, on_ready: Callable[[int], No
     """Serve until interrupted; `on_ready` is told the port once it is open."""
     import zmq
 
+    from robodx.wires.zeromq import limit_silence
+
     server = _Server(endpoint, os.environ.get(API_KEY))
     context = zmq.Context()
     # A router, which knows its clients apart and lets them ask ahead; to requesters it looks like a replier.
@@ -211,6 +213,7 @@ def serve(endpoint: Endpoint, host: str, port: int, on_ready: Callable[[int], No
         router.setsockopt(zmq.LINGER, 0)
         router.setsockopt(zmq.MAXMSGSIZE, MAX_REQUEST_BYTES)
         router.setsockopt(zmq.RCVHWM, MAX_WAITING)
+        limit_silence(router)
         _bind(router, host, port)
         on_ready(int(router.getsockopt_string(zmq.LAST_ENDPOINT).rpartition(":")[2]))
         while True:

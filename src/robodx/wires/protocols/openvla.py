@@ -139,7 +139,7 @@ class _Line:
             http.request("POST", self._address.path or PATH, body, headers)
         except TimeoutError as error:
             self.close()
-            raise TimedOut(f"the server at {self._address} took no request in time") from error
+            raise TimedOut(self._address.late(doing="took no request")) from error
         except BROKEN as error:
             self.close()
             if self._is_fresh or not isinstance(error, ConnectionError):
@@ -156,7 +156,7 @@ class _Line:
                 raise WireError(f"the server at {self._address} closed the connection: {error}") from error
         except TimeoutError as error:
             self.close()
-            raise TimedOut(f"the server at {self._address} did not answer in time") from error
+            raise TimedOut(self._address.late()) from error
         except BROKEN as error:
             self.close()
             raise WireError(

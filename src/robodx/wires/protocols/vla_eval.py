@@ -6,7 +6,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -17,14 +17,11 @@ from robodx.wires.base import API_KEY, Address, Names, Reply, Request, ServerInf
 from robodx.wires.messages import Malformed, encode_with_text, flatten, nest, pack, quote, unpack
 from robodx.wires.preset import EPISODE
 from robodx.wires.protocols.base import protocol
-from robodx.wires.serving import Endpoint
-from robodx.wires.vla_eval_specs import draft, outputs
+from robodx.wires.serving import Endpoint, Last
+from robodx.wires.vla_eval_specs import PROMPT, STATES, contradictions, draft, outputs
 
 PORT = 8000
 PROTOCOL_VERSION = 1
-PROMPT = "task_description"
-# Servers read the state under the one name or the other.
-STATES = ("states", "state")
 # How long those are still waited for whose server has just let another's time run out: what came is taken, no more.
 GRACE_S = 0.05
 
@@ -42,6 +39,8 @@ class VlaEval:
     names = Names(prompt=PROMPT)
 
     def __init__(self, address: Address) -> None:
+        if (declared := address.options.get("declared")) not in (None, "ignore"):
+            raise UserError(f'?declared= takes "ignore", for a server whose greeting is wrong, not "{declared}"')
         self.address = address
         self._free: list[_Connection] = []
         self._busy: dict[str, _Connection] = {}
@@ -55,7 +54,11 @@ class VlaEval:
         preset = own.get("preset") if isinstance(own, Mapping) else None
         if isinstance(preset, Mapping):
             return ServerInfo(about=hello, preset=preset)
-        return ServerInfo(about=hello, draft=draft(hello), outputs=outputs(hello))
+        if self.address.options.get("declared") == "ignore":
+            return ServerInfo(about=hello, draft=draft(hello))
+        return ServerInfo(
+            about=hello, draft=draft(hello), outputs=outputs(hello), contradictions=partial(contradictions, hello)
+        )
 
     def start(self, episode_id: str, instruction: str) -> None:
         self.finish(episode_id)
@@ -247,7 +250,7 @@ class _Client:
     def greet(self) -> None:
         """The client speaks first."""
 
-    def answer(self, frame: bytes | str) -> bytes | None:
+    def answer(self, frame: bytes | str) -> bytes | Last | None:
         seq = 0
         try:
             kind, payload, seq = _read(frame)
@@ -260,6 +263,9 @@ class _Client:
             if kind == "observation":
                 return _pack("action", nest(self._act(payload)), seq)
             raise ValueError(f"a message of type {quote(kind)}")
+        except Malformed as error:
+            # What follows could not be understood either.
+            return Last(_pack("error", {"error": f"{type(error).__name__}: {error}"}, seq))
         # As vla-eval does: the error as a message, and the connection stays.
         except (Exception, Stop) as error:
             return _pack("error", {"error": f"{type(error).__name__}: {error}"}, seq)
@@ -316,5 +322,8 @@ def serve(endpoint: Endpoint, host: str, port: int, on_ready: Callable[[int], No
 
 @protocol("vla-eval", port=PORT, names=VlaEval.names, serve=serve)
 def vla_eval(place: str) -> Wire:
-    """Any model server of the vla-eval harness (OpenVLA, OFT, X-VLA, CogACT, …)."""
-    return VlaEval(Address.parse("vla-eval", place, port=PORT))
+    """Any model server of the vla-eval harness (OpenVLA, OFT, X-VLA, CogACT, …).
+
+    ?declared=ignore is for a server whose greeting is wrong.
+    """
+    return VlaEval(Address.parse("vla-eval", place, port=PORT, takes=("declared",)))
