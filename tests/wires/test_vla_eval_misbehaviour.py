@@ -138,17 +138,22 @@ MISBEHAVIOURS: dict[str, tuple[Behaviour, str, str]] = {
 
 
 @contextmanager
-def checked(model: Model, preset: Preset, folder: Path, *options: str) -> Iterator[tuple[str, str]]:
+def checked(
+    model: Model, preset: Preset, folder: Path, *options: str, timeout_s: float = 20
+) -> Iterator[tuple[str, str]]:
     """An address of the model, and a preset's file."""
     (folder / "mine.toml").write_text(as_toml({**preset.as_dict(), "name": "mine"}))
     with vla_eval.serve_background(model) as server:
-        yield "&".join([f"vla-eval://127.0.0.1:{server.port}?timeout=0.4", *options]), str(folder / "mine.toml")
+        yield "&".join([f"vla-eval://127.0.0.1:{server.port}?timeout={timeout_s}", *options]), str(folder / "mine.toml")
 
 
 @pytest.mark.parametrize("name", list(MISBEHAVIOURS))
 def test_what_a_server_does_wrong_is_told_with_both_sides(name: str, tmp_path: Path) -> None:
     behave, theirs, ours = MISBEHAVIOURS[name]
-    with checked(Model(behave), PRESET, tmp_path) as (address, preset):
+    with checked(Model(behave), PRESET, tmp_path, timeout_s=0.4 if name == "answers nothing" else 20) as (
+        address,
+        preset,
+    ):
         policy = make_policy(address, preset)
         seen = replace(observation(policy), episode_id="one")
         policy.reset([EpisodeStart("one", 0, "", "", 0, 0, "stack")])

@@ -10,7 +10,6 @@ import hmac
 import ipaddress
 import math
 import socket
-import sys
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -23,6 +22,7 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 
 from robodx.errors import UserError
+from robodx.output import print_aside
 from robodx.wires.messages import MAX_REQUEST_BYTES
 from robodx.wires.serving import HANDSHAKE_S, Last, most_connections, watch_for_silence
 from robodx.wires.websocket import MAX_PIECES, authorization
@@ -116,7 +116,7 @@ class _House:
             loop.default_exception_handler(context)
         elif loop.time() - self.told_s > TELL_EVERY_S:
             self.told_s = loop.time()
-            print(f"robodx serve: {context['message']}: {error}", file=sys.stderr)
+            print_aside(f"robodx serve: {context['message']}: {error}")
 
     def make_room(self) -> None:
         """Whoever holds the most unread bytes is told to go, until all hold no more than they may."""
