@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from hostile import invocations, kills, policies, wires
-from hostile.judging import ROOT, Result
+from hostile.judging import ROOT, Case, Result
 from hostile.places import Places, make_places
 from hostile.processes import become_a_user, tried
 
@@ -67,7 +67,7 @@ def attempts(part: str, places: Places, rng: random.Random, *, is_quick: bool, m
     return [attempt for _, attempt in named]
 
 
-def _of(case: invocations.Case) -> Attempt:
+def _of(case: Case) -> Attempt:
     return lambda: tried(case)
 
 

@@ -130,13 +130,22 @@ DAMAGES = (
     Damage("a part without a number", _part("part-.parquet"), summary=ANY, diff=ANY, report=ANY),
     Damage("a part with a huge number", _part(f"part-{HUGE}.parquet"), summary=ANY, diff=ANY, report=ANY),
     Damage("a part with no text as name", _part("part-\udcff.parquet"), summary=ANY, diff=ANY, report=ANY),
-    Damage("a leftover of a write", _part(".part-00001.parquet.1.part"), summary=FINE, diff=FINE, resume=FINE, report=FINE),
+    Damage(
+        "a leftover of a write", _part(".part-00001.parquet.1.part"), summary=FINE, diff=FINE, resume=FINE, report=FINE
+    ),
     Damage("a locked table", lambda run: _table(run).chmod(0), needs_rights=True, resume=REFUSED),
     Damage("locked episodes", lambda run: (run / "episodes").chmod(0), needs_rights=True, resume=REFUSED),
     Damage("a locked run", lambda run: run.chmod(0), needs_rights=True, resume=REFUSED),
     Damage("a locked description", lambda run: (run / "run.json").chmod(0), needs_rights=True, resume=REFUSED),
     Damage("a locked design", lambda run: (run / "design.parquet").chmod(0), needs_rights=True, resume=REFUSED),
-    Damage("a run that cannot be written", lambda run: run.chmod(0o500), summary=FINE, diff=FINE, report=FINE, needs_rights=True),
+    Damage(
+        "a run that cannot be written",
+        lambda run: run.chmod(0o500),
+        summary=FINE,
+        diff=FINE,
+        report=FINE,
+        needs_rights=True,
+    ),
     Damage("no description", lambda run: (run / "run.json").unlink()),
     Damage("an empty description", _says(""), resume=REFUSED),
     Damage("a description of noise", _says(b"\xff\xfe\x00"), resume=REFUSED),
@@ -144,15 +153,31 @@ DAMAGES = (
     Damage("a description that is deep", _says("[" * 100_000), resume=REFUSED),
     Damage("a description that is a folder", lambda run: _folder(run / "run.json"), resume=REFUSED),
     Damage("a description with a huge number", _says('{"schema_version": 1e999}'), resume=REFUSED),
-    Damage("a description without a request", _about(lambda about: about.pop("request")), summary=ANY, diff=ANY, report=ANY),
+    Damage(
+        "a description without a request", _about(lambda about: about.pop("request")), summary=ANY, diff=ANY, report=ANY
+    ),
     Damage("a request that is a text", _about(lambda about: about.update(request=ESCAPES)), report=ANY, resume=REFUSED),
-    Damage("a policy with escape codes", _about(lambda about: about["request"].update(policy=ESCAPES)),
-           summary=ANY, diff=ANY, report=ANY, resume=REFUSED),
-    Damage("seeds that are not a number", _about(lambda about: about["request"].update(seeds=float("nan"))), resume=REFUSED),
+    Damage(
+        "a policy with escape codes",
+        _about(lambda about: about["request"].update(policy=ESCAPES)),
+        summary=ANY,
+        diff=ANY,
+        report=ANY,
+        resume=REFUSED,
+    ),
+    Damage(
+        "seeds that are not a number", _about(lambda about: about["request"].update(seeds=float("nan"))), resume=REFUSED
+    ),
     Damage("a later schema", _about(lambda about: about.update(schema_version=99)), resume=REFUSED),
     Damage("a schema that is a text", _about(lambda about: about.update(schema_version="four")), resume=REFUSED),
-    Damage("versions with escape codes", _about(lambda about: about["versions"].update(robodx=ESCAPES)),
-           summary=ANY, diff=ANY, report=ANY, resume=REFUSED),
+    Damage(
+        "versions with escape codes",
+        _about(lambda about: about["versions"].update(robodx=ESCAPES)),
+        summary=ANY,
+        diff=ANY,
+        report=ANY,
+        resume=REFUSED,
+    ),
     Damage("no design", lambda run: (run / "design.parquet").unlink(), summary=ANY, diff=ANY, report=ANY),
     Damage("a design cut off", lambda run: _cut(run / "design.parquet")),
     Damage("a design of noise", _says(b"\x00" * 100, "design.parquet")),
@@ -162,6 +187,8 @@ DAMAGES = (
     Damage("an empty trajectory", lambda run: _trajectory(run).write_bytes(b""), summary=ANY, report=ANY),
     Damage("a trajectory of another trial", _swap, summary=ANY, report=ANY),
     Damage("trajectories that are a file", lambda run: _file(run / "trajectories"), summary=ANY, report=ANY),
-    Damage("a lock that is a folder", lambda run: _folder(run / ".lock"), summary=ANY, diff=ANY, report=ANY, resume=REFUSED),
+    Damage(
+        "a lock that is a folder", lambda run: _folder(run / ".lock"), summary=ANY, diff=ANY, report=ANY, resume=REFUSED
+    ),
     Damage("a page that is a folder", lambda run: _folder(run / "report.html"), summary=FINE, diff=FINE, report=ANY),
-)  # fmt: skip
+)

@@ -91,7 +91,7 @@ def base(command: Command, places: Places, without: Parameter) -> list[str]:
 def _values(parameter: Parameter, places: Places) -> Iterator[Value]:
     if parameter.kind == "whole number":
         yield from (Value(text, REFUSED) for text in ("abc", "1.5", "", "nan", "1e3", "0x10", ESCAPES, "9" * 5000))
-        yield from (Value(text, ANY) for text in (HUGE, str(2**63), "１２"))
+        yield from (Value(text, ANY) for text in (HUGE, str(2**63), "\uff11\uff12"))
         yield Value("-1", ANY if parameter.least is None or parameter.least < 0 else REFUSED)
     elif parameter.kind == "number":
         yield from (Value(text, REFUSED) for text in ("abc", "", "nan", "-nan", "1,5", ESCAPES))

@@ -77,25 +77,71 @@ WORDS: tuple[tuple[frozenset[int], str], ...] = (
 )
 
 POLICIES = (
-    "", ":", "::", "python", "python:", "python::", "python:..:x", "python:.:x", "python:os", "python:os:_exit",
-    "python:sys:exit", "python:os:no_such", "python:json:loads", "python:builtins:print", "python:os:path", "python:a b:c",
-    "python:os:environ", "python:builtins:NotImplemented", "python:builtins:KeyboardInterrupt", "python:é:è",
-    "still:argument", "replay", "replay:nowhere", "replay:a_file", "replay:locked", "fault:nothing", "fault:", "lerobot:nowhere",
-    "lerobot:a_file", "lerobot:", "openpi:", "openpi://", "openpi://:8000", "openpi://host:99999", "openpi://host:-1",
-    "openpi://[::1", "openpi://user:password@host", "openpi://127.0.0.1:1?timeout=nan", "openpi://127.0.0.1:1?connect=-1",
-    "openpi://127.0.0.1:1?no=option", f"openpi:{NOBODY}", f"gr00t:{NOBODY}", f"vla-eval:{NOBODY}", f"openvla+http:{NOBODY}",
-    f"openpi://{'a' * 300}:1?connect=0.2", f"gr00t://{'a' * 300}:1?connect=0.2", f"vla-eval://{'a.' * 300}:1?connect=0.2",
-    f"openvla+http://{'a' * 300}:1?connect=0.2", "openpi://\x1b[31m:1?connect=0.2", "openpi://é:1?connect=0.2",
-    "openpi://a..b:1?connect=0.2", "gr00t://a b:1?connect=0.2", "openvla+http://127.0.0.1:1/%0d%0aX?connect=0.2",
-)  # fmt: skip
+    "",
+    ":",
+    "::",
+    "python",
+    "python:",
+    "python::",
+    "python:..:x",
+    "python:.:x",
+    "python:os",
+    "python:os:_exit",
+    "python:sys:exit",
+    "python:os:no_such",
+    "python:json:loads",
+    "python:builtins:print",
+    "python:os:path",
+    "python:a b:c",
+    "python:os:environ",
+    "python:builtins:NotImplemented",
+    "python:builtins:KeyboardInterrupt",
+    "python:é:è",
+    "still:argument",
+    "replay",
+    "replay:nowhere",
+    "replay:a_file",
+    "replay:locked",
+    "fault:nothing",
+    "fault:",
+    "lerobot:nowhere",
+    "lerobot:a_file",
+    "lerobot:",
+    "openpi:",
+    "openpi://",
+    "openpi://:8000",
+    "openpi://host:99999",
+    "openpi://host:-1",
+    "openpi://[::1",
+    "openpi://user:password@host",
+    "openpi://127.0.0.1:1?timeout=nan",
+    "openpi://127.0.0.1:1?connect=-1",
+    "openpi://127.0.0.1:1?no=option",
+    f"openpi:{NOBODY}",
+    f"gr00t:{NOBODY}",
+    f"vla-eval:{NOBODY}",
+    f"openvla+http:{NOBODY}",
+    f"openpi://{'a' * 300}:1?connect=0.2",
+    f"gr00t://{'a' * 300}:1?connect=0.2",
+    f"vla-eval://{'a.' * 300}:1?connect=0.2",
+    f"openvla+http://{'a' * 300}:1?connect=0.2",
+    "openpi://\x1b[31m:1?connect=0.2",
+    "openpi://é:1?connect=0.2",
+    "openpi://a..b:1?connect=0.2",
+    "gr00t://a b:1?connect=0.2",
+    "openvla+http://127.0.0.1:1/%0d%0aX?connect=0.2",
+)
 
 OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("--perturb", ("noise", "noise=", "noise=nan", "noise=1e400", "noise=-1", "=", "=1", "noise=v2=v3", "noise=\x1b[31m")),
+    (
+        "--perturb",
+        ("noise", "noise=", "noise=nan", "noise=1e400", "noise=-1", "=", "=1", "noise=v2=v3", "noise=\x1b[31m"),
+    ),
     ("--clock", ("realtime", "realtime:", "realtime:nan", "realtime:-1", "realtime:1e9", "realtime:inf", "lockstep:1")),
-    ("--shard", ("0/0", "3/2", "a/b", f"{HUGE}/1", "1/", "-1/2", "1/2/3", "１/２x")),
+    ("--shard", ("0/0", "3/2", "a/b", f"{HUGE}/1", "1/", "-1/2", "1/2/3", "\uff11/\uff12")),
     ("--until-width", ("0", "-1", "2", "nan", "1e-300")),
     ("--robot", ("panda\n", "PANDA ")),
-)  # fmt: skip
+)
 
 PRESETS: Mapping[str, str | bytes] = {
     "garbage": b"\x00\xff\xfe\x80" * 30,
@@ -142,18 +188,18 @@ def mistakes(places: Places, rng: random.Random) -> Iterator[Case]:
     for name in POLICIES:
         yield Case(PART, f"check {name[:40]!r}", ("check", name), REFUSED, cwd=places.folder)
     for name in ("python:..:x", "python:os:_exit", "python:sys:exit", "openpi://é:1?connect=0.2"):
-        words = ("run", TASK, "--policy", name, "--seeds", "1", "--workers", "2", "--out", places.fresh())
-        yield Case(PART, f"run --policy {name}", words, REFUSED, cwd=places.folder)
+        line = ("run", TASK, "--policy", name, "--seeds", "1", "--workers", "2", "--out", places.fresh())
+        yield Case(PART, f"run --policy {name}", line, REFUSED, cwd=places.folder)
     for option, values in OPTIONS:
         for value in values:
-            words = ("run", TASK, "--policy", "still", "--seeds", "1", "--out", places.fresh(), option, value)
-            yield Case(PART, f"run {option} {value!r}", words, REFUSED, cwd=places.folder)
+            line = ("run", TASK, "--policy", "still", "--seeds", "1", "--out", places.fresh(), option, value)
+            yield Case(PART, f"run {option} {value!r}", line, REFUSED, cwd=places.folder)
     yield from _presets(places)
-    for line, env, exits in ENVIRONMENTS:
-        yield _case(places, line, exits, env)
-    for line in ("list tasks", "list tasks --json", "summary run", "report run --markdown", "show {task}", "doctor"):
-        yield replace(_case(places, line, REFUSED), name=f"{line} on a full disk", into="/dev/full")
-        yield replace(_case(places, line, UNREAD), name=f"{line} that nobody reads", into=PIPE)
+    for words, env, exits in ENVIRONMENTS:
+        yield _case(places, words, exits, env)
+    for words in ("list tasks", "list tasks --json", "summary run", "report run --markdown", "show {task}", "doctor"):
+        yield replace(_case(places, words, REFUSED), name=f"{words} on a full disk", into="/dev/full")
+        yield replace(_case(places, words, UNREAD), name=f"{words} that nobody reads", into=PIPE)
     yield from _damaged(places, rng)
 
 
