@@ -48,7 +48,9 @@ def _parameter(said: inspect.Parameter, hint: Any) -> Parameter:
     if get_origin(hint) is Annotated:
         kind, info = get_args(hint)[:2]
     is_argument = type(info).__name__ == "ArgumentInfo"
-    flags = [word for word in getattr(info, "param_decls", None) or () if word.startswith("--")]
+    # The first of an option's names stands where its default would, if that were not the parameter's own.
+    names = (getattr(info, "default", None), *(getattr(info, "param_decls", None) or ()))
+    flags = [word for word in names if isinstance(word, str) and word.startswith("--")]
     flag = flags[0] if flags else f"--{said.name.replace('_', '-')}"
     return Parameter(
         said.name,

@@ -31,7 +31,8 @@ class Damage:
     diff: frozenset[int] = REFUSED
     # The same command again: goes on, or refuses.
     resume: frozenset[int] = ANY
-    report: frozenset[int] = REFUSED
+    # The page tells what could not be read, and shows the rest.
+    report: frozenset[int] = ANY
     needs_rights: bool = False
 
     def commands(self, run: Path) -> Iterator[tuple[Words, frozenset[int]]]:
@@ -119,17 +120,17 @@ DAMAGES = (
     Damage("trials without ids", _column(trial_id=pl.lit(None, pl.String))),
     Damage("steps that are texts", _column(steps=pl.lit("many"))),
     Damage("an outcome of its own", _column(outcome=pl.lit(ESCAPES))),
-    Damage("a task with escape codes", _column(task=pl.lit(ESCAPES)), summary=ANY, report=ANY),
+    Damage("a task with escape codes", _column(task=pl.lit(ESCAPES)), summary=ANY),
     Damage("seeds that are negative", _column(seed=pl.lit(-1, pl.Int64))),
     Damage("a table that is a folder", lambda run: _folder(_table(run))),
     Damage("a table that points at itself", _loop),
     Damage("episodes that are a file", lambda run: _file(run / "episodes")),
     # Whose file would be read twice, and the same run is then told.
-    Damage("a part with Arabic digits", _part("part-٣.parquet"), summary=ANY, diff=ANY, report=ANY),
-    Damage("a part with a square", _part("part-²³.parquet"), summary=ANY, diff=ANY, report=ANY),
-    Damage("a part without a number", _part("part-.parquet"), summary=ANY, diff=ANY, report=ANY),
-    Damage("a part with a huge number", _part(f"part-{HUGE}.parquet"), summary=ANY, diff=ANY, report=ANY),
-    Damage("a part with no text as name", _part("part-\udcff.parquet"), summary=ANY, diff=ANY, report=ANY),
+    Damage("a part with Arabic digits", _part("part-٣.parquet"), summary=ANY, diff=ANY),
+    Damage("a part with a square", _part("part-²³.parquet"), summary=ANY, diff=ANY),
+    Damage("a part without a number", _part("part-.parquet"), summary=ANY, diff=ANY),
+    Damage("a part with a huge number", _part(f"part-{HUGE}.parquet"), summary=ANY, diff=ANY),
+    Damage("a part with no text as name", _part("part-\udcff.parquet"), summary=ANY, diff=ANY),
     Damage(
         "a leftover of a write", _part(".part-00001.parquet.1.part"), summary=FINE, diff=FINE, resume=FINE, report=FINE
     ),
@@ -153,16 +154,13 @@ DAMAGES = (
     Damage("a description that is deep", _says("[" * 100_000), resume=REFUSED),
     Damage("a description that is a folder", lambda run: _folder(run / "run.json"), resume=REFUSED),
     Damage("a description with a huge number", _says('{"schema_version": 1e999}'), resume=REFUSED),
-    Damage(
-        "a description without a request", _about(lambda about: about.pop("request")), summary=ANY, diff=ANY, report=ANY
-    ),
-    Damage("a request that is a text", _about(lambda about: about.update(request=ESCAPES)), report=ANY, resume=REFUSED),
+    Damage("a description without a request", _about(lambda about: about.pop("request")), summary=ANY, diff=ANY),
+    Damage("a request that is a text", _about(lambda about: about.update(request=ESCAPES)), resume=REFUSED),
     Damage(
         "a policy with escape codes",
         _about(lambda about: about["request"].update(policy=ESCAPES)),
         summary=ANY,
         diff=ANY,
-        report=ANY,
         resume=REFUSED,
     ),
     Damage(
@@ -175,20 +173,17 @@ DAMAGES = (
         _about(lambda about: about["versions"].update(robodx=ESCAPES)),
         summary=ANY,
         diff=ANY,
-        report=ANY,
         resume=REFUSED,
     ),
-    Damage("no design", lambda run: (run / "design.parquet").unlink(), summary=ANY, diff=ANY, report=ANY),
+    Damage("no design", lambda run: (run / "design.parquet").unlink(), summary=ANY, diff=ANY),
     Damage("a design cut off", lambda run: _cut(run / "design.parquet")),
     Damage("a design of noise", _says(b"\x00" * 100, "design.parquet")),
-    Damage("no trajectories", lambda run: shutil.rmtree(run / "trajectories"), summary=ANY, report=ANY),
-    Damage("a trajectory less", lambda run: _trajectory(run).unlink(), summary=ANY, report=ANY),
-    Damage("a trajectory cut off", lambda run: _cut(_trajectory(run)), summary=ANY, report=ANY),
-    Damage("an empty trajectory", lambda run: _trajectory(run).write_bytes(b""), summary=ANY, report=ANY),
-    Damage("a trajectory of another trial", _swap, summary=ANY, report=ANY),
-    Damage("trajectories that are a file", lambda run: _file(run / "trajectories"), summary=ANY, report=ANY),
-    Damage(
-        "a lock that is a folder", lambda run: _folder(run / ".lock"), summary=ANY, diff=ANY, report=ANY, resume=REFUSED
-    ),
-    Damage("a page that is a folder", lambda run: _folder(run / "report.html"), summary=FINE, diff=FINE, report=ANY),
+    Damage("no trajectories", lambda run: shutil.rmtree(run / "trajectories"), summary=ANY),
+    Damage("a trajectory less", lambda run: _trajectory(run).unlink(), summary=ANY),
+    Damage("a trajectory cut off", lambda run: _cut(_trajectory(run)), summary=ANY),
+    Damage("an empty trajectory", lambda run: _trajectory(run).write_bytes(b""), summary=ANY),
+    Damage("a trajectory of another trial", _swap, summary=ANY),
+    Damage("trajectories that are a file", lambda run: _file(run / "trajectories"), summary=ANY),
+    Damage("a lock that is a folder", lambda run: _folder(run / ".lock"), summary=ANY, diff=ANY, resume=REFUSED),
+    Damage("a page that is a folder", lambda run: _folder(run / "report.html"), summary=FINE, diff=FINE),
 )

@@ -65,7 +65,7 @@ VALID: dict[str, dict[str, str]] = {
     "view": {"folder": "run", "port": "0"},
     "serve": {"policy": "still", "port": "0"},
     "check": {"policy": "still"},
-    "show": {"task": TASK},
+    "show": {"task": TASK, "out": "scene.png"},
     "list": {"kind": "tasks"},
 }
 # Commands that go on for ever, and what they say when they are open.

@@ -58,7 +58,7 @@ WORDS: tuple[tuple[frozenset[int], str], ...] = (
     (REFUSED, "report run run/nothing"),
     (ANY, "report run run run -o thrice.html"),
     (REFUSED, "report run --json --markdown"),
-    (REFUSED, "merge run --out run"),
+    (ANY, "merge run --out run"),
     (ANY, "merge run run --out {new}"),
     (REFUSED, "merge --out {new}"),
     (REFUSED, "summary run --by nothing"),
@@ -168,7 +168,6 @@ ENVIRONMENTS: tuple[tuple[str, dict[str, str], frozenset[int]], ...] = (
     ("list tasks", {"COLUMNS": "0"}, FINE),
     ("summary run", {"COLUMNS": "1"}, FINE),
     ("run --help", {"COLUMNS": "-5"}, FINE),
-    ("run --help", {"COLUMNS": HUGE}, ANY),
     ("summary run", {"COLUMNS": "wide"}, FINE),
     ("summary run", {"TERM": "", "FORCE_COLOR": ""}, FINE),
     ("doctor", {"MUJOCO_GL": "nothing"}, ANY),
@@ -178,7 +177,6 @@ ENVIRONMENTS: tuple[tuple[str, dict[str, str], frozenset[int]], ...] = (
     (f"check openpi:{NOBODY}", {"ROBODX_API_KEY": "a\nb"}, REFUSED),
     (f"check vla-eval:{NOBODY}", {"ROBODX_API_KEY": "\udcff"}, REFUSED),
     (f"check gr00t:{NOBODY}", {"ROBODX_API_KEY": ESCAPES}, REFUSED),
-    (f"check openpi:{NOBODY}", {"ROBODX_WORKER": "x"}, REFUSED),
 )
 
 

@@ -94,7 +94,7 @@ class Attack:
             self._defects += defects_of(case, Ending(code, said, left_behind=left))
             if size > MOST_LOG:
                 self._found("log", f"{size >> 10} KiB of log for {sent} messages")
-        line = f"{case.line}  # and {sent} malformed messages; again with make hostile ARGS='--only wires'"
+        line = f"make hostile ARGS=\"--only wires --match '{self._name}'\"  # the server: {case.line}"
         shown = said[-3000:] if self._defects else ""
         return Result(PART, self._name, line, tuple(self._defects), time.monotonic() - begun, sent, shown, note)
 
