@@ -43,7 +43,7 @@ def start(
     return subprocess.Popen(
         [*ROBODX, *words], cwd=cwd, stdin=subprocess.DEVNULL, stdout=log if into is None else into, stderr=log,
         start_new_session=True,
-        env={**os.environ, "COLUMNS": "200", "PYTHONFAULTHANDLER": "1", **(env or {})},
+        env={**os.environ, "COLUMNS": "200", **(env or {})},
     )  # fmt: skip
 
 

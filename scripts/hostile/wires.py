@@ -39,6 +39,9 @@ GROWTH_MIB, PEAK_MIB = 256, 640
 UNFINISHED, UNFINISHED_MIB = 4, 250
 MOST_LOG = 256 * 1024
 GOOD_WITHIN_S = 45.0
+CLOSED_WITHIN_S = 20.0
+# No server says this.
+NEVER = b"\x00 never \x00"
 POLICY = '''
 """A policy that needs the state and stands still."""
 import numpy as np
@@ -109,6 +112,7 @@ class Attack:
             self._try_without_key(transport, port, valid)
         if isinstance(transport, WebSockets):
             self._try_as_a_page(transport, port)
+            self._try_to_stay(transport, port)
         before = _memory_mib(process.pid, "VmRSS")
         sent = self._send(transport, port, valid, count)
         sent += self._leave_unfinished(transport, port)
@@ -215,6 +219,17 @@ class Attack:
             said = listen_until(peer, b"\r\n\r\n")
             if b" 101 " in said[:20]:
                 self._found("origin", "a page of http://evil.example is let in")
+        finally:
+            drop(peer)
+
+    def _try_to_stay(self, transport: WebSockets, port: int) -> None:
+        """Who breaks the protocol and does not go is closed."""
+        peer = connect(port)
+        try:
+            peer.sendall(transport.opening(self._key) + transport.frame_of(0x3, b"no such frame"))
+            listen_until(peer, NEVER, CLOSED_WITHIN_S)
+        except Silent:
+            self._found("kept", f"a connection is still open {CLOSED_WITHIN_S:g} s after an error")
         finally:
             drop(peer)
 
