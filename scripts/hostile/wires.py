@@ -34,9 +34,10 @@ SLOW = 10
 MIB = 2**20
 # A server may have open: its own files, and the clients of that moment.
 MOST_FILES, FILES_LEFT = 256, 32
-# How much its memory may grow for good, and at most. Its largest request is of 256 MiB.
-GROWTH_MIB, PEAK_MIB = 256, 640
-UNFINISHED, UNFINISHED_MIB = 4, 250
+# How much its memory may grow for good, and at most. Its largest request is of 256 MiB, and Python may keep one that
+# nobody needs until it next looks; what is kept more than once grows without bound.
+GROWTH_MIB, PEAK_MIB = 320, 640
+UNFINISHED, UNFINISHED_MIB, ROUNDS = 4, 250, 2
 MOST_LOG = 256 * 1024
 GOOD_WITHIN_S = 45.0
 CLOSED_WITHIN_S = 20.0
@@ -115,7 +116,7 @@ class Attack:
             self._try_to_stay(transport, port)
         before = _memory_mib(process.pid, "VmRSS")
         sent = self._send(transport, port, valid, count)
-        sent += self._leave_unfinished(transport, port)
+        sent += sum(self._leave_unfinished(transport, port) for _ in range(ROUNDS))
         self._exhaust_files(transport, port)
         self._check_good_client(port, folder, "after the attack")
         after, peak = _memory_mib(process.pid, "VmRSS"), _memory_mib(process.pid, "VmHWM")
