@@ -140,10 +140,10 @@ TASKS = (
     _task(
         "has no room for its objects",
         "tabletop(",
-        'tabletop(*(cube("red", edge_m=0.1).within(LEFT) for _ in range(60)), ',
+        'tabletop(*(cube("red", half_m=0.05).within(LEFT).named(str(n)) for n in range(60)), ',
         ANY,
     ),
-    _task("draws what it has not declared", FIRST, f"    streams.rng('lighting')\n{FIRST}"),
+    _task("draws what it has not declared", FIRST, f"    streams.rng('timing')\n{FIRST}"),
     _task(
         "is another at each call",
         'cylinder("purple", radius_m=0.03)',
@@ -165,7 +165,7 @@ TASKS = (
 def _example(name: str, old: str, new: str, words: str, exits: frozenset[int] = WRONG, says: str = "") -> Plugin:
     source = (EXAMPLES / name).read_text()
     assert old in source, f"{name} has no longer: {old}"
-    return Plugin(f"{name}: {new[:40]}", source.replace(old, new, 1), tuple(words.split()), exits, says)
+    return Plugin(f"{name}: {new.splitlines()[0][:40]}", source.replace(old, new, 1), tuple(words.split()), exits, says)
 
 
 def others() -> list[Plugin]:

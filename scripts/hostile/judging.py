@@ -121,7 +121,8 @@ def _frames(text: str) -> str:
 
 
 def _last_line(text: str) -> str:
-    return next((line[:160] for line in reversed(text.splitlines()) if line.strip()), "")
+    line = next((line[:160] for line in reversed(text.splitlines()) if line.strip()), "")
+    return CONTROLS.sub("?", line)
 
 
 def spelled(word: str) -> str:
