@@ -109,7 +109,7 @@ ACTS = (
     _act("act returns too many", "return [HOLD] * (len(observations) + 1)"),
     _act("act returns without end", "return itertools.repeat(HOLD)"),
     _act("act returns its class", "return [Bad]"),
-    _act("act yields", "yield HOLD"),
+    _act("act yields", "yield HOLD", exits=ANY),
     _act("act gives None", "return [None for _ in observations]"),
     _act("act gives texts", 'return [np.array([["a"] * 7]) for _ in observations]'),
     _act("act gives objects", "return [np.array([[self] * 7], dtype=object) for _ in observations]"),
