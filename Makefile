@@ -7,7 +7,7 @@ export PYTHON
 # Else every process of the tests and the demo would compile all of src anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-thorough test-peers check format bench validate-capability vision-table stress-table validation-table why-table coverage pictures lock clean
+.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability vision-table stress-table validation-table why-table coverage pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -44,6 +44,9 @@ check: setup  ## lint, formatting, types
 format: setup  ## sort imports, format
 	@$(BIN)/ruff check --fix-only --quiet
 	@$(BIN)/ruff format
+
+hostile: setup  ## attack the command line, policies, run folders and served wires (20 minutes; ARGS="--quick" a tenth)
+	@PYTHONPATH=scripts $(BIN)/python -m hostile $(ARGS)
 
 bench: setup  ## measure speed against a bare loop, robosuite and vla-eval
 	@$(BIN)/python benchmarks/wires.py
