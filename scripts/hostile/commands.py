@@ -8,7 +8,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from robodx.cli import app
+from robodx.cli.commands import app
 
 Kind = Literal["flag", "whole number", "number", "path", "text"]
 

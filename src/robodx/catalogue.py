@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from robodx.records.values import Value, spelled
 from robodx.registry import UnknownName, unknown
+
+if TYPE_CHECKING:
+    from robodx.records.values import Value
 
 KINDS = (
     "tasks", "policies", "faults", "presets", "protocols", "robots", "perturbations", "suites", "metrics", "cameras",
@@ -101,4 +103,6 @@ def _level(name: str, value: Value) -> str:
     """As "v2=25"; of words the word alone."""
     if isinstance(value, float):
         return f"{name}={value:g}"
+    from robodx.records.values import spelled
+
     return name if name == value else f"{name}={spelled(value)}"

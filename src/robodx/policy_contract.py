@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from itertools import islice
 from threading import Thread
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -240,9 +241,12 @@ def replies(policy: Policy, observations: Sequence[Observation]) -> list[ActionC
                 f"act returned a {type(given).__name__}: it must return a list with a chunk of actions for each "
                 f"observation, here {len(observations)}"
             )
-        chunks = [chunk if isinstance(chunk, Exception) else np.array(chunk) for chunk in given]
+        # One more than was asked for is enough to tell: there may be no end of them.
+        taken = islice(given, len(observations) + 1)
+        chunks = [chunk if isinstance(chunk, Exception) else np.array(chunk) for chunk in taken]
     if len(chunks) != len(observations):
-        raise RuntimeError(f"asked for {len(observations)} chunks, the policy returned {len(chunks)}")
+        many = "more" if len(chunks) > len(observations) else len(chunks)
+        raise RuntimeError(f"asked for {len(observations)} chunks, the policy returned {many}")
     return chunks
 
 

@@ -49,6 +49,9 @@ class Registry(Generic[T]):
         self._folders = folders
 
     def add(self, name: str, entry: T) -> T:
+        given: object = name
+        if not isinstance(given, str) or not given:
+            raise UserError(f"the name of a {self.noun} is a text, not {given!r}")
         if name in self._entries:
             raise ValueError(f'a {self.noun} named "{name}" is registered already')
         self._entries[name] = entry

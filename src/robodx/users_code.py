@@ -125,15 +125,14 @@ def _did(error: BaseException) -> str:
         return f"called {error}"
     if isinstance(error, SystemExit):
         return f"called sys.exit({error.code!r})"
-    if isinstance(error, KeyboardInterrupt):
-        return "raised KeyboardInterrupt, though nobody pressed Ctrl-C"
     try:
         text = " ".join(str(error).split())
     except Exception:
         text = "its message cannot be read"
     if len(text) > LONGEST_MESSAGE:
         text = f"{text[:LONGEST_MESSAGE]}…"
-    return f"raised {type(error).__name__}{f': {text}' if text else ''}"
+    nobody = ", though nobody pressed Ctrl-C" if isinstance(error, KeyboardInterrupt) else ""
+    return f"raised {type(error).__name__}{f': {text}' if text else ''}{nobody}"
 
 
 def _place(error: BaseException) -> str | None:

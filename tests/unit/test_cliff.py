@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from robodx import cli
 from robodx.analysis.statistics.psychometric import MINIMUM
 from robodx.cli import interrupts
+from robodx.cli.commands import app
 from robodx.errors import UserError
 from robodx.records.schema import SCHEMA
 from robodx.records.table import load
@@ -144,14 +144,14 @@ def test_a_stressor_without_effect_has_no_cliff(tmp_path: Path) -> None:
 def test_a_policy_that_fails_anyway_is_not_testable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interrupts, "stop_on_signals", lambda: None)
     options = ["--policy", "still", "--stressor", "packet_loss", "--episodes", "8", "--out", str(tmp_path / "run")]
-    result = CliRunner().invoke(cli.app, ["cliff", TASK, *options, "--json"])
+    result = CliRunner().invoke(app, ["cliff", TASK, *options, "--json"])
     assert result.exit_code == 0, result.output
     reported = json.loads(result.stdout)
     assert reported["verdict"] == "not testable"
     last = result.stderr.splitlines()[-1]
     assert last.startswith("8/8 episodes, 0 solved, ") and "unknown" not in last, "what is known at the end"
     options[options.index("8")] = "9"
-    other = CliRunner().invoke(cli.app, ["cliff", TASK, *options])
+    other = CliRunner().invoke(app, ["cliff", TASK, *options])
     assert "holds a search with --episodes 8, not 9" in str(other.exception)
     assert sum(point["n"] for point in reported["curve"]) == reported["n"] == len(load(tmp_path / "run")) == 8
     assert len(played(search(f"cliff/packet_loss/{TASK}"), breaks_at=-1.0)) == 2 * WAVE, "and that is soon clear"

@@ -23,7 +23,7 @@ from robodx.analysis.statistics.sequential import (
     unpaired_sequence,
 )
 from robodx.analysis.verdicts import Verdict, verdict
-from robodx.cli import app
+from robodx.cli.commands import app
 from robodx.errors import UserError
 from robodx.records.about import SCHEMA_VERSION, UnreadableRun
 from robodx.records.schema import SCHEMA

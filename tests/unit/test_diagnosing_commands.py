@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from robodx.analysis.findings import diagnose as of_findings
 from robodx.analysis.findings.base import Diagnosis
-from robodx.cli import app
+from robodx.cli.commands import app
 from robodx.errors import UserError
 from robodx.policy_contract import make_policy
 from robodx.report.page import report

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from robodx.analysis.findings.diagnose import diagnose
 from robodx.analysis.findings.validation import NOTHING, Group, Verdict
-from robodx.cli import app
+from robodx.cli.commands import app
 from robodx.errors import UserError
 from robodx.faults.base import FAULTS
 from robodx.records import versions as records

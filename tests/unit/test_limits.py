@@ -13,7 +13,7 @@ import pytest
 from typer.models import ParameterInfo
 
 from robodx.analysis import motion
-from robodx.cli import app
+from robodx.cli.commands import app
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS, Perturbation, perturbation
 from robodx.policy_contract import make_policy

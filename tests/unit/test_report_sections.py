@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from robodx.cli import app
+from robodx.cli.commands import app
 from robodx.errors import UserError
 from robodx.registry import discover, load_plugin
 from robodx.report.page import FILE_NAME, report

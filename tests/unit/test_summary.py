@@ -17,7 +17,7 @@ from robodx.analysis.statistics.estimates import NOTHING, above_chance, wilson
 from robodx.analysis.statistics.macro import macro_rate
 from robodx.analysis.statistics.medians import median
 from robodx.analysis.summary import Summary, grouping
-from robodx.cli import app
+from robodx.cli.commands import app
 from robodx.errors import UserError
 from robodx.records.about import read_about
 from robodx.records.schema import SCHEMA

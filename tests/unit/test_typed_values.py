@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from robodx.cli import app
+from robodx.cli.commands import app
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS, Perturbation, PerturbationEntry
 from robodx.records.design import read_design

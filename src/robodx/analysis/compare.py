@@ -29,7 +29,7 @@ from robodx.analysis.statistics.sequential import (
     stopped_how,
     unpaired_sequence,
 )
-from robodx.analysis.verdicts import MARGIN, Verdict, verdict
+from robodx.analysis.verdicts import MARGIN, Verdict, check_margin, verdict
 from robodx.errors import UserError
 from robodx.records.about import read_about
 from robodx.records.table import is_finished, load
@@ -119,8 +119,7 @@ def compare_tables(
     cards: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Comparison:
     """Two tables of episodes, one policy each; cards of perturbations, as in run.json, name their levels."""
-    if not 0 < margin < 1:
-        raise UserError(f"a margin of {margin:g} is not between 0 and 1: 0.1 is ten points of success")
+    check_margin(margin)
     names = [table["policy"].unique().to_list() for table in (a, b)]
     if any(len(policies) != 1 for policies in names):
         raise Unlike(f"a comparison is of one policy with one other, not of {names[0]} with {names[1]}")

@@ -9,11 +9,14 @@ from typing import Literal
 
 from robodx.analysis.statistics.estimates import CONFIDENCE, Estimate
 from robodx.analysis.statistics.power import POWER
+from robodx.errors import UserError
 
 Word = Literal["improved", "regressed", "held", "undecided"]
 
 # Ten points of success: a difference that most people who train policies would act on, and that 100 pairs can exclude.
 MARGIN = 0.1
+# Less would take more episodes than anybody runs.
+LEAST_MARGIN = 0.001
 ALPHA = 1 - CONFIDENCE
 
 
@@ -60,6 +63,11 @@ def verdict(
         sides = ((high - value, margin - value), (value - low, margin + value))
         needed = min(needed, max(_needed(half, room, difference.n, alpha) for half, room in sides))
     return Verdict("undecided", margin, max(1, math.ceil(needed) - difference.n))
+
+
+def check_margin(margin: float) -> None:
+    if not LEAST_MARGIN <= margin < 1:
+        raise UserError(f"a margin of {margin:g} is not between {LEAST_MARGIN:g} and 1: 0.1 is ten points of success")
 
 
 def _needed(half: float, room: float, n: int, alpha: float, among: int = 1) -> float:

@@ -6,38 +6,36 @@ import signal
 import sys
 from pathlib import Path
 
-from robodx.cli.app import app
-from robodx.errors import Stop, UserError
-from robodx.output import print_text
-from robodx.running.threads import pin
-from robodx.users_code import exits_noticed, interrupt
-from robodx.wires.base import WireError
-
-# In the order in which --help lists them.
-# isort: off
-from robodx.cli import diagnosing  # noqa: F401
-from robodx.cli import running  # noqa: F401
-from robodx.cli import cliff  # noqa: F401
-from robodx.cli import reading  # noqa: F401
-from robodx.cli import serving  # noqa: F401
-from robodx.cli import browsing  # noqa: F401
-# isort: on
-
-__all__ = ["app", "main"]
-
 
 def main() -> None:
     """The `robodx` command: a user's mistake prints one line, a bug of ours prints its traceback."""
-    pin()
-    # `python:my_policy:make` and `--plugin my_module` may be in the current folder, as with python -m.
-    sys.path.append(str(Path.cwd()))
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, interrupt)
+    # Before anything else is imported, which takes a while: Ctrl-C and SIGTERM are no errors then either.
+    from robodx.users_code import exits_noticed, interrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+            signal.signal(number, interrupt)
     try:
+        from robodx.running.threads import pin
+
+        pin()
+        # `python:my_policy:make` and `--plugin my_module` may be in the current folder, as with python -m.
+        sys.path.append(str(Path.cwd()))
         with exits_noticed():
-            app()
+            _run()
     except KeyboardInterrupt:
+        sys.stderr.write("\nStopped.\n")
         sys.exit(130)
+
+
+def _run() -> None:
+    from robodx.cli.commands import app
+    from robodx.errors import Stop, UserError
+    from robodx.output import print_text
+    from robodx.wires.base import WireError
+
+    try:
+        app()
     except (UserError, Stop, WireError, OSError) as error:
         print_text(f"robodx: {error}", file=sys.stderr)
         sys.exit(2)

@@ -40,12 +40,17 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def robodx(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
-) -> None:
-    if version:
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
         from robodx import __version__
 
         print_text(__version__)
         raise typer.Exit
+
+
+@app.callback()
+def robodx(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None: ...

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from robodx.errors import UserError
 from robodx.language.meaning import Instruction
 from robodx.policy_contract import Observation
 from robodx.records.values import Value, parse_numbers, settled, spelled
-from robodx.registry import Registry, UnknownName, unknown
+from robodx.registry import Registry, UnknownName, require, unknown
 from robodx.scoring.events import Event
 from robodx.sim.scene import Scene
 from robodx.streams import Streams
@@ -213,6 +213,7 @@ def perturbation(
     name: str, *, kind: Kind, levels: Mapping[str, Value], is_ordered: bool = True, most: float = math.inf
 ) -> Callable[[type[Perturbation]], type[Perturbation]]:
     """Register the decorated class; `most` is the largest severity that has a meaning, as 1 for a probability."""
+    require("kind of perturbation", kind, get_args(Kind))
 
     def register(cls: type[Perturbation]) -> type[Perturbation]:
         summary = next(iter((cls.__doc__ or "").strip().splitlines()), "")

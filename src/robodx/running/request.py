@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from robodx.analysis.policy_label import label
-from robodx.analysis.verdicts import MARGIN
+from robodx.analysis.verdicts import LEAST_MARGIN, MARGIN, check_margin
 from robodx.errors import UserError
 from robodx.policy_contract import POLICIES
 from robodx.records.trial import Trial
@@ -65,10 +65,9 @@ class Request:
             raise UserError(f'"{self.name}" is the name of a RoboDx policy: choose another --name')
 
     def _check_stopping(self) -> None:
-        if self.until_width is not None and not 0 < self.until_width < 1:
-            raise UserError(f"--until-width {self.until_width:g} must be between 0 and 1")
-        if not 0 < self.margin < 1:
-            raise UserError(f"a margin of {self.margin:g} is not between 0 and 1: 0.1 is ten points of success")
+        if self.until_width is not None and not LEAST_MARGIN <= self.until_width < 1:
+            raise UserError(f"--until-width {self.until_width:g} must be between {LEAST_MARGIN:g} and 1")
+        check_margin(self.margin)
         if self.until_decided and self.against is None:
             raise UserError("--until-decided needs a run to compare with: give --against RUN too")
         if self.until_decided and self.until_width is not None:

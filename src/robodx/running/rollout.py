@@ -266,6 +266,9 @@ def _contained(trial: Trial) -> contained:
 def _text(error: BaseException) -> str:
     """With its traceback; the last line is what is counted and shown."""
     lines = traceback.format_exception(error)
+    if isinstance(error, BaseExceptionGroup):
+        # Of a group Python prints those in it last.
+        lines.append(f"{type(error).__name__}: {error}")
     return "".join([*lines[:-1], str(error)] if isinstance(error, UserError) else lines)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, chdir
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -82,8 +82,10 @@ def run(
     ask for. `tell` gets a line on what a person should know by the way.
     """
     execution = execution or Execution()
+    # A policy may change the folder that relative paths begin at: while it runs, and not afterwards.
+    out = out.absolute()
     rule = stopping.rule(request)
-    with ExitStack() as stack:
+    with chdir(Path.cwd()), ExitStack() as stack:
         every = (ExpertReference(), TrajectoryWriter(out / "trajectories"), *episode_observers)
         job = Job(request.policy, every, request.quality, request.batch, request.plugins, request.preset)
         job, policy, declaration = _policy(job, execution, stack)

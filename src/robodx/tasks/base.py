@@ -102,6 +102,9 @@ def task(
         raise UnknownName(unknown("tier", tier, get_args(Tier)))
     if not 0 < chance <= 1:
         raise UserError(f"the chance of a task is above 0 and at most 1, not {chance:g}")
+    given: object = tags
+    if not (isinstance(given, tuple) and all(isinstance(tag, str) for tag in given)):
+        raise UserError(f"the tags of a task are a tuple of texts, not {given!r}")
     if "/" in family:
         raise UserError(f'a family is one word, not "{family}"')
 

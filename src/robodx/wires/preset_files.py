@@ -40,7 +40,7 @@ def find_preset(name: str) -> Preset:
         raise BadPreset(f"there is no preset file {path}") from error
     except OSError as error:
         raise BadPreset(f"the preset file {path} cannot be read: {error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadPreset(f"the preset {path} is no TOML: {error}") from error
     return read_preset({"name": path.stem, **content})
 

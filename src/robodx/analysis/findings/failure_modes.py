@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from robodx.analysis.findings.strata import Mask
+from robodx.errors import UserError
 
 Sort = Literal["mistaken", "type", "flag", "kind", "wrong thing", "failure"]
 # A detour says little by itself, and of one who failed nothing.
@@ -42,6 +43,10 @@ class FailureMode:
     says: str
     # Whether it is a weakness by itself, whatever was required.
     is_telling: bool = False
+
+    def __post_init__(self) -> None:
+        if getattr(self.has, "dtype", None) != np.bool_:
+            raise UserError(f'the failure mode "{self.name}" needs a boolean for each episode, not {self.has!r}')
 
     @property
     def is_choice(self) -> bool:

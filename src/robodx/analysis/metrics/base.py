@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from robodx.analysis.statistics.estimates import CONFIDENCE, Estimate, wilson
 from robodx.analysis.statistics.resampling import Limits, bootstrap_macro_mean
 from robodx.analysis.statistics.sequential import Stopped, mean_over_tasks
 from robodx.errors import UserError
-from robodx.registry import Registry
+from robodx.registry import Registry, require
 from robodx.users_code import guarded
 
 Unit = Literal["rate", "share", "score", "ratio", "s", "ms", "1/s", "m", "m²/s⁶", "count", ""]
@@ -66,10 +66,17 @@ class Metric:
 METRICS: Registry[Metric] = Registry("metric", "analysis.metrics")
 
 
+def _check(unit: Unit, better: Better) -> None:
+    require("unit", unit, get_args(Unit))
+    require("direction in which a metric is better", better, get_args(Better))
+
+
 def metric(
     *, unit: Unit, better: Better, interval: Interval | None = None, uses_primitives: bool = False
 ) -> Callable[[Function], Metric]:
     """Register the decorated function of episodes under its own name; its docstring's first line is the summary."""
+
+    _check(unit, better)
 
     def register(function: Function) -> Metric:
         name = function.__name__
@@ -87,6 +94,8 @@ def episode_metric(*, unit: Unit, better: Better) -> Callable[[Each], Metric]:
 
     The mean is over repeats, then seeds, then tasks, so that each task has the same say. True and false make a rate.
     """
+
+    _check(unit, better)
 
     def register(each: Each) -> Metric:
         name, summary = each.__name__, _summary(each)

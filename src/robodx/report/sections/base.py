@@ -56,6 +56,8 @@ def section(*, order: int, title: str) -> Callable[[Maker], Maker]:
 
     def register(make: Maker) -> Maker:
         name = make.__name__
+        if not isinstance(order, int | float):
+            raise UserError(f"the order of the section {name} is a number, not {order!r}: {_place(make)}")
         if name in TAKEN:
             raise UserError(f'a section cannot be named "{name}", which is an anchor of the page: {_place(make)}')
         try:

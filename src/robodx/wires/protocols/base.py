@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from robodx.errors import UserError
 from robodx.policy_contract import Policy, policy
 from robodx.registry import Registry, UnknownName, unknown
+from robodx.users_code import calling
 from robodx.wires.base import Names, ServerInfo, Wire
 from robodx.wires.preset import Preset
 from robodx.wires.preset_files import find_preset
@@ -52,7 +54,7 @@ def protocol(
         summary = (open_wire.__doc__ or "").strip().splitlines()[0]
 
         def make(place: str, preset: str | None) -> Policy:
-            return connect(open_wire(place), f"{name}:{place}", preset)
+            return connect(_opened(name, open_wire, place), f"{name}:{place}", preset)
 
         make.__doc__ = open_wire.__doc__
         policy(name, takes=takes, takes_preset=True)(make)
@@ -82,14 +84,24 @@ def serve(
     spoken = PROTOCOLS[protocol]
     assert spoken.serve is not None
     endpoint = Endpoint(policy, find_preset(preset) if preset else None, names=spoken.names)
-    spoken.serve(endpoint, host, spoken.port if port is None else port, lambda open_: on_ready(open_, endpoint.preset))
+    with calling(f"the server of the protocol {protocol}", spoken.serve):
+        spoken.serve(
+            endpoint, host, spoken.port if port is None else port, lambda open_: on_ready(open_, endpoint.preset)
+        )
 
 
 def describe(name: str) -> ServerInfo:
     """What the server of a policy's name says of itself."""
     head, _, place = name.partition(":")
-    wire = PROTOCOLS[head].open_wire(place)
+    wire = _opened(head, PROTOCOLS[head].open_wire, place)
     try:
         return wire.describe()
     finally:
         wire.close()
+
+
+def _opened(protocol: str, open_wire: OpenWire, place: str) -> Wire:
+    wire = open_wire(place)
+    if not hasattr(wire, "describe"):
+        raise UserError(f"the protocol {protocol} gave {wire!r} for {place}: it must be a robodx.wires.base.Wire")
+    return wire

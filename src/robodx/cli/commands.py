@@ -1,0 +1,16 @@
+"""All commands, in the order in which --help lists them."""
+
+from __future__ import annotations
+
+from robodx.cli.app import app
+
+# isort: off
+from robodx.cli import diagnosing  # noqa: F401
+from robodx.cli import running  # noqa: F401
+from robodx.cli import cliff  # noqa: F401
+from robodx.cli import reading  # noqa: F401
+from robodx.cli import serving  # noqa: F401
+from robodx.cli import browsing  # noqa: F401
+# isort: on
+
+__all__ = ["app"]
