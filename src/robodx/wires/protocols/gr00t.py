@@ -28,7 +28,7 @@ from robodx.wires.base import (
 )
 from robodx.wires.gr00t_forms import FORMS, Form, read_actions, read_observation, write_actions, write_observation
 from robodx.wires.gr00t_modality import as_config, read_config, server_info
-from robodx.wires.messages import MAX_REQUEST_BYTES, Malformed, encode_as_npy, pack, quote, unpack
+from robodx.wires.messages import Malformed, encode_as_npy, pack, quote, unpack
 from robodx.wires.pipelining import ask_ahead
 from robodx.wires.preset import Preset, keys_of
 from robodx.wires.protocols.base import protocol
@@ -44,6 +44,8 @@ PORT = 5555
 MAX_CLIENTS = 1024
 # Requests of a client that are read before they are answered; what else it sends waits on its own side.
 MAX_WAITING = 4
+# Less than elsewhere, since ZeroMQ bounds neither the clients nor what all of them send together.
+MAX_FRAME_BYTES = 64 * 2**20
 
 
 class Refused(WireError):
@@ -211,7 +213,7 @@ def serve(endpoint: Endpoint, host: str, port: int, on_ready: Callable[[int], No
     router = context.socket(zmq.ROUTER)
     try:
         router.setsockopt(zmq.LINGER, 0)
-        router.setsockopt(zmq.MAXMSGSIZE, MAX_REQUEST_BYTES)
+        router.setsockopt(zmq.MAXMSGSIZE, MAX_FRAME_BYTES)
         router.setsockopt(zmq.RCVHWM, MAX_WAITING)
         limit_silence(router)
         _bind(router, host, port)
