@@ -107,6 +107,8 @@ class Scenario:
     has_workers: bool = False
     # What it is struck with; by default all that it can be.
     blows: tuple[Blow, ...] = ()
+    # Whether it promises to keep what it has and to say so when it is stopped; others may just end.
+    is_resumed: bool = True
     # What must be there in the end, besides all runs.
     makes: tuple[str, ...] = ()
 
@@ -153,7 +155,16 @@ SCENARIOS = (
     Scenario(
         "why", ("why", "run", "--plugin", "slow.py", *TWO), "run/why/trajectories/*.npz", 5, (TWELVE,), has_workers=True
     ),
-    Scenario("report", ("report", "run", "-o", "page.html"), "run/run.json", 3, (TWELVE,), 1.5, makes=("page.html",)),
+    Scenario(
+        "report",
+        ("report", "run", "-o", "page.html"),
+        "run/run.json",
+        3,
+        (TWELVE,),
+        1.5,
+        makes=("page.html",),
+        is_resumed=False,
+    ),
     Scenario(
         "report that films",
         ("report", "run", "--films", "2", "-o", "page.html"),
@@ -161,6 +172,7 @@ SCENARIOS = (
         2,
         (TWELVE,),
         makes=("page.html",),
+        is_resumed=False,
     ),
     Scenario(
         "merge",
@@ -172,8 +184,16 @@ SCENARIOS = (
             for out, shard in (("one", "1/2"), ("two", "2/2"))
         ),
         spread_s=0.1,
+        is_resumed=False,
     ),
-    Scenario("show", ("show", "primitive/press_switch", "-o", "film.mp4"), ".*part*", 2, makes=("film.mp4",)),
+    Scenario(
+        "show",
+        ("show", "primitive/press_switch", "-o", "film.mp4"),
+        ".*part*",
+        2,
+        makes=("film.mp4",),
+        is_resumed=False,
+    ),
     Scenario(
         "validate",
         (
@@ -255,6 +275,8 @@ def kill(base: Undisturbed, folder: Path, blow: Blow, rng: random.Random) -> Res
     ending, moment = _struck(case, scenario, blow, rng)
     # One that had ended before it was struck is as good as undisturbed.
     right = {base.code} if blow.code is None else {base.code, blow.code}
+    if not scenario.is_resumed:
+        right.add(-blow.number)
     found = [
         one
         for one in defects_of(replace(case, exits=frozenset(right)), ending)

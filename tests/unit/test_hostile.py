@@ -36,7 +36,7 @@ def case(**fields: object) -> Case:
         (Ending(2, OURS), ["traceback"]),
         (Ending(2, f"{THEIRS}\nDuring that, another:\n\n{OURS}"), ["traceback"]),
         (Ending(2, "Exception ignored in: <function f>"), ["traceback"]),
-        (Ending(2, "thread '<unnamed>' panicked at src/lib.rs"), ["traceback"]),
+        (Ending(2, "thread '<unnamed>' (12) panicked at src/lib.rs"), ["traceback"]),
         (Ending(2, 'No task "\x1b[31mred"'), ["escape code"]),
         (Ending(0, "done"), ["exit code"]),
         (Ending(-11, "something"), ["exit code"]),
