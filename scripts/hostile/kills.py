@@ -28,6 +28,10 @@ PART = "kills"
 PATIENCE_S = 120.0
 # The command had ended before it was struck.
 TOO_LATE = "too late"
+NO_WORKER = "no worker was there to be killed"
+# Struck when some of what it writes was there already.
+LATE = "after its first output"
+OUTPUTS = (".parquet", ".npz", "/videos")
 # A killed command has so long to end, its workers too.
 ENDS_WITHIN_S = 25.0
 PLUGIN = '''
@@ -111,6 +115,10 @@ class Scenario:
     is_resumed: bool = True
     # What must be there in the end, besides all runs.
     makes: tuple[str, ...] = ()
+
+    @property
+    def begun_is_output(self) -> bool:
+        return any(part in self.begun for part in OUTPUTS)
 
 
 WANDER = ("run", "hostile/short", "--policy", "wander", "--plugin", "slow.py", "--out", "run")
@@ -294,7 +302,7 @@ def kill(base: Undisturbed, folder: Path, blow: Blow, rng: random.Random) -> Res
         tuple(found),
         time.monotonic() - begun,
         said=f"{ending.said}\n--- again ---\n{again.said}"[-4000:] if found else "",
-        note=moment if moment == TOO_LATE else "",
+        note=moment if moment in (TOO_LATE, NO_WORKER) else LATE if scenario.begun_is_output else "",
     )
 
 
@@ -311,8 +319,10 @@ def _struck(case: Case, scenario: Scenario, blow: Blow, rng: random.Random) -> t
         moment = f"after {time.monotonic() - begun:.2f} s"
         if process.poll() is not None:
             moment = TOO_LATE
+        elif blow is WORKER and not _strike_worker(process, rng):
+            moment = NO_WORKER
         elif blow is WORKER:
-            _strike_worker(process, rng)
+            pass
         elif blow.number is signal.SIGINT:
             # As a terminal does: to all of them.
             os.killpg(process.pid, blow.number)
@@ -327,11 +337,12 @@ def _struck(case: Case, scenario: Scenario, blow: Blow, rng: random.Random) -> t
         return Ending(code, read_log(log.fileno()), time.monotonic() - begun, left), moment
 
 
-def _strike_worker(process: subprocess.Popen[bytes], rng: random.Random) -> None:
-    """One of the processes that simulate or infer; Python's own helper is none of them."""
+def _strike_worker(process: subprocess.Popen[bytes], rng: random.Random) -> bool:
+    """Whether there was one of the processes that simulate or infer; Python's own helper is none of them."""
     workers = [one for one in processes_of(process.pid) if one != process.pid and _is_worker(one)]
     if workers:
         os.kill(rng.choice(workers), signal.SIGKILL)
+    return bool(workers)
 
 
 def _is_worker(process: int) -> bool:

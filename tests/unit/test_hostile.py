@@ -117,7 +117,7 @@ def test_what_a_kill_may_cost_is_found(tmp_path: Path) -> None:
 
 
 def test_the_attack_is_as_large_as_it_says() -> None:
-    late = [one.times for one in SCENARIOS if "parquet" in one.begun or "npz" in one.begun or "videos" in one.begun]
+    late = [one.times for one in SCENARIOS if one.begun_is_output]
     assert sum(one.times for one in SCENARIOS) >= 40 and sum(late) > sum(one.times for one in SCENARIOS) / 2
     assert len({*bad_policies.POLICIES}) >= 70 and len({*bad_plugins.PLUGINS}) >= 40
     assert kills.WORKER.code is None and served_protocols()
