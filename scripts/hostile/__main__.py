@@ -96,9 +96,11 @@ def table(results: Iterable[Result]) -> list[str]:
         wrong = sum(bool(one.defects) for one in mine)
         seconds = sum(one.seconds for one in mine)
         rows.append(f"{part:12} {len(mine):7} {messages or '':>9} {len(mine) - wrong:12} {wrong:13} {seconds:8.0f}")
-        rows += [f"    {one.name}: {one.note}" for one in mine if one.note and one.note != kills.TOO_LATE]
-        if late := sum(one.note == kills.TOO_LATE for one in mine):
-            rows.append(f"    {late} of these commands had ended before they were killed")
+        if part == "kills":
+            notes = Counter(one.note or "before its first output" for one in mine)
+            rows += [f"    {count}: {note}" for note, count in notes.items()]
+        else:
+            rows += [f"    {one.name}: {one.note}" for one in mine if one.note]
     kinds = Counter(defect.kind for one in listed for defect in one.defects)
     rows.append("Defects: " + (", ".join(f"{count} × {kind}" for kind, count in kinds.most_common()) or "none") + ".")
     for one in listed:

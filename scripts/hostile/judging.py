@@ -15,7 +15,9 @@ TRACEBACK = "Traceback (most recent call last)"
 # A traceback of the user's own code may be shown to him. With one of these in it, it is ours.
 OUR_FRAMES = re.compile(r'File "(?:[^"]*/robodx/[^"]*|<string>)", line \d+')
 # What else Python and Rust print past everything that catches errors.
-UNCAUGHT = re.compile(r"^(?:Exception ignored in|Exception in thread|thread '.*' panicked at|Fatal Python error)", re.M)
+UNCAUGHT = re.compile(
+    r"^(?:Exception ignored in|Exception in thread|thread '.*' .*panicked at|Fatal Python error)", re.M
+)
 # Characters with which text takes hold of a terminal; lines and tabs do not.
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 

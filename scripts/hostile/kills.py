@@ -28,6 +28,10 @@ PART = "kills"
 PATIENCE_S = 120.0
 # The command had ended before it was struck.
 TOO_LATE = "too late"
+NO_WORKER = "no worker was there to be killed"
+# Struck when some of what it writes was there already.
+LATE = "after its first output"
+OUTPUTS = (".parquet", ".npz", "/videos")
 # A killed command has so long to end, its workers too.
 ENDS_WITHIN_S = 25.0
 PLUGIN = '''
@@ -107,8 +111,14 @@ class Scenario:
     has_workers: bool = False
     # What it is struck with; by default all that it can be.
     blows: tuple[Blow, ...] = ()
+    # Whether it promises to keep what it has and to say so when it is stopped; others may just end.
+    is_resumed: bool = True
     # What must be there in the end, besides all runs.
     makes: tuple[str, ...] = ()
+
+    @property
+    def begun_is_output(self) -> bool:
+        return any(part in self.begun for part in OUTPUTS)
 
 
 WANDER = ("run", "hostile/short", "--policy", "wander", "--plugin", "slow.py", "--out", "run")
@@ -153,7 +163,16 @@ SCENARIOS = (
     Scenario(
         "why", ("why", "run", "--plugin", "slow.py", *TWO), "run/why/trajectories/*.npz", 5, (TWELVE,), has_workers=True
     ),
-    Scenario("report", ("report", "run", "-o", "page.html"), "run/run.json", 3, (TWELVE,), 1.5, makes=("page.html",)),
+    Scenario(
+        "report",
+        ("report", "run", "-o", "page.html"),
+        "run/run.json",
+        3,
+        (TWELVE,),
+        1.5,
+        makes=("page.html",),
+        is_resumed=False,
+    ),
     Scenario(
         "report that films",
         ("report", "run", "--films", "2", "-o", "page.html"),
@@ -161,6 +180,7 @@ SCENARIOS = (
         2,
         (TWELVE,),
         makes=("page.html",),
+        is_resumed=False,
     ),
     Scenario(
         "merge",
@@ -172,8 +192,16 @@ SCENARIOS = (
             for out, shard in (("one", "1/2"), ("two", "2/2"))
         ),
         spread_s=0.1,
+        is_resumed=False,
     ),
-    Scenario("show", ("show", "primitive/press_switch", "-o", "film.mp4"), ".*part*", 2, makes=("film.mp4",)),
+    Scenario(
+        "show",
+        ("show", "primitive/press_switch", "-o", "film.mp4"),
+        ".*part*",
+        2,
+        makes=("film.mp4",),
+        is_resumed=False,
+    ),
     Scenario(
         "validate",
         (
@@ -255,6 +283,8 @@ def kill(base: Undisturbed, folder: Path, blow: Blow, rng: random.Random) -> Res
     ending, moment = _struck(case, scenario, blow, rng)
     # One that had ended before it was struck is as good as undisturbed.
     right = {base.code} if blow.code is None else {base.code, blow.code}
+    if not scenario.is_resumed:
+        right.add(-blow.number)
     found = [
         one
         for one in defects_of(replace(case, exits=frozenset(right)), ending)
@@ -272,7 +302,7 @@ def kill(base: Undisturbed, folder: Path, blow: Blow, rng: random.Random) -> Res
         tuple(found),
         time.monotonic() - begun,
         said=f"{ending.said}\n--- again ---\n{again.said}"[-4000:] if found else "",
-        note=moment if moment == TOO_LATE else "",
+        note=moment if moment in (TOO_LATE, NO_WORKER) else LATE if scenario.begun_is_output else "",
     )
 
 
@@ -289,8 +319,10 @@ def _struck(case: Case, scenario: Scenario, blow: Blow, rng: random.Random) -> t
         moment = f"after {time.monotonic() - begun:.2f} s"
         if process.poll() is not None:
             moment = TOO_LATE
+        elif blow is WORKER and not _strike_worker(process, rng):
+            moment = NO_WORKER
         elif blow is WORKER:
-            _strike_worker(process, rng)
+            pass
         elif blow.number is signal.SIGINT:
             # As a terminal does: to all of them.
             os.killpg(process.pid, blow.number)
@@ -305,11 +337,12 @@ def _struck(case: Case, scenario: Scenario, blow: Blow, rng: random.Random) -> t
         return Ending(code, read_log(log.fileno()), time.monotonic() - begun, left), moment
 
 
-def _strike_worker(process: subprocess.Popen[bytes], rng: random.Random) -> None:
-    """One of the processes that simulate or infer; Python's own helper is none of them."""
+def _strike_worker(process: subprocess.Popen[bytes], rng: random.Random) -> bool:
+    """Whether there was one of the processes that simulate or infer; Python's own helper is none of them."""
     workers = [one for one in processes_of(process.pid) if one != process.pid and _is_worker(one)]
     if workers:
         os.kill(rng.choice(workers), signal.SIGKILL)
+    return bool(workers)
 
 
 def _is_worker(process: int) -> bool:
