@@ -389,8 +389,11 @@ def test_what_a_policy_throws_to_end_the_run_ends_it() -> None:
     def stop() -> None:
         raise KeyboardInterrupt
 
+    # Python's own handler, which cannot tell whose interrupt it is; the command line's can.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.raises(KeyboardInterrupt):
         list(rollout([trial(seed) for seed in range(4)], Hangs(stop), batch=2))
+    signal.signal(signal.SIGINT, before)
     assert not threads()
 
 

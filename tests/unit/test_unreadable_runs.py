@@ -8,9 +8,11 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from robodx.records.about import UnreadableRun
+from robodx.records.design import read_design
 from robodx.records.folder import RunFolder
 from robodx.records.table import is_finished, load, load_readable, parts_of
 from robodx.report.material import gather
@@ -114,3 +116,21 @@ def test_parts_that_are_put_together_while_they_are_read_are_not_missed(
     monkeypatch.setattr(Path, "read_bytes", read_late)
     assert len(load(run)) == 2
     assert load_readable([part])[1] == [f"{part} cannot be read: No such file or directory"]
+
+
+@pytest.mark.parametrize("read", [load, read_design])
+def test_a_table_is_not_called_damaged_for_an_interrupt(
+    run: Path, read: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise pl.exceptions.PanicException("called `Result::unwrap()` on an `Err` value: KeyboardInterrupt")
+
+    (run / "design.parquet").touch()
+    monkeypatch.setattr(pl, "read_parquet", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        read(run)
+
+
+def test_the_report_says_what_it_could_not_read(run: Path, tmp_path: Path) -> None:
+    (run / "run.json").write_text("{")
+    assert "run.json" in call("report", run, "-o", "page.html", cwd=tmp_path)

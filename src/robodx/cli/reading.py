@@ -86,6 +86,8 @@ def report(
     if as_json and markdown:
         raise UserError("--json and --markdown exclude each other: choose one")
     material = film_examples(gather(runs), films)
+    for problem in material.problems:
+        print_aside(problem)
     if as_json or markdown:
         found = make_report(material, title=title, videos="none")
         text = found.json() if as_json else found.markdown()

@@ -24,6 +24,12 @@ def refused(path: Path, error: OSError) -> UnreadableRun:
     return UnreadableRun(f"{path} cannot be read: {error.strerror or error}")
 
 
+def stop_if_interrupted(error: BaseException) -> None:
+    """Polars panics on a Ctrl-C that comes while it reads: the file is as it should be then."""
+    if "KeyboardInterrupt" in str(error):
+        raise KeyboardInterrupt from error
+
+
 def read_about(run: Path | str, needs: Sequence[str] = ()) -> dict[str, Any]:
     """The run's own description, run.json, each key in the shape that it must have and those in `needs` there."""
     path = Path(run) / "run.json"

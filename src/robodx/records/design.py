@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import polars as pl
 
 from robodx.records import files
-from robodx.records.about import UnreadableRun, refused
+from robodx.records.about import UnreadableRun, refused, stop_if_interrupted
 from robodx.records.trial import Trial
 from robodx.records.values import FACTOR, Factor, factor_record
 
@@ -98,6 +98,7 @@ def read_design(run: Path) -> pl.DataFrame | None:
     except OSError as error:
         raise refused(path, error) from error
     except (pl.exceptions.PanicException, pl.exceptions.PolarsError) as error:
+        stop_if_interrupted(error)
         raise UnreadableRun(f"{path} is damaged: {error}. {ADVICE}") from error
     if table.schema != SCHEMA:
         raise UnreadableRun(f"{path} is damaged: its columns are not {', '.join(SCHEMA)}. {ADVICE}")

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from robodx.records.about import UnreadableRun, read_about, refused
+from robodx.records.about import UnreadableRun, read_about, refused, stop_if_interrupted
 from robodx.records.derived_design import designed
 from robodx.records.design import ADVICE, FILE, read_design, with_design
 from robodx.records.episode import WRONG_OBJECT, Episode
@@ -115,6 +115,7 @@ def _read_part(path: Path) -> pl.DataFrame:
             raise UnreadableRun(f"{path} is damaged: {'; '.join(wrong)}. Move it away to read the rest.")
         return part
     except pl.exceptions.PanicException as error:
+        stop_if_interrupted(error)
         raise UnreadableRun(f"{path} is damaged: its bytes are no table. Move it away to read the rest.") from error
     except pl.exceptions.PolarsError as error:
         raise UnreadableRun(f"{path} is damaged: {error}. Move it away to read the rest.") from error
