@@ -79,6 +79,8 @@ def as_joint_action(command: Command, robot: Robot) -> NDArray[np.float32]:
 
 def as_joint_actions(commands: NDArray[np.float32], robot: Robot) -> NDArray[np.float32]:
     """The `joint` actions (…, width) of commands (…, width) that have all joints first and then all openings."""
+    if len(robot.arms) == 1:
+        return commands
     joints = joint_columns(robot)
     actions = np.empty_like(commands)
     actions[..., joints] = commands[..., : len(joints)]

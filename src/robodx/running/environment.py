@@ -199,7 +199,9 @@ class Environment:
 
     @property
     def needs_chunk(self) -> bool:
-        return not (self._pending or self._is_assisted) and self._awaited is None and not self.is_done
+        if self._pending or self._is_assisted or self._awaited is not None:
+            return False
+        return not (self._is_over or self.invalid_action is not None)
 
     def accept(self, chunk: ActionChunk | Exception, inference_s: float) -> None:
         """Take a policy's reply. One that cannot be executed ends the episode, or raises if it is the first.
