@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import repeat
 from pathlib import Path
@@ -103,6 +105,20 @@ def test_a_protocol_of_a_user_says_whose_it_is(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_version_is_told(tmp_path: Path) -> None:
     assert call("--version", cwd=tmp_path).strip()[0].isdigit()
+
+
+def test_ctrl_c_after_all_is_done_changes_nothing() -> None:
+    code = """
+import os, signal, sys
+from robodx.cli import main
+class Late:
+    def __del__(self, kill=os.kill, pid=os.getpid(), number=signal.SIGINT):
+        kill(pid, number)
+late = Late()
+sys.argv = ["robodx", "--version"]
+main()
+"""
+    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL).returncode == 0
 
 
 def test_a_policy_may_go_to_another_folder(tmp_path: Path) -> None:
