@@ -16,7 +16,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
             signal.signal(number, interrupt)
-            # Python takes its handlers away before it ends: a signal that comes then must not turn success into failure.
+            # Python takes its handlers away before it ends: one that comes then must not turn success into failure.
             atexit.register(signal.signal, number, signal.SIG_IGN)
     try:
         from robodx.running.threads import pin
