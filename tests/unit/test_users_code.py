@@ -41,7 +41,16 @@ from robodx.scoring.relations import Flanking
 from robodx.sim.scene import tabletop
 from robodx.suites.base import SUITES, SuiteRequest, ask
 from robodx.tasks.base import TASKS, Situation, task
-from robodx.users_code import UsersCodeError, calling, contained, exits_noticed, interrupt, notice_exits
+from robodx.users_code import (
+    LONGEST_MESSAGE,
+    UsersCodeError,
+    calling,
+    contained,
+    exits_noticed,
+    interrupt,
+    notice_exits,
+    told,
+)
 from robodx.verbs.put import plan_at, stages_at
 from robodx.wires.base import Address
 from robodx.wires.local import Local
@@ -210,6 +219,22 @@ class Unspecified(Holding):
 def test_what_is_no_policy_is_refused(name: str, told: str) -> None:
     with pytest.raises(UserError, match=told):
         make_policy(name)
+
+
+@pytest.mark.parametrize("module", ["my-policy", "runs.2024.policy"])
+def test_a_module_need_not_be_called_by_an_identifier(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path.joinpath(*module.split(".")).with_suffix(".py")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"from {__name__} import Holding\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert isinstance(make_policy(f"python:{module}:Holding"), Holding)
+
+
+def test_what_is_told_is_no_longer_than_a_person_reads() -> None:
+    for error in (SystemExit(10_000 * "x"), ValueError(10_000 * "x")):
+        assert len(told("it", error)) < LONGEST_MESSAGE + 50
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "gpu-3.lab.example", "my_box"])
