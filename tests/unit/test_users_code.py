@@ -54,6 +54,7 @@ from robodx.users_code import (
 from robodx.verbs.put import plan_at, stages_at
 from robodx.wires.base import Address
 from robodx.wires.local import Local
+from robodx.wires.protocols import lerobot
 from tests.commands import call
 
 TASK = "primitive/press_switch"
@@ -486,3 +487,4 @@ def test_two_workers_run_all_episodes_of_a_policy_that_cannot_be_closed(
     # Here it was built to see what it declares.
     assert 'The policy "cannot_close" was not closed: it raised' in capfd.readouterr().err
     assert STOP_S > CLOSE_S, "a worker has the time to say so"
+    assert lerobot.STOP_S < CLOSE_S, "a server that does not end is killed, and not left behind"

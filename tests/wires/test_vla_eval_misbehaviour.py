@@ -301,6 +301,13 @@ def test_a_format_that_a_server_can_convert_from_is_no_contradiction() -> None:
     assert contradictions(hello({}, {"state": WIDER}), PRESET) == []
 
 
+def test_the_numbers_of_both_arms_are_no_contradiction() -> None:
+    two = replace(PRESET, arms=2, actions=replace(PRESET.actions, keys={"actions": 14}))
+    both = {"position": replace(POSITION_DELTA, dims=6), "rotation": replace(ROTATION_AA, dims=6)}
+    assert contradictions(hello(both, {}), two) == []
+    assert len(contradictions(hello(both, {}), PRESET)) == 2
+
+
 def test_presets_that_contradict_a_greeting_are_not_offered() -> None:
     def contradict(preset: Preset) -> list[str]:
         return contradictions(hello({"gripper": GRIPPER_CLOSE_POS}, {}), preset)
