@@ -92,7 +92,7 @@ async def twice(obs: dict[str, Any], ctx: SessionContext) -> dict[str, Any]:
 
 
 SENT = r"RoboDx sent images.front \(uint8 \(16, 16, 3\)\), states \(float32 \(8,\)\), task_description \(str\)$"
-EXPECTS = r"The preset mine expects actions \(7 numbers\) an action, ee_delta with rotation_vector$"
+EXPECTS = r"The preset mine expects ee_delta with rotation_vector: for each action 7 numbers in actions$"
 MISBEHAVIOURS: dict[str, tuple[Behaviour, str, str]] = {
     "reads a key that is not sent": (
         lambda obs, _: obs["observation/image"],
