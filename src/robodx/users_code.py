@@ -123,14 +123,14 @@ def told(who: str, error: BaseException) -> str:
 def _did(error: BaseException) -> str:
     if isinstance(error, _Ended):
         return f"called {error}"
-    if isinstance(error, SystemExit):
-        return f"called sys.exit({error.code!r})"
     try:
-        text = " ".join(str(error).split())
+        text = " ".join((repr(error.code) if isinstance(error, SystemExit) else str(error)).split())
     except Exception:
         text = "its message cannot be read"
     if len(text) > LONGEST_MESSAGE:
         text = f"{text[:LONGEST_MESSAGE]}…"
+    if isinstance(error, SystemExit):
+        return f"called sys.exit({text})"
     nobody = ", though nobody pressed Ctrl-C" if isinstance(error, KeyboardInterrupt) else ""
     return f"raised {type(error).__name__}{f': {text}' if text else ''}{nobody}"
 

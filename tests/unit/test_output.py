@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from contextlib import redirect_stderr
 from dataclasses import replace
 from pathlib import Path
@@ -64,6 +65,13 @@ def test_names_and_errors_in_a_foreign_run_do_not_steer_the_terminal(tmp_path: P
     ):
         said = call(*words, cwd=tmp_path, expect=1 if words[0] == "diff" else 0)
         assert is_harmless(said), words
+
+
+def test_json_on_the_terminal_can_be_read_again(tmp_path: Path) -> None:
+    # The last is no character of sixteen bits, which JSON escapes in two.
+    run = write_run(tmp_path / "run", [episode(1, policy=f"{HOSTILE}{chr(0xE0001)}")])
+    said = call("report", run, "--json", cwd=tmp_path)
+    assert is_harmless(said) and json.loads(said)["policies"] == [f"{HOSTILE}{chr(0xE0001)}"]
 
 
 def test_the_errors_of_a_run_are_counted_by_trial_and_attempts_apart() -> None:

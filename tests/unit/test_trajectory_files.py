@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from robodx.analysis.diff import diff
 from robodx.records.about import UnreadableRun
 from robodx.records.episode import Episode
 from robodx.records.table import load
+from robodx.records.trajectory import DAMAGED, Trajectory, stored_digest
 from robodx.records.trial import Trial
 from robodx.running import run as running
 from robodx.running.request import Request
@@ -138,7 +140,7 @@ def test_what_goes_otherwise_the_second_time_is_told(
     executed(monkeypatch, lambda trial: replace(lost(trial, "", 1, 0.0), outcome="timeout", trajectory_hash="other"))
     told: list[str] = []
     table = run(REQUEST, copies[0], tell=told.append)
-    assert told[1] == "primitive/press_switch seed 1 went otherwise than before: this time counts."
+    assert told[1] == "primitive/press_switch seed 1 went differently: the new result counts."
     assert table.sort("seed")["outcome"].to_list() == ["success", "timeout", "success"]
 
 
@@ -156,3 +158,15 @@ def test_a_file_that_may_not_be_read_is_not_run_again(
     for read in (lambda: run(REQUEST, copies[0]), lambda: diff(*copies)):
         with pytest.raises(UnreadableRun, match=r"\.npz cannot be read: Permission denied"):
             read()
+
+
+def test_the_digest_of_a_file_is_that_of_what_it_holds(original: Path) -> None:
+    path = file_of(original, 0)
+    content, digest = path.read_bytes(), Trajectory.load(path).digest()
+    assert stored_digest(content) == digest
+    # Whichever byte is another: the same motion, or one of the errors that are called damage.
+    for place in range(0, len(content), max(1, len(content) // 200)):
+        flipped = bytearray(content)
+        flipped[place] ^= 0xFF
+        with suppress(*DAMAGED):
+            assert stored_digest(bytes(flipped)) == digest

@@ -41,10 +41,20 @@ from robodx.scoring.relations import Flanking
 from robodx.sim.scene import tabletop
 from robodx.suites.base import SUITES, SuiteRequest, ask
 from robodx.tasks.base import TASKS, Situation, task
-from robodx.users_code import UsersCodeError, calling, contained, exits_noticed, interrupt, notice_exits
+from robodx.users_code import (
+    LONGEST_MESSAGE,
+    UsersCodeError,
+    calling,
+    contained,
+    exits_noticed,
+    interrupt,
+    notice_exits,
+    told,
+)
 from robodx.verbs.put import plan_at, stages_at
 from robodx.wires.base import Address
 from robodx.wires.local import Local
+from robodx.wires.protocols import lerobot
 from tests.commands import call
 
 TASK = "primitive/press_switch"
@@ -210,6 +220,22 @@ class Unspecified(Holding):
 def test_what_is_no_policy_is_refused(name: str, told: str) -> None:
     with pytest.raises(UserError, match=told):
         make_policy(name)
+
+
+@pytest.mark.parametrize("module", ["my-policy", "runs.2024.policy"])
+def test_a_module_need_not_be_called_by_an_identifier(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path.joinpath(*module.split(".")).with_suffix(".py")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"from {__name__} import Holding\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert isinstance(make_policy(f"python:{module}:Holding"), Holding)
+
+
+def test_what_is_told_is_no_longer_than_a_person_reads() -> None:
+    for error in (SystemExit(10_000 * "x"), ValueError(10_000 * "x")):
+        assert len(told("it", error)) < LONGEST_MESSAGE + 50
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "gpu-3.lab.example", "my_box"])
@@ -461,3 +487,4 @@ def test_two_workers_run_all_episodes_of_a_policy_that_cannot_be_closed(
     # Here it was built to see what it declares.
     assert 'The policy "cannot_close" was not closed: it raised' in capfd.readouterr().err
     assert STOP_S > CLOSE_S, "a worker has the time to say so"
+    assert lerobot.STOP_S < CLOSE_S, "a server that does not end is killed, and not left behind"

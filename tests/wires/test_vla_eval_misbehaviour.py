@@ -92,7 +92,7 @@ async def twice(obs: dict[str, Any], ctx: SessionContext) -> dict[str, Any]:
 
 
 SENT = r"RoboDx sent images.front \(uint8 \(16, 16, 3\)\), states \(float32 \(8,\)\), task_description \(str\)$"
-EXPECTS = r"The preset mine expects actions \(7 numbers\) an action, ee_delta with rotation_vector$"
+EXPECTS = r"The preset mine expects ee_delta with rotation_vector: for each action 7 numbers in actions$"
 MISBEHAVIOURS: dict[str, tuple[Behaviour, str, str]] = {
     "reads a key that is not sent": (
         lambda obs, _: obs["observation/image"],
@@ -299,6 +299,13 @@ def test_a_draft_contradicts_nothing_of_the_greeting_that_it_is_made_from(
 
 def test_a_format_that_a_server_can_convert_from_is_no_contradiction() -> None:
     assert contradictions(hello({}, {"state": WIDER}), PRESET) == []
+
+
+def test_the_numbers_of_both_arms_are_no_contradiction() -> None:
+    two = replace(PRESET, arms=2, actions=replace(PRESET.actions, keys={"actions": 14}))
+    both = {"position": replace(POSITION_DELTA, dims=6), "rotation": replace(ROTATION_AA, dims=6)}
+    assert contradictions(hello(both, {}), two) == []
+    assert len(contradictions(hello(both, {}), PRESET)) == 2
 
 
 def test_presets_that_contradict_a_greeting_are_not_offered() -> None:

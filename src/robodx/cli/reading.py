@@ -90,11 +90,14 @@ def report(
         print_aside(problem)
     if as_json or markdown:
         found = make_report(material, title=title, videos="none")
-        text = found.json() if as_json else found.markdown()
-        if out is None:
-            print_text(text)
+        if out is not None:
+            size = write(out, f"{found.json() if as_json else found.markdown()}\n")
+        elif as_json:
+            print_json(found.as_dict())
             return
-        size = write(out, f"{text}\n")
+        else:
+            print_text(found.markdown())
+            return
     else:
         out = write_report(material, out or runs[0] / FILE_NAME, title=title, videos=mode(videos), embed_mb=embed_mb)
         size = out.stat().st_size

@@ -16,7 +16,8 @@ def from_python(place: str) -> Policy:
     module_name, _, name = place.partition(":")
     if not name:
         raise UserError(f"python:{place} does not name an object: write python:PACKAGE.MODULE:NAME")
-    if not all(part.isidentifier() for part in module_name.split(".")):
+    # Not that it is an identifier: my-policy.py can be imported by its name.
+    if not all(module_name.split(".")):
         raise UserError(f'python:{place} names no module: "{module_name}" cannot be imported; write PACKAGE.MODULE')
     with calling(f"no policy at python:{place}: importing it"):
         try:

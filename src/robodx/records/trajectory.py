@@ -7,11 +7,11 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,10 @@ DAMAGED = (
     OSError, ValueError, LookupError, TypeError, EOFError, AttributeError, RuntimeError, MemoryError,
     zipfile.BadZipFile, zlib.error, TokenError,
 )  # fmt: skip
+
+
+# What makes a motion what it was.
+DIGESTED = ("qpos", "commands", "stage")
 
 
 class Query(NamedTuple):
@@ -95,10 +99,7 @@ class Trajectory:
 
     def digest(self) -> str:
         """The same for two episodes only if they moved alike, bit for bit."""
-        digest = hashlib.blake2b(digest_size=16)
-        for array in (self.qpos, self.commands, self.stage):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
+        return _digest(getattr(self, name) for name in DIGESTED)
 
     def save(self, path: Path) -> None:
         buffer = io.BytesIO()
@@ -109,7 +110,7 @@ class Trajectory:
         files.write(path, buffer.getvalue())
 
     @classmethod
-    def load(cls, file: Path | BinaryIO) -> Trajectory:
+    def load(cls, file: Path) -> Trajectory:
         """What it raises of a damaged file is one of `DAMAGED`."""
         with np.load(file, allow_pickle=False) as arrays:
             known: dict[str, Any] = {name: arrays[name] for name in cls.__dataclass_fields__ if name in arrays}
@@ -118,6 +119,22 @@ class Trajectory:
             known.setdefault("is_query_perturbed", np.zeros(len(known["query_steps"]), dtype=np.bool_))
             known.setdefault("is_command_perturbed", np.zeros(len(known["commands"]), dtype=np.bool_))
             return cls(**known)
+
+
+def stored_digest(content: bytes) -> str:
+    """Of a stored trajectory, in half the time that it takes to load it; raises as `Trajectory.load` does."""
+    with zipfile.ZipFile(io.BytesIO(content)) as stored:
+        # All of it is read, for its checksums; to make arrays of all would take the time.
+        parts = {name: stored.read(name) for name in stored.namelist()}
+    headed = (io.BytesIO(parts[f"{name}.npy"]) for name in DIGESTED)
+    return _digest(np.lib.format.read_array(one, allow_pickle=False) for one in headed)
+
+
+def _digest(arrays: Iterable[NDArray[Any]]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def index_of(arrays: Mapping[str, NDArray[Any]]) -> Index | None:

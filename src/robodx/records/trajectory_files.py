@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 
 from robodx.records.about import refused
-from robodx.records.trajectory import DAMAGED, Trajectory
+from robodx.records.trajectory import DAMAGED, stored_digest
 
 Advance = Callable[[int, int], None]
 
@@ -41,7 +40,7 @@ def _flaw(path: Path, digest: str) -> str | None:
     except OSError as error:
         raise refused(path, error) from error
     try:
-        is_recorded = Trajectory.load(io.BytesIO(content)).digest() == digest
+        is_recorded = stored_digest(content) == digest
     except DAMAGED as error:
         return f"{path} is damaged: {' '.join(str(error).split()) or type(error).__name__}"
     return None if is_recorded else f"{path} holds another episode than the table"

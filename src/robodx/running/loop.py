@@ -108,7 +108,7 @@ class Loop:
                 if not (is_known and episode.outcome == "error"):
                     store.append(replace(episode, attempt=tried[episode.trial_id]))
                     if is_known and episode.trajectory_hash != recorded[episode.trial_id]:
-                        self.tell(f"{episode.task} seed {episode.seed} went otherwise than before: this time counts.")
+                        self.tell(f"{episode.task} seed {episode.seed} went differently: the new result counts.")
                 finished.add(episode.trial_id)
                 solved += episode.success
                 self._tell(episode, len(finished), total, solved)

@@ -40,7 +40,7 @@ from robodx.wires.remote import Declared, RemotePolicy, declared
 if TYPE_CHECKING:
     from robodx.running.cluster import Cluster
 
-# To look at so many takes several seconds.
+# To look at so many takes a second or more.
 MANY_FILES = 2000
 
 

@@ -147,8 +147,8 @@ class Preset:
     def expects(self) -> str:
         """What a reply must be."""
         form = f" with {self.actions.rotation_form}" if self.actions.space.startswith("ee_") else ""
-        keys = ", ".join(f"{key} ({width or 'any'} numbers)" for key, width in self.actions.keys.items())
-        return f"{keys} an action, {self.actions.space}{form}"
+        keys = ", ".join(f"{width or 'any'} numbers in {key}" for key, width in self.actions.keys.items())
+        return f"{self.actions.space}{form}: for each action {keys}"
 
     def resting(self, steps: int) -> ActionChunk:
         """Standing still with an open gripper."""

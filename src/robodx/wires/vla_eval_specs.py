@@ -110,15 +110,13 @@ def _of_actions(spec: Mapping[str, _Component], preset: Preset) -> Iterator[str]
     if space is not None and ours.space != space:
         said = "joint positions" if space == "joint" else f"position: {position}"
         yield f"the server declares actions as {said}, which is {space}, but the preset has the space {ours.space}"
-    elif position is not None and ours.space.startswith("ee_") and position.dims not in (0, 3):
-        yield f"the server declares position: {position}, but {ours.space} in the preset has 3"
+    elif position is not None and ours.space.startswith("ee_") and position.dims not in (0, 3 * preset.arms):
+        yield f"the server declares position: {position}, but {ours.space} in the preset has {3 * preset.arms}"
     if rotation is not None and ours.space.startswith("ee_"):
         form = ours.rotation_form
-        is_other = ROTATIONS.get(rotation.format, form) != form
-        if is_other or rotation.dims not in (0, FORMS[form].width):
-            yield (
-                f"the server declares rotation: {rotation}, but the preset reads {form}, {FORMS[form].width} numbers"
-            )
+        is_other, width = ROTATIONS.get(rotation.format, form) != form, preset.arms * FORMS[form].width
+        if is_other or rotation.dims not in (0, width):
+            yield f"the server declares rotation: {rotation}, but the preset reads {form}, {width} numbers"
     yield from _of_gripper(spec.get("gripper"), preset)
 
 

@@ -24,6 +24,7 @@ from urllib.parse import parse_qsl
 
 from robodx.errors import UserError
 from robodx.output import print_text
+from robodx.policy_contract import CLOSE_S
 from robodx.wires.base import Address, Names, Reply, Request, ServerInfo, Wire, WireError, read_seconds
 from robodx.wires.lerobot_features import server_info
 from robodx.wires.protocols.base import protocol
@@ -42,7 +43,8 @@ OPTIONS = ("device", "timeout", "connect")
 # The first start of the script installs several GB.
 START_S = 3600.0
 NEWS_S = 20.0
-STOP_S = 3.0
+# Less than a policy's `close` has in all: a server that does not end by then is killed within that time.
+STOP_S = CLOSE_S - 1.0
 READY = re.compile(r"^Serving .* at ws://\S+:(\d+)$")
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
