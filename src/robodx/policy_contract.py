@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import copy_context
 from dataclasses import dataclass, field
 from itertools import islice
-from threading import Thread
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
@@ -19,7 +17,7 @@ from robodx.output import print_aside
 from robodx.registry import Registry, UnknownName, unknown
 from robodx.sim.geometry import Pose
 from robodx.spaces import ACTION_SPACES, DELTA_FRAMES, DELTA_FROM, ActionSpace, DeltaFrame, DeltaFrom
-from robodx.users_code import calling, contained, told
+from robodx.users_code import TimeLimit, UsersCodeError, calling, contained, time_limit, told
 
 if TYPE_CHECKING:
     from robodx.sim.scene import Scene
@@ -235,19 +233,17 @@ def checked(made: Policy, who: str) -> Policy:
 def replies(policy: Policy, observations: Sequence[Observation]) -> list[ActionChunk | Exception]:
     """What it answers to each of these. Copies: it may write its next reply into the same memory."""
     with contained("the policy's act"):
-        given = policy.act(observations)
-        if not isinstance(given, Iterable):
-            raise TypeError(
-                f"act returned a {type(given).__name__}: it must return a list with a chunk of actions for each "
-                f"observation, here {len(observations)}"
-            )
+        given: object = policy.act(observations)
         # One more than was asked for is enough to tell: there may be no end of them.
-        taken = islice(given, len(observations) + 1)
-        chunks = [chunk if isinstance(chunk, Exception) else np.array(chunk) for chunk in taken]
-    if len(chunks) != len(observations):
-        many = "more" if len(chunks) > len(observations) else len(chunks)
-        raise RuntimeError(f"asked for {len(observations)} chunks, the policy returned {many}")
-    return chunks
+        taken = list(islice(given, len(observations) + 1)) if isinstance(given, Iterable) else []
+        if not isinstance(given, Iterable) or len(taken) != len(observations):
+            what = f"an array of shape {given.shape}" if isinstance(given, np.ndarray) else f"a {type(given).__name__}"
+            many = "" if not isinstance(given, list | tuple) else f" of {len(given)}"
+            raise UsersCodeError(
+                f"the policy's act returned {what}{many}: it must return a list with one chunk of actions (n, width) "
+                f"for each observation, here {len(observations)}"
+            )
+        return [chunk if isinstance(chunk, Exception) else np.array(chunk) for chunk in taken]
 
 
 @contextmanager
@@ -262,23 +258,13 @@ def opened(name: str, preset: str | None = None) -> Iterator[Policy]:
 
 def _close(made: Policy, name: str) -> None:
     """Whatever comes of it is told and does not matter: what the policy was for is done."""
-    who = f'The policy "{name}"'
-    problems: list[str] = []
-
-    def end() -> None:
-        try:
-            with contained(f"{who} was not closed: its close"):
-                close = getattr(made, "close", None)
-                if close is not None:
-                    close()
-        except Exception as error:
-            problems.append(str(error) if isinstance(error, UserError) else told(f"{who} was not closed: it", error))
-
-    # In a thread that can be left behind, with the caller's context.
-    thread = Thread(target=copy_context().run, args=(end,), name="robodx-close", daemon=True)
-    thread.start()
-    thread.join(CLOSE_S)
-    if thread.is_alive():
-        problems.append(f"{who} was not closed within {CLOSE_S:g} s, and is no longer waited for.")
-    for problem in problems:
-        print_aside(problem)
+    who, close = f'The policy "{name}"', getattr(made, "close", None)
+    if close is None:
+        return
+    try:
+        with time_limit(CLOSE_S), contained(f"{who} was not closed: its close"):
+            close()
+    except TimeLimit:
+        print_aside(f"{who} was not closed within {CLOSE_S:g} s, and is no longer waited for.")
+    except Exception as error:
+        print_aside(str(error) if isinstance(error, UserError) else told(f"{who} was not closed: it", error))

@@ -38,6 +38,10 @@ class _Ended(BaseException):
     """In place of the end of the process: nobody catches it by mistake."""
 
 
+class TimeLimit(BaseException):
+    """A user's code took longer than it may; nobody catches it by mistake."""
+
+
 class _Running(threading.local):
     """Whose code this thread is in, and the process in which it was entered: a fork has the thread's copy."""
 
@@ -72,7 +76,7 @@ class contained:
         elif isinstance(error, KeyboardInterrupt):
             if signal.getsignal(signal.SIGINT) in (interrupt, signal.SIG_IGN):
                 raise UsersCodeError(told(self._who, error)) from error
-        elif error is not None and not isinstance(error, Exception | Stop | Leave):
+        elif error is not None and not isinstance(error, Exception | Stop | Leave | TimeLimit):
             raise UsersCodeError(told(self._who, error)) from error
 
 
@@ -85,8 +89,13 @@ def calling(who: str, code: object = None) -> Iterator[None]:
     try:
         with contained(who):
             yield
-    except (UserError, Stop):
+    except Stop:
         raise
+    except UserError as error:
+        place = None if is_own(code) or isinstance(error, UsersCodeError) else users_place(error)
+        if place is None:
+            raise
+        raise UsersCodeError(f"{error} ({place})") from error
     except Exception as error:
         if is_own(code):
             raise
@@ -137,11 +146,46 @@ def _did(error: BaseException) -> str:
 
 def _place(error: BaseException) -> str | None:
     """The innermost line of the user's own; without one, the innermost that is not RoboDx's."""
-    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    others = [one for one in frames if not one[0].startswith(_OWN)]
-    theirs = [one for one in others if not (one[0].startswith(_LIBRARIES) or "site-packages" in one[0])]
-    found = (theirs or others)[-1:]
-    return f"{found[0][0]}:{found[0][1]}" if found else None
+    others = [one for one in _frames(error) if not one[0].startswith(_OWN)]
+    return users_place(error) or (f"{others[-1][0]}:{others[-1][1]}" if others else None)
+
+
+def users_place(error: BaseException) -> str | None:
+    """The innermost line of the user's own, as FILE:LINE; None if he has no part in it."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    theirs = [
+        f"{name}:{line}"
+        for name, line in _frames(error)
+        if not name.startswith((_OWN, *_LIBRARIES)) and "site-packages" not in name
+    ]
+    return theirs[-1] if theirs else None
+
+
+def _frames(error: BaseException) -> list[tuple[str, int]]:
+    return [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """TimeLimit is raised in what takes longer: in its own thread, to which what it holds may belong.
+
+    Only in the main thread, where Python handles signals, and not within a call into C that does not look for them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def late(number: int, frame: FrameType | None) -> None:
+        raise TimeLimit
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:

@@ -102,7 +102,7 @@ def test_while_it_settles_robodx_rests_and_the_servers_first_reply_is_still_the_
     wide = Local(Answering(lambda *_: np.zeros((1, 9), np.float32)))
     policy = RemotePolicy(wide, replace(wide.endpoint.preset, settle_steps=10))
     ((episode, _),) = rollout([Trial(TASK, 1, "wide", 0)], policy)
-    assert episode.outcome == "error" and "FirstReplyInvalid: the policy's first reply" in (episode.error or "")
+    assert episode.outcome == "error" and "\nthe policy's first reply is" in (episode.error or "")
     # How long it settles is the preset's to say: a run of before can be resumed.
     assert "settle_steps" not in description_of(declared(policy), [])["policy_spec"]
 

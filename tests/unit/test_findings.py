@@ -205,7 +205,10 @@ def test_a_statement_gives_only_the_rate_where_strata_are_weighed() -> None:
     name = Name(FINDING_KINDS["change ignored"], "moving things")
     rates_of = (wilson(9, 12), wilson(3, 60))
     assert "in 9 of 12 trials with moving objects, and in 5% of all other trials." in (
-        statement(name, candidate, *rates_of, Counts(9, 12, 4, 60))
+        statement(name, candidate, *rates_of, Counts(9, 12, 4, 60), 0)
+    )
+    assert "in 3 of 60 other trials (25 trials of other findings are left out)." in (
+        statement(name, candidate, *rates_of, Counts(9, 12, 3, 60), 25)
     )
 
 

@@ -210,7 +210,7 @@ def test_too_few_chunks_are_an_error() -> None:
     policy = Scripted(lambda step: HOLD)
     policy.act = lambda observations: []  # type: ignore[method-assign]
     ((episode, _),) = rollout([trial()], policy)
-    assert episode.outcome == "error" and "returned 0" in (episode.error or "")
+    assert episode.outcome == "error" and "act returned a list of 0" in (episode.error or "")
 
 
 def test_an_unknown_camera_is_refused_before_the_first_step() -> None:

@@ -119,8 +119,8 @@ def test_what_cannot_be_reached_or_compared_is_refused_before_anything_is_run(ex
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"until_width": 0.0}, "--until-width 0 must be between 0.001 and 1"),
-        ({"until_width": 1.0}, "between 0.001 and 1"),
+        ({"until_width": 0.0}, "--until-width 0 must be at least 0.001 and below 1"),
+        ({"until_width": 1.0}, "at least 0.001 and below 1"),
         ({"until_decided": True}, "give --against RUN"),
         ({"until_decided": True, "against": "x", "until_width": 0.1}, "choose one"),
         ({"until_width": 0.1, "shard": "1/2"}, "--shard does not work"),

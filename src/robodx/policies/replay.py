@@ -7,10 +7,12 @@ from pathlib import Path
 
 import polars as pl
 
+from robodx.errors import UserError
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
 from robodx.records.about import UnreadableRun, read_about
 from robodx.records.table import load
-from robodx.records.trajectory import Trajectory
+from robodx.records.trajectory import DAMAGED, Trajectory
+from robodx.records.trajectory_files import trajectory_file
 
 
 @policy("replay", takes="RUN")
@@ -49,8 +51,11 @@ class ReplayPolicy:
                     f"{self._run} has no {start.task} at seed {start.situation_seed}, repeat {start.repeat}; "
                     f"seeds: {seeds}"
                 )
-            path = self._run / "trajectories" / f"{self._trials[key]}.npz"
-            self._commands[start.episode_id] = Trajectory.load(path).commands
+            path = trajectory_file(self._run, self._trials[key])
+            try:
+                self._commands[start.episode_id] = Trajectory.load(path).commands
+            except DAMAGED as error:
+                raise UserError(f"{path} cannot be replayed: {error}") from error
 
     def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
         return [self._act(observation) for observation in observations]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from robodx.analysis.findings.base import HELD
+from robodx.analysis.findings.base import FAILS_ALIKE, HELD
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import Degradation
 from robodx.analysis.summary import TIERS, error_bounds
@@ -176,7 +176,12 @@ def _next(subject: Subject) -> Iterator[Line]:
         happens = f"{one.happens[:1].upper()}{one.happens[1:]}"
         what = f"{number}. {happens} in {rate(one.inside)} of {those} ({one.certainty_says})."
         yield Line(f"{what} Next test:" if one.next_test else what, one.next_test)
-    if not found:
+    if not found and (diagnosis is None or (diagnosis.success.value or 0.0) < FAILS_ALIKE):
+        yield Line(
+            "No requirement stands out. First make it solve the easiest tasks:",
+            f"robodx run control/easy {subject.asked_by}",
+        )
+    elif not found:
         yield Line(
             "These episodes show no weakness. More episodes could show smaller ones:",
             f"robodx run capability {subject.asked_by} --seeds 50",

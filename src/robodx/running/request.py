@@ -66,7 +66,7 @@ class Request:
 
     def _check_stopping(self) -> None:
         if self.until_width is not None and not LEAST_MARGIN <= self.until_width < 1:
-            raise UserError(f"--until-width {self.until_width:g} must be between {LEAST_MARGIN:g} and 1")
+            raise UserError(f"--until-width {self.until_width:g} must be at least {LEAST_MARGIN:g} and below 1")
         check_margin(self.margin)
         if self.until_decided and self.against is None:
             raise UserError("--until-decided needs a run to compare with: give --against RUN too")

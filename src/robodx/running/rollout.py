@@ -19,7 +19,6 @@ from robodx.analysis import motion
 from robodx.analysis.attribution.cause import attribute, first_mistake, quality_flags, slips
 from robodx.analysis.episode_facts import EpisodeFacts
 from robodx.analysis.metrics.quantities import measured
-from robodx.errors import UserError
 from robodx.policy_contract import Observation, Policy, replies
 from robodx.records.episode import Episode, Evidence, Happening, Outcome
 from robodx.records.trial import Trial
@@ -30,7 +29,7 @@ from robodx.running.observers import EpisodeObserver, Finished
 from robodx.running.policy_channel import Answer, PolicyChannel, ThreadedPolicyChannel
 from robodx.sim.geometry import Array
 from robodx.tasks.base import TASKS
-from robodx.users_code import contained
+from robodx.users_code import contained, users_place
 
 # What a policy or a simulation may throw without ending the run; Ctrl-C is not among it.
 FAILURES = (Exception, SystemExit)
@@ -266,10 +265,14 @@ def _contained(trial: Trial) -> contained:
 def _text(error: BaseException) -> str:
     """With its traceback; the last line is what is counted and shown."""
     lines = traceback.format_exception(error)
+    if type(error).__module__.startswith("robodx."):
+        # Our own say it all; where in RoboDx they are declared tells nobody anything.
+        return "".join([*lines[:-1], str(error)])
     if isinstance(error, BaseExceptionGroup):
         # Of a group Python prints those in it last.
-        lines.append(f"{type(error).__name__}: {error}")
-    return "".join([*lines[:-1], str(error)] if isinstance(error, UserError) else lines)
+        lines.append(f"{type(error).__name__}: {error}\n")
+    place = users_place(error)
+    return "".join(lines).rstrip("\n") + (f" ({place})" if place else "") + "\n"
 
 
 def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished:

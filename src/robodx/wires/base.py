@@ -95,10 +95,10 @@ class Address:
             host, number = parts.hostname, parts.port
         except ValueError as error:
             raise UserError(f'"{name}" is no address ({error}): write {scheme}://HOST:PORT') from error
-        number = number or port
-        check_host(host or "")
+        number = port if number is None else number
         if not host or not number:
             raise UserError(f'"{name}" names no port: write {scheme}://{host or "HOST"}:PORT')
+        check_host(host)
         options = dict(parse_qsl(parts.query, keep_blank_values=True))
         seconds = {key: read_seconds(name, key, options.pop(key)) for key in ("timeout", "connect") if key in options}
         for key in options:
@@ -121,12 +121,12 @@ class Address:
 def check_host(host: str) -> None:
     """Refuse what cannot be a name: Python's resolver raises UnicodeError for it."""
     try:
-        is_name = len(host.encode("idna")) <= 253
+        is_name = 0 < len(host.encode("idna")) <= 253
     except UnicodeError:
         is_name = False
     if not is_name:
         raise UserError(
-            f'"{host[:40]}{"…" * (len(host) > 40)}" ({len(host)} letters) is no host name: it has at most 253 letters,'
+            f'"{host[:40]}{"…" * (len(host) > 40)}" ({len(host)} letters) is no host name: it has 1 to 253 letters,'
             " and 1 to 63 of them between two dots"
         )
 

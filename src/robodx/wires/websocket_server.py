@@ -245,11 +245,12 @@ class _Peer(asyncio.Protocol):
     def _shake_hands(self, request: HttpRequest) -> None:
         if request.path == self._house.health:
             self._protocol.send_response(self._protocol.reject(HTTPStatus.OK, "OK\n"))
-        elif not _is_from_here(request):
-            refusal = self._protocol.reject(HTTPStatus.FORBIDDEN, "Forbidden: web pages are not answered\n")
-            self._protocol.send_response(refusal)
         elif not self._knows_key(request):
             refusal = self._protocol.reject(HTTPStatus.UNAUTHORIZED, "Unauthorized: say Authorization: Api-Key KEY\n")
+            self._protocol.send_response(refusal)
+        # No page has a key: browsers let none send it with the request for a websocket.
+        elif self._house.expected is None and not _is_from_here(request):
+            refusal = self._protocol.reject(HTTPStatus.FORBIDDEN, "Forbidden: web pages are not answered\n")
             self._protocol.send_response(refusal)
         else:
             self._protocol.send_response(self._protocol.accept(request))

@@ -13,6 +13,8 @@ Certainty = Literal["confirmed", "suspected"]
 # "Confirmed" would say more than was tested: other seeds, but the same tasks.
 HELD = "held on fresh seeds of the same tasks"
 SAYS: dict[Certainty, str] = {"confirmed": "held on fresh seeds", "suspected": "suspected"}
+# Below this success nobody would speak of a policy without weaknesses.
+FAILS_ALIKE = 0.5
 CAUTION = (
     "A finding that held on fresh seeds of the same tasks can still be wrong: of nine faults written by others four "
     "were named right, and policies that fail without a pattern got false claims in five of five runs."
@@ -52,6 +54,9 @@ class Finding:
     # What recovers most of it, if the run was asked why.
     because: str | None = None
 
+    # How many trials `outside` leaves out, because other findings are about them.
+    left_out: int = 0
+
     @property
     def name(self) -> str:
         return f"{self.kind}: {self.subject}" if self.subject else self.kind
@@ -64,7 +69,8 @@ class Finding:
     @property
     def compared_with(self) -> str:
         """Which trials `outside` is of, in words."""
-        return compared_with(self.stratum.partition(":")[0])
+        rest = compared_with(self.stratum.partition(":")[0])
+        return f"{rest} but those of other findings" if self.left_out else rest
 
     @property
     def rank(self) -> float:
@@ -104,6 +110,8 @@ class Diagnosis:
             return f"No diagnosis is possible: {self.errors} of its episodes ended in an error."
         if self.findings:
             return f"No weakness {HELD}. Suspected: {self.findings[0].statement}"
+        if self.success.value < FAILS_ALIKE:
+            return "It fails in most trials, and nothing in particular that they require stands out."
         if self.resolution is None:
             return "No weakness was found, but there are too few episodes to detect one."
         drop = f"A drop of {100 * self.resolution:.0f} points or more"

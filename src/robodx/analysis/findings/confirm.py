@@ -27,6 +27,8 @@ class Tested(NamedTuple):
     p: float | None
     # As counted; the rates weigh strata.
     counts: Counts
+    # Of the other fresh trials, those that are compared with nothing, for another candidate is about them.
+    left_out: int = 0
 
     @property
     def is_confirmed(self) -> bool:
@@ -41,7 +43,17 @@ def tested(suspected: Sequence[Candidate], table: pl.DataFrame, fresh: Mask) -> 
     """
     blocks = {str(place): _blocks(one, suspected, table, fresh) for place, one in enumerate(suspected)}
     p_values = holm({place: _p(each, suspected[int(place)]) for place, each in blocks.items()})
-    return [Tested(*rates(each), p_values[place], _summed(each)) for place, each in blocks.items()]
+    return [
+        Tested(*rates(each), p_values[place], _summed(each), _left_out(suspected[int(place)], each, fresh))
+        for place, each in blocks.items()
+    ]
+
+
+def _left_out(one: Candidate, blocks: Sequence[Counts], fresh: Mask) -> int:
+    stratum = one.stratum
+    if stratum.sort == "all" or stratum.is_variant or stratum.paired_by is not None:
+        return 0
+    return int((stratum.outside & fresh).sum()) - _summed(blocks).n_outside
 
 
 def _summed(blocks: Sequence[Counts]) -> Counts:

@@ -148,7 +148,7 @@ def _finding(
 ) -> Finding:
     is_confirmed = can_confirm and result.is_confirmed
     inside, outside, effect = result[:3] if is_confirmed else rates([candidate.counts])
-    counts = result.counts if is_confirmed else candidate.counts
+    counts, left_out = (result.counts, result.left_out) if is_confirmed else (candidate.counts, 0)
     shown = table.filter(pl.Series(candidate.shows)).sort("is_fresh", descending=True, maintain_order=True)
     # Those of the most failing tasks first, and by name where they fail alike.
     tasks = shown["task"].value_counts().sort("count", "task", descending=[True, False])["task"].to_list()
@@ -156,7 +156,7 @@ def _finding(
     return Finding(
         kind=name.kind.name,
         subject=name.subject,
-        statement=statement(name, candidate, inside, outside, counts),
+        statement=statement(name, candidate, inside, outside, counts, left_out),
         stratum=candidate.stratum.name,
         failure_mode=candidate.failure_mode.name,
         where=candidate.stratum.says,
@@ -170,6 +170,7 @@ def _finding(
         examples=tuple(shown.unique("task", keep="first", maintain_order=True)["trial_id"][:EXAMPLES]),
         next_test=name.kind.next_test(NextTest(name.subject, tasks, who)),
         because=because(shown["trial_id"].to_list()),
+        left_out=left_out,
     )
 
 

@@ -66,14 +66,18 @@ def _by_failure_mode(
     return None
 
 
-def statement(name: Name, candidate: Candidate, inside: Estimate, outside: Estimate, counts: Counts) -> str:
-    """A sentence with its numbers."""
+def statement(
+    name: Name, candidate: Candidate, inside: Estimate, outside: Estimate, counts: Counts, left_out: int
+) -> str:
+    """A sentence with its numbers; `left_out` other trials are those of other findings, and not compared."""
     stratum, happens = candidate.stratum, candidate.failure_mode.says
     every = f"{'all' if stratum.sort == 'all' else 'the'} {stratum.says}"
     where = _share(inside, counts.inside, f"{inside.n} {stratum.says}", every)
     rest = compared_with(stratum.sort)
     counted = f"{outside.n} other trials" if rest == OTHERS else f"{outside.n} of {rest}"
     elsewhere = f", and in {_share(outside, counts.outside, counted, rest)}" if outside.n else ""
+    if outside.n and left_out:
+        elsewhere += f" ({left_out} trials of other findings are left out)"
     return f"{name.kind.says(name.subject)}: {happens} in {where}{elsewhere}."
 
 
