@@ -105,6 +105,19 @@ def test_a_protocol_of_a_user_says_whose_it_is(monkeypatch: pytest.MonkeyPatch) 
         serve(Declared(), "odd", lambda port, preset: None)
 
 
+@pytest.mark.parametrize("words", [("serve", "still", "--host", ""), ("check", "openpi://127.0.0.1:0")])
+def test_no_host_and_no_port_are_not_any_host_and_another_port(words: tuple[str, ...], tmp_path: Path) -> None:
+    assert "names no port" in (said := call(*words, cwd=tmp_path, expect=2)) or "is no host name" in said
+
+
+def test_a_damaged_trajectory_that_is_replayed_is_named(tmp_path: Path) -> None:
+    call("run", TASK, "--policy", "still", "--seeds", "1", "--out", "run", cwd=tmp_path)
+    (path,) = (tmp_path / "run" / "trajectories").iterdir()
+    path.write_bytes(b"no trajectory")
+    said = call("run", TASK, "--policy", "replay:run", "--seeds", "1", "--out", "again", cwd=tmp_path, expect=1)
+    assert f"run/trajectories/{path.name} cannot be replayed" in said
+
+
 def test_the_version_is_told(tmp_path: Path) -> None:
     assert call("--version", cwd=tmp_path).strip()[0].isdigit()
 

@@ -108,6 +108,11 @@ def test_a_healthy_policy_gets_no_finding_but_the_resolution() -> None:
     )
 
 
+def test_a_policy_that_fails_everywhere_is_not_told_to_have_no_weakness() -> None:
+    found = replace(of(table(lambda task, seed: None)), success=wilson(3, 60))
+    assert found.headline.startswith("It fails in most trials")
+
+
 def test_the_most_specific_requirement_whose_siblings_are_healthy_is_named() -> None:
     found = of(table(where("language/negation")))
     assert confirmed(table(where("language/negation"))) == ["language sub-skill: negation"]

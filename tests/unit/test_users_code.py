@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -338,6 +339,27 @@ def test_what_a_plugin_does_is_told_with_its_own_line(source: str, told: str, tm
     path.write_text(source)
     with pytest.raises(UserError, match=rf"bad\.py cannot be imported: {told}.* \(.*bad\.py:2\)$"):
         load_plugin(str(path), is_known=True)
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("from robodx.registry import require\nrequire('relation', 'beside', ['on', 'in'])", 'No relation "beside"'),
+        ("\nthis is no Python", "raised SyntaxError"),
+    ],
+)
+def test_a_mistake_that_we_know_of_is_told_with_its_place_too(source: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.py"
+    path.write_text(source)
+    with pytest.raises(UserError, match=rf"{told}.* \(.*bad\.py:2\)$"):
+        load_plugin(str(path), is_known=True)
+
+
+def test_an_error_in_an_episode_says_where_in_the_users_code_it_was() -> None:
+    mine = Holding()
+    mine.act = throws(KeyError("image"))  # type: ignore[method-assign]
+    (finished,) = rollout([Trial(TASK, 1, "mine", 0)], mine)
+    assert re.search(rf"\nKeyError: 'image' {HERE}", (finished.episode.error or "").strip())
 
 
 def test_metrics_suites_and_findings_say_whose_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -312,6 +312,13 @@ def test_a_page_in_a_browser_is_not_answered(port: int, host: bytes, origin: byt
         assert client.recv(2**12).startswith(b"HTTP/1.1 101" if is_answered else b"HTTP/1.1 403 Forbidden")
 
 
+def test_who_has_the_key_may_say_any_origin(left: list[Hashable]) -> None:
+    with serving(left, key="secret") as port, raw(
+        port, HANDSHAKE, b"Origin: http://gpu-box.lab:8000\r\nAuthorization: Api-Key secret\r\n\r\n"
+    ) as client:  # fmt: skip
+        assert client.recv(2**12).startswith(b"HTTP/1.1 101")
+
+
 def test_silence_keeps_nobody_out_and_there_is_an_end_to_connections(
     left: list[Hashable], monkeypatch: pytest.MonkeyPatch
 ) -> None:
