@@ -216,7 +216,8 @@ class Attack:
         """Any page that a browser shows may try to speak to this machine."""
         peer = connect(port)
         try:
-            peer.sendall(transport.opening(self._key, "Origin: http://evil.example\r\n"))
+            # A page has no key.
+            peer.sendall(transport.opening(None, "Origin: http://evil.example\r\n"))
             said = listen_until(peer, b"\r\n\r\n")
             if b" 101 " in said[:20]:
                 self._found("origin", "a page of http://evil.example is let in")

@@ -42,6 +42,9 @@ class CameraRequest:
     segmentation: bool = False
 
     def __post_init__(self) -> None:
+        given: object = self.name
+        if not isinstance(given, str):
+            raise ValueError(f"the name of a camera is a text, not {given!r}")
         if not (0 < self.height <= MAX_PIXELS and 0 < self.width <= MAX_PIXELS):
             raise ValueError(f"a picture of {self.height}×{self.width}: each side must be 1 to {MAX_PIXELS} pixels")
 

@@ -121,8 +121,8 @@ def load_plugin(plugin: str, *, is_known: bool = False) -> None:
     with calling(f"The plugin {plugin} cannot be imported: it"):
         if plugin.endswith(".py"):
             _import_file(Path(plugin).resolve())
-        else:
-            importlib.import_module(plugin)
+        elif getattr(importlib.import_module(plugin), "__file__", None) is None:
+            raise UserError(f"The plugin {plugin} is a folder without Python files that could be imported as one.")
 
 
 def fingerprint(plugin: str) -> str | None:

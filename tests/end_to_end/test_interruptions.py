@@ -190,7 +190,7 @@ def few(policy: str) -> list[Trial]:
     ("policy", "message"),
     [
         ("refused", r'^the policy "refused" raised ConnectionRefusedError: nobody is there \(.*workers\.py:16\)$'),
-        ("odd", "^two words$"),
+        ("odd", r"^two words \(.*workers\.py:21\)$"),
     ],
 )
 def test_what_a_policys_factory_raises_in_a_worker_is_told(policy: str, message: str, workers_plugin: str) -> None:

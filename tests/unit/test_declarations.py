@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robodx import PolicySpec
+from robodx import CameraRequest, PolicySpec
 from robodx.analysis.findings.failure_modes import FailureMode
 from robodx.analysis.metrics.base import episode_metric, metric
 from robodx.analysis.verdicts import check_margin
@@ -21,13 +21,14 @@ from robodx.errors import UserError
 from robodx.perturbations.base import perturbation
 from robodx.policy_contract import Observation, policy, replies
 from robodx.records.trial import Trial
+from robodx.registry import load_plugin
 from robodx.report.sections.base import section
 from robodx.running.request import Request
 from robodx.running.rollout import rollout
 from robodx.tasks.base import task
 from robodx.users_code import UsersCodeError
 from robodx.wires.base import Names
-from robodx.wires.preset import BadPreset
+from robodx.wires.preset import BadPreset, native
 from robodx.wires.preset_files import find_preset
 from robodx.wires.protocols.base import PROTOCOLS, ProtocolEntry, describe, serve
 from tests.commands import call
@@ -46,6 +47,7 @@ WRONG: Any = "nothing"
         (lambda: task(family="odd", varies=(), chance=1.0, tags=3), "a tuple of texts, not 3"),  # type: ignore[arg-type]
         (lambda: policy(3), "the name of a policy is a text, not 3"),  # type: ignore[arg-type]
         (lambda: FailureMode("flag", "detour", None, "it strays"), "a boolean for each episode, not None"),  # type: ignore[arg-type]
+        (lambda: load_plugin("an_empty_folder", is_known=True), "an_empty_folder is a folder without Python files"),
         (lambda: check_margin(1e-320), "not between 0.001 and 1"),
         (lambda: Request((TASK,), "still", 1, until_width=1e-300), "must be at least 0.001 and below 1"),
     ],
@@ -69,6 +71,22 @@ class Declared:
         return repeat(np.zeros((1, 7), np.float32))
 
     def finish(self, ids: Any) -> None: ...
+
+
+@pytest.fixture(autouse=True)
+def an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "an_empty_folder").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+def test_a_camera_has_a_name() -> None:
+    with pytest.raises(ValueError, match="the name of a camera is a text, not None"):
+        CameraRequest(None)  # type: ignore[arg-type]
+
+
+def test_a_server_of_ours_gives_no_complex_numbers() -> None:
+    with pytest.raises(ValueError, match="the policy gave actions of type complex128, not numbers"):
+        native(Declared.spec, Names()).reply(np.zeros((1, 7), complex))
 
 
 def test_replies_without_end_are_counted_no_further_than_needed() -> None:
@@ -145,7 +163,7 @@ def test_a_policy_may_go_to_another_folder(tmp_path: Path) -> None:
 WANDERS = """
 import os
 import numpy as np
-from robodx import PolicySpec
+from robodx import CameraRequest, PolicySpec
 
 class Wandering:
     spec = PolicySpec(uses_language=False, state=())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+import time
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
@@ -40,6 +41,7 @@ FIRST_SET = 101
 # And so of the pairs, in random order.
 FIRST_PAIR = 105
 MOST_EPISODES = 500
+LOOK_EVERY_S = 0.05
 NOISE = "noisy_healthy"
 WEAK_BASE = f"{NOISE}=0.4"
 
@@ -118,7 +120,7 @@ def validate(
                     case = missing.pop(0)
                     with _undisturbed():
                         begun[pool.submit(_run, case, out)] = case
-                for future in wait(begun, return_when=FIRST_COMPLETED).done:
+                for future in _done(begun):
                     case = begun.pop(future)
                     future.result()
                     yield judged(case, out)
@@ -143,12 +145,23 @@ def _begin() -> None:
     settle()
 
 
+def _done(begun: Collection[Future[None]]) -> list[Future[None]]:
+    """Those that have ended, of which there is one at least.
+
+    Asked for now and then: an interrupt while `concurrent.futures.wait` takes all their locks would leave them locked.
+    """
+    while not (done := [future for future in begun if future.done()]):
+        time.sleep(LOOK_EVERY_S)
+    return done
+
+
 def _finish(begun: Sequence[Future[None]], stopping: Callable[[int], None]) -> None:
     if not begun:
         return
     try:
         stopping(len(begun))
-        wait(begun)
+        while not all(future.done() for future in begun):
+            time.sleep(LOOK_EVERY_S)
     except KeyboardInterrupt:
         # None is lost that is finished: a table is written whole or not at all.
         for worker in active_children():

@@ -176,6 +176,8 @@ class Preset:
 
     def reply(self, chunk: ActionChunk) -> dict[str, Any]:
         """What a server of ours answers."""
+        if np.asarray(chunk).dtype.kind not in "fiu":
+            raise ValueError(f"the policy gave actions of type {np.asarray(chunk).dtype}, not numbers")
         numbers = self.actions.write(np.asarray(chunk, dtype=np.float32), self.arms)
         if len(self.actions.keys) == 1:
             return {next(iter(self.actions.keys)): numbers}
