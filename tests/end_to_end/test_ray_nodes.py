@@ -18,11 +18,25 @@ from typing import NamedTuple
 import pytest
 
 from robodx.records.trial import Trial
+from robodx.registry import load_plugin
 from robodx.running.workers import Job, execute
 
 TASK = "primitive/press_switch"
-# So many that the node is gone long before they are all done.
-SEEDS = 12
+SEEDS = 8
+PLUGIN = '''
+import time
+from robodx import make_policy, policy
+
+@policy("slow_random")
+class SlowRandom:
+    """So slow that the node is gone long before all episodes are done."""
+    def __init__(self):
+        self.random = make_policy("random")
+        self.spec, self.act, self.finish = self.random.spec, self.random.act, self.random.finish
+    def reset(self, starts):
+        time.sleep(0.7)
+        self.random.reset(starts)
+'''
 # Ray's own program, from the environment that runs the tests.
 RAY = (sys.executable, "-c", "from ray.scripts.scripts import main; main()")
 DRIVER = """
@@ -30,13 +44,14 @@ import sys
 from robodx.running.cluster import connect
 from robodx.records.trial import Trial
 from robodx.running.workers import Job, execute
-_, address, task, seeds = sys.argv
-job = Job("random")
+_, address, task, seeds, plugin = sys.argv
+job = Job("slow_random", plugins=(plugin,))
 with connect(address) as cluster:
     with cluster.pool(job, 2) as crew:
         while len(crew.idle) < 2:  # one on each node
             list(crew.wait())
-    for episode in execute([Trial(task, 1, "random", k) for k in range(int(seeds))], job, workers=2, cluster=cluster):
+    trials = [Trial(task, 1, job.policy, k) for k in range(int(seeds))]
+    for episode in execute(trials, job, workers=2, cluster=cluster):
         print(episode.seed, episode.trajectory_hash, episode.attempt, flush=True)
 """
 
@@ -96,8 +111,11 @@ def nodes() -> Iterator[Nodes]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_what_ran_on_a_lost_machine_is_run_again_elsewhere(nodes: Nodes) -> None:
-    words = [sys.executable, "-c", DRIVER, nodes.address, TASK, str(SEEDS)]
+def test_what_ran_on_a_lost_machine_is_run_again_elsewhere(nodes: Nodes, tmp_path: Path) -> None:
+    (tmp_path / "slow_random.py").write_text(PLUGIN)
+    plugin = str(tmp_path / "slow_random.py")
+    load_plugin(plugin)
+    words = [sys.executable, "-c", DRIVER, nodes.address, TASK, str(SEEDS), plugin]
     with subprocess.Popen(words, env=nodes.environment, stdout=subprocess.PIPE, text=True) as driver:
         assert driver.stdout is not None
         first = driver.stdout.readline()
@@ -107,7 +125,7 @@ def test_what_ran_on_a_lost_machine_is_run_again_elsewhere(nodes: Nodes) -> None
     # Ray writes notes of its own in between.
     said = [line.split() for line in (first + rest).splitlines()]
     lines = [words for words in said if len(words) == 3 and words[0].isdigit()]
-    alone = execute([Trial(TASK, 1, "random", seed) for seed in range(SEEDS)], Job("random"))
+    alone = execute([Trial(TASK, 1, "slow_random", seed) for seed in range(SEEDS)], Job("slow_random"))
     assert {int(seed): digest for seed, digest, _ in lines} == {one.seed: one.trajectory_hash for one in alone}
     # Whatever the lost machine was doing, it was doing one trial, or was given the next and never answered.
     assert len(lines) == SEEDS and {attempt for _, _, attempt in lines} == {"1", "2"}
