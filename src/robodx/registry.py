@@ -122,7 +122,9 @@ def load_plugin(plugin: str, *, is_known: bool = False) -> None:
         if plugin.endswith(".py"):
             _import_file(Path(plugin).resolve())
         elif getattr(importlib.import_module(plugin), "__file__", None) is None:
-            raise UserError(f"The plugin {plugin} is a folder without Python files that could be imported as one.")
+            raise UserError(
+                f"The plugin {plugin} is a folder without an __init__.py: name a module, or a file that ends in .py."
+            )
 
 
 def fingerprint(plugin: str) -> str | None:

@@ -47,7 +47,7 @@ WRONG: Any = "nothing"
         (lambda: task(family="odd", varies=(), chance=1.0, tags=3), "a tuple of texts, not 3"),  # type: ignore[arg-type]
         (lambda: policy(3), "the name of a policy is a text, not 3"),  # type: ignore[arg-type]
         (lambda: FailureMode("flag", "detour", None, "it strays"), "a boolean for each episode, not None"),  # type: ignore[arg-type]
-        (lambda: load_plugin("an_empty_folder", is_known=True), "an_empty_folder is a folder without Python files"),
+        (lambda: load_plugin("an_empty_folder", is_known=True), "an_empty_folder is a folder without an __init__.py"),
         (lambda: check_margin(1e-320), "not between 0.001 and 1"),
         (lambda: Request((TASK,), "still", 1, until_width=1e-300), "must be at least 0.001 and below 1"),
     ],

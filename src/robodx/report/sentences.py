@@ -178,7 +178,7 @@ def _next(subject: Subject) -> Iterator[Line]:
         yield Line(f"{what} Next test:" if one.next_test else what, one.next_test)
     if not found and (diagnosis is None or (diagnosis.success.value or 0.0) < FAILS_ALIKE):
         yield Line(
-            "No requirement stands out. First make it solve the easiest tasks:",
+            "No single requirement explains its failures. First make it solve the easiest tasks:",
             f"robodx run control/easy {subject.asked_by}",
         )
     elif not found:

@@ -13,6 +13,7 @@ from robodx.records.about import UnreadableRun, read_about
 from robodx.records.film_name import film_name
 from robodx.records.table import load, load_readable, parts_of
 from robodx.records.trajectory import DAMAGED, Trajectory
+from robodx.records.trajectory_files import trajectory_file
 from robodx.records.trial import Trial
 from robodx.video.rendering import frames, write_mp4
 
@@ -59,7 +60,7 @@ def _in_order(episodes: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 def _film(out: Path, row: Mapping[str, Any], hz: float) -> Iterator[Path]:
     """Unless it is there."""
-    recorded = out / "trajectories" / f"{row['trial_id']}.npz"
+    recorded = trajectory_file(out, row["trial_id"])
     path = out / "videos" / film_name(row)
     try:
         if path.exists():

@@ -111,7 +111,7 @@ class Diagnosis:
         if self.findings:
             return f"No weakness {HELD}. Suspected: {self.findings[0].statement}"
         if self.success.value < FAILS_ALIKE:
-            return "It fails in most trials, and nothing in particular that they require stands out."
+            return "It fails in most trials, and no single requirement explains which."
         if self.resolution is None:
             return "No weakness was found, but there are too few episodes to detect one."
         drop = f"A drop of {100 * self.resolution:.0f} points or more"

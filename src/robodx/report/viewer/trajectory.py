@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodx.records.trajectory import index_of
+from robodx.records.trajectory import DAMAGED, index_of
 
 Floats = NDArray[np.float64]
 
@@ -36,9 +34,6 @@ PARTS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     ),
 }
 JOINTS = {"joint": "joints, rad", "joint_velocity": "joints, rad/s"}
-
-# What numpy raises, according to which byte is wrong.
-DAMAGE = (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, AttributeError, NotImplementedError)
 
 
 class Unreadable(Exception):
@@ -139,7 +134,7 @@ def _load(path: Path) -> dict[str, NDArray[Any]]:
             return {name: arrays[name] for name in arrays}
     except FileNotFoundError:
         raise Unreadable("its trajectory is missing: there is nothing to plot") from None
-    except DAMAGE as error:
+    except DAMAGED as error:
         raise Unreadable(f"{path.name} is damaged: {error}") from error
 
 
