@@ -60,14 +60,18 @@ def solved(trials: list[Trial]) -> pl.DataFrame:
     return pl.DataFrame([(trial.id, "success", True, trial.task, 33.0) for trial in trials], schema=DONE, orient="row")
 
 
+def as_of_then(trials: list[Trial]) -> list[Trial]:
+    """Tasks have joined since, and others have got new versions: of the tasks of then, what was asked for then."""
+    return [replace(trial, task_version=1) for trial in trials if trial.task in golden()["tasks"]]
+
+
 @pytest.mark.parametrize("name", list(ASKED))
 def test_every_trial_that_the_first_version_asked_for_keeps_its_id(name: str) -> None:
     suite, plan = name.split(",")[0], SuiteRequest(**{"policy": "expert", "seeds": 25, **ASKED[name]})
-    # New tasks may have joined since: what is asked for is held against the tasks of then.
     trials = trials_of(ask(suite, solved([]), plan))
     if suite == "stress":
         trials = trials_of(ask(suite, solved(trials), plan))
-    ids = {trial.id for trial in trials}
+    ids = {trial.id for trial in as_of_then(trials)}
     assert (len(ids), digest(ids)) == (golden()["sets"][name]["trials"], golden()["sets"][name]["digest"])
 
 
