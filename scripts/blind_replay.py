@@ -1,6 +1,6 @@
 """A plugin: the expert's commands of another seed of the same task, replayed without looking.
 
-    robodx run control/stack_cube --plugin scripts/blind_replay.py --policy blind_replay:7 --seeds 25
+robodx run control/stack_cube --plugin scripts/blind_replay.py --policy blind_replay:7 --seeds 25
 """
 
 from __future__ import annotations
