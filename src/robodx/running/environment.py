@@ -284,10 +284,18 @@ class Environment:
         return self._instruction.meaning
 
     @property
+    def calls_per_s(self) -> float | None:
+        """Of the policy at its boundary: how many queries it answers in a second of its thinking."""
+        return self._per_s(len(self.queries))
+
+    @property
     def actions_per_s(self) -> float | None:
-        """Of the policy at its boundary: how many actions it gave for a second of its thinking."""
+        """As `calls_per_s`, of the actions in its answers."""
+        return self._per_s(self._actions_received)
+
+    def _per_s(self, count: int) -> float | None:
         thinking_s = sum(query.inference_s for query in self.queries)
-        return self._actions_received / thinking_s if thinking_s > 0 else None
+        return count / thinking_s if thinking_s > 0 else None
 
     def trajectory(self) -> Trajectory:
         return self._recorder.trajectory(self.queries)

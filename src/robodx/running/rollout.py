@@ -333,6 +333,7 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         queries=len(trajectory.query_steps),
         perturbed_queries=int(trajectory.is_query_perturbed.sum()),
         perturbed_steps=int(trajectory.is_command_perturbed.sum()),
+        calls_per_s=environment.calls_per_s,
         actions_per_s=environment.actions_per_s,
         inference_ms_p50=percentiles[0],
         inference_ms_p95=percentiles[1],
