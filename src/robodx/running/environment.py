@@ -233,6 +233,7 @@ class Environment:
         simulation = self.simulation
         step = simulation.step_count
         substeps = self._substeps[step]
+        is_another = False
         if self._awaited is not None and step >= self._awaited[1]:
             self._pending.extend(self._awaited[0])
             self._awaited = None
@@ -240,9 +241,12 @@ class Environment:
             action = self._no_action
             self._issued = self._takeover_expert.command(self._instruction.meaning, self._issued)
         elif self._pending:
-            action = self._pending.popleft()
+            action = arrived = self._pending.popleft()
+            for perturbation in self._perturbations:
+                arrived = perturbation.reply(arrived, step)
+            is_another = arrived is not action
             achieved = simulation.joint_positions() if self._controller.starts_from_achieved else None
-            resolved = self._controller.resolve(action, self._issued, substeps * PHYSICS_STEP_S, achieved)
+            resolved = self._controller.resolve(arrived, self._issued, substeps * PHYSICS_STEP_S, achieved)
             if resolved.limits or self._limits:
                 self._note_limits(resolved.limits)
             self._issued = resolved.command
@@ -257,8 +261,8 @@ class Environment:
         is_last = simulation.step_count >= self.max_steps
         self.score.update(self.world, is_last=is_last)
         self._is_over = is_last or self.score.is_over
-        is_perturbed = self._is_assisted or command is not self._issued
-        self._recorder.note_step(action, command, is_perturbed)
+        is_perturbed = self._is_assisted or is_another or command is not self._issued
+        self._recorder.note_step(action, command, self._issued, is_perturbed)
         self._recorder.note_state(simulation, len(self.score.stage_steps))
         if self._takeover_expert is not None:
             self._change_hands()
@@ -296,6 +300,11 @@ class Environment:
     def _per_s(self, count: int) -> float | None:
         thinking_s = sum(query.inference_s for query in self.queries)
         return count / thinking_s if thinking_s > 0 else None
+
+    @property
+    def issued_joints(self) -> Array:
+        """What the policy's actions came to (n, joints), before a perturbation executed something else."""
+        return self._recorder.issued_joints()
 
     def trajectory(self) -> Trajectory:
         return self._recorder.trajectory(self.queries)

@@ -318,7 +318,7 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         path_length_m=motion.path_length_m(facts.tools),
         mean_squared_jerk=motion.mean_squared_jerk(facts.tools, facts.times_s),
         sparc=motion.sparc(facts.tools, period_s),
-        stability=motion.stability(facts.joints),
+        stability=motion.stability(environment.issued_joints, period_s),
         slips=slips(facts, hand_axes(trajectory)),
         drops=log.count("drop"),
         collisions=len(forces),
