@@ -140,6 +140,8 @@ class PerturbationEntry:
     # Whether more of it is worse: else there is no trend and no cliff to look for.
     is_ordered: bool = True
     most: float = math.inf
+    # What camera, network or robot does this at its levels, in a sentence.
+    anchor: str = ""
 
     def __post_init__(self) -> None:
         values = [settled(value) for value in self.levels.values()]
@@ -214,14 +216,23 @@ PERTURBATIONS: Registry[PerturbationEntry] = Registry("perturbation", "perturbat
 
 
 def perturbation(
-    name: str, *, kind: Kind, levels: Mapping[str, Value], is_ordered: bool = True, most: float = math.inf
+    name: str,
+    *,
+    kind: Kind,
+    levels: Mapping[str, Value],
+    is_ordered: bool = True,
+    most: float = math.inf,
+    anchor: str = "",
 ) -> Callable[[type[Perturbation]], type[Perturbation]]:
-    """Register the decorated class; `most` is the largest severity that has a meaning, as 1 for a probability."""
+    """Register the decorated class; `most` is the largest severity that has a meaning, as 1 for a probability.
+
+    `anchor` says what in the world does this at its levels.
+    """
     require("kind of perturbation", kind, get_args(Kind))
 
     def register(cls: type[Perturbation]) -> type[Perturbation]:
         summary = next(iter((cls.__doc__ or "").strip().splitlines()), "")
-        PERTURBATIONS.add(name, PerturbationEntry(name, kind, levels, cls, summary, is_ordered, most))
+        PERTURBATIONS.add(name, PerturbationEntry(name, kind, levels, cls, summary, is_ordered, most, anchor))
         return cls
 
     return register

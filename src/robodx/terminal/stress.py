@@ -74,7 +74,6 @@ def _of_stressor(name: str, rows: list[Degradation], levels: list[str], trend: S
     visible = _visible(rows)
     return {
         "stressor": name,
-        "kind": rows[0].kind or None,
         "clean": str(rows[0].clean),
         "n": rows[0].clean.n,
         **{level: found.get(level) for level in levels},
