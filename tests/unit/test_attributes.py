@@ -76,7 +76,7 @@ def test_the_cue_is_what_tells_the_target_from_what_it_might_be_taken_for(refere
 def test_the_phrasing_is_found_in_the_text() -> None:
     meaning = Meaning((pick("red cube"),))
     for split in ("train", "test"):
-        found = attributes(phrase(meaning, split, 1), SCENE).values  # type: ignore[arg-type]
+        found = attributes(phrase(meaning, split, 1), SCENE).values
         assert found["phrasing"] == split
     scrambled = attributes(Instruction("Cube red the up", meaning), SCENE).values
     assert (scrambled["phrasing"], scrambled["verb"], scrambled["words"]) == ("other", "other", 4)
