@@ -32,6 +32,8 @@ SEEDS = 25
 LEAST_EXPERT = 24
 MOST_OPEN_LOOP = 5
 MOST_WITHOUT_LANGUAGE = math.floor(0.36 * SEEDS)
+# So wide that of all tasks that are right, one is left out once in twenty times.
+CONFIDENCE = 1 - 0.05 / len(TASKS)
 # The expert's commands of so many other seeds are replayed, from this one on.
 BLIND_SOURCES, FIRST_BLIND_SOURCE = 5, 100
 # Where there is no choice, and as a share of chance where there is: who chooses the same every time is right so often.
@@ -105,10 +107,8 @@ def main() -> int:
         _tell_errors(episodes)
     rows: list[dict[str, str | None]] = []
     complaints: list[str] = []
-    # So wide that of all tasks that are right, one is left out once in twenty times.
-    confidence = 1 - 0.05 / len(tasks)
     for task in tasks:
-        found = list(complaints_of(task, successes[task.id], hashes[task.id], confidence))
+        found = list(complaints_of(task, successes[task.id], hashes[task.id]))
         complaints += found
         counts = {variant.name: _count(successes[task.id].get(variant.name)) for variant in VARIANTS}
         about = {"task": task.id, "tier": task.tier, "chance": f"{task.chance:.2f}"}
@@ -142,14 +142,12 @@ def _tell_errors(episodes: pl.DataFrame) -> None:
         print(f"error in {row['task']} seed {row['seed']}: {row['error']}", file=sys.stderr)
 
 
-def complaints_of(
-    task: Task, successes: dict[str, list[bool]], hashes: dict[str, list[str]], confidence: float
-) -> Iterator[str]:
+def complaints_of(task: Task, successes: dict[str, list[bool]], hashes: dict[str, list[str]]) -> Iterator[str]:
     if sum(successes["expert"]) < LEAST_EXPERT:
         yield f"the expert solves fewer than {LEAST_EXPERT}"
     if any(successes["still"]):
         yield "solves itself"
-    guessed = wilson(sum(successes["guess"]), len(successes["guess"]), confidence=confidence)
+    guessed = wilson(sum(successes["guess"]), len(successes["guess"]), confidence=CONFIDENCE)
     assert guessed.low is not None and guessed.high is not None
     if not guessed.low <= task.chance <= guessed.high:
         yield f"chance is not in [{guessed.low:.2f}, {guessed.high:.2f}]"
