@@ -39,8 +39,8 @@ BOUND = 0.3
 NEARLY_ALL = 0.95
 # Of a pair that few situations have both of, nothing is said.
 FEWEST = 0.25
-# In a family of two tasks all that differs differs together; they count in the suite.
-FEWEST_TASKS = 3
+# In a family of two or three tasks all that differs differs together; they count in the suite.
+FEWEST_TASKS = 4
 SHUFFLES = 4
 ROUNDING = 1e-9
 SUITES = ("capability", "isolation", "stress")
@@ -102,6 +102,7 @@ REASONS = (
     Reason(QUESTION, BODY, "Things are made for what is done with them: a peg is inserted, a switch is pressed."),
     Reason(BODY[1:], BODY, "Each kind has its size, and turns only as far as it can be grasped."),
     Reason(("expert_*",), ("*_side", "*_depth"), "The way is longer to what lies farther away."),
+    Reason(ROOM, QUESTION, "The factor `novel` is an unseen room with distractors in it.", where="isolation"),
     Reason(ROOM, ROOM, "A room is one design: table, floor, wall and light come together."),
 )
 
