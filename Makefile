@@ -57,7 +57,7 @@ bench: setup  ## measure speed against a bare loop, robosuite and vla-eval
 	@$(BIN)/python benchmarks/report.py
 	@$(BIN)/python benchmarks/speed.py
 
-validate-capability: setup  ## show that tasks measure what they say and none is passed blind (three hours; ARGS="--workers 16")
+validate-capability: setup  ## show that tasks measure what they say and none is passed blind (an hour; ARGS="--workers 16")
 	@$(BIN)/python scripts/validate_capability.py $(ARGS)
 
 confounding: setup  ## show how far each recorded attribute of situations predicts each other, by suite and family (three minutes)
