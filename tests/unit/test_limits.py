@@ -147,6 +147,7 @@ def test_an_episode_that_could_not_be_read_again_is_an_error(monkeypatch: pytest
 
 def test_a_task_that_is_solved_from_the_start_has_no_ratio_of_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     trial = Trial(TASK, 1, "still", 0)
-    monkeypatch.setitem(reference._PATHS, reference.reference_trial(trial).id, 0.0)
+    needs = reference.Needs(path_m=0.0, duration_s=0.0, grasps=0)
+    monkeypatch.setitem(reference._NEEDS, reference.reference_trial(trial).id, needs)
     finished = Finished(replace(lost(trial, "", 1, 0.0), outcome="success", path_length_m=0.5), None)
     assert reference.ExpertReference().after_episode(trial, finished).episode.length_ratio is None

@@ -216,6 +216,8 @@ def test_version_four_is_read_with_its_design_and_the_names_of_its_trajectories(
     golden = Path(__file__).parent.parent / "golden" / "run-v4"
     table = load(golden)
     assert json.loads((golden / "run.json").read_text())["schema_version"] == 4 == SCHEMA_VERSION
+    # Columns that came later are not known of it.
+    assert table["attributes"].null_count() == len(table)
     of_suites = {(one["suite"], one["variant"]) for rows in table["design"].to_list() for one in rows}
     assert of_suites == {
         ("tasks", "clean"), ("isolation", "source"), ("isolation", "follow-up"), ("stress", "clean"),
