@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Literal
 
@@ -51,6 +52,14 @@ def phrase(meaning: Meaning, split: Split, index: int) -> Instruction:
     for before, part in pairwise(meaning.clauses):
         text += f", {_joint(before, part)} {_say_part(part, before, split, index, forbidden)}"
     return Instruction(f"{text[0].upper()}{text[1:]}.", meaning)
+
+
+def wordings(instruction: Instruction, split: Split) -> tuple[Instruction, ...]:
+    """The same in all words of the split: a task's own sentences, or the phrasings of the verbs."""
+    if own := getattr(instruction, split):
+        return tuple(replace(instruction, text=text) for text in own)
+    count = phrasing_count(instruction.meaning, split)
+    return tuple(phrase(instruction.meaning, split, index) for index in range(count))
 
 
 def phrasing_count(meaning: Meaning, split: Split) -> int:

@@ -25,7 +25,7 @@ verb(
     "pick",
     Sense(
         ("pick up {target}", "lift {target}", "grasp and lift {target}"),
-        ("scoop up {target}", "raise {target} into the air", "hold {target} up"),
+        ("scoop up {target}", "raise {target} into the air", "hold up {target}"),
         read=tuple(f"{word} {{target}}" for word in EVERYDAY["pick up"]),
         stages=stages,
         plan=plan,
