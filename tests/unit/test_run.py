@@ -19,6 +19,7 @@ from robodx.records.trial import Trial
 from robodx.running.loop import LONGEST_STREAK
 from robodx.running.request import Request
 from robodx.running.run import Execution, run
+from robodx.streams import FIRST_TRAINING_SEED
 from robodx.suites.base import SUITES, SuiteRequest
 from robodx.terminal.summary import print_summary
 
@@ -75,6 +76,13 @@ def test_an_error_that_does_not_come_twice_leaves_no_trace_but_the_attempt(
     failing.begun.clear()
     once = run(Request((TASK,), "failing", 3), tmp_path / "once", Execution(retries=0))
     assert once.sort("seed")["outcome"].to_list() == ["timeout", "error", "timeout"]
+
+
+def test_who_runs_on_seeds_for_training_is_told(failing: type[Failing], tmp_path: Path) -> None:
+    told: list[str] = []
+    for number, first in enumerate((FIRST_TRAINING_SEED - 2, FIRST_TRAINING_SEED - 1)):
+        run(Request((TASK,), "failing", 2, first_seed=first), tmp_path / str(number), tell=told.append)
+    assert told == ["Seeds from 1,000,000 on are for training; scores on them are no test."]
 
 
 def test_errors_in_a_row_that_read_alike_stop_the_run(failing: type[Failing], tmp_path: Path) -> None:

@@ -151,6 +151,9 @@ class Instruction:
 
     text: str
     meaning: Meaning
+    # Where a task has its own sentences for it: all that are for training, and those to test with. Else its verbs'.
+    train: tuple[str, ...] = field(default=(), compare=False)
+    test: tuple[str, ...] = field(default=(), compare=False)
 
 
 Words = str | Reference

@@ -84,11 +84,11 @@ def insert_peg(streams: Streams) -> Situation:
     """Insert the peg sideways into a hole with 3 mm clearance."""
     return Situation(
         scene=tabletop(peg("orange").at(-0.16, 0.10, yaw_rad=0.5), hole_block("blue").at(0.06, -0.06)),
-        instruction=say(insert("orange peg", "blue box with a hole")),
+        instruction=say(insert("orange peg", "blue block with a hole")),
         stages=(
             Grasped("orange peg"),
-            Inserted("orange peg", "blue box with a hole", 0.0),
-            settled("orange peg") & Inserted("orange peg", "blue box with a hole", 0.035),
+            Inserted("orange peg", "blue block with a hole", 0.0),
+            settled("orange peg") & Inserted("orange peg", "blue block with a hole", 0.035),
         ),
     )
 

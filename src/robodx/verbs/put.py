@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from robodx.experts.base import Plan, PlanContext, put, resting
 from robodx.experts.skills import Steps
@@ -139,25 +140,52 @@ def plan_at(side: Flank) -> Plan:
     return steps
 
 
+def _sideways(side: Literal["left", "right"]) -> Sense:
+    relation: Flank = "left of" if side == "left" else "right of"
+    return Sense(
+        (
+            f"put {{target}} to the {side} of {{place}} as you see it",
+            f"place {{target}} on the side of {{place}} that is to your {side}",
+            f"set {{target}} down next to {{place}}, to your {side}",
+        ),
+        (
+            f"position {{target}} {side} of {{place}} from your point of view",
+            f"move {{target}} until it is just to the {side} of {{place}} as you look at it",
+            f"bring {{target}} next to {{place}} on your {side}-hand side",
+        ),
+        relation=relation,
+        stages=stages_at(relation),
+        plan=plan_at(relation),
+    )
+
+
 verb(
     "put",
     Sense(
         ("put {target} in {place}", "place {target} inside {place}", "drop {target} into {place}"),
-        ("into {place}, set {target}", "transfer {target} to {place}", "move {target} so that it rests in {place}"),
+        ("deposit {target} in {place}", "transfer {target} to {place}", "move {target} into {place}"),
         relation="in",
         stages=stages_in,
         plan=plan_in,
     ),
     Sense(
-        ("put {target} on top of {place}", "stack {target} on {place}", "set {target} down onto {place}"),
-        ("on top of {place}, place {target}", "rest {target} upon {place}", "move {target} onto {place}"),
+        ("put {target} on top of {place}", "stack {target} on {place}", "set {target} down on {place}"),
+        ("place {target} on top of {place}", "rest {target} on {place}", "move {target} onto {place}"),
         relation="on",
         stages=stages_on,
         plan=plan_on,
     ),
     Sense(
-        ("put {target} right beside {place}", "place {target} directly next to {place}", "set {target} by {place}"),
-        ("directly beside {place}, lay {target}", "move {target} right up to {place}", "bring {target} beside {place}"),
+        (
+            "put {target} right beside {place}",
+            "place {target} directly next to {place}",
+            "set {target} down right by {place}",
+        ),
+        (
+            "position {target} side by side with {place}",
+            "move {target} right up to {place}",
+            "bring {target} right alongside {place}",
+        ),
         relation="beside",
         stages=stages_beside,
         plan=plan_beside,
@@ -166,64 +194,44 @@ verb(
         (
             "put {target} midway between {place}",
             "place {target} in the middle of the gap between {place}",
-            "set {target} halfway between {place}",
+            "set {target} down halfway between {place}",
         ),
         (
-            "midway between {place}, lay {target}",
-            "move {target} to the midpoint of {place}",
+            "position {target} exactly between {place}",
+            "move {target} to the midpoint between {place}",
             "centre {target} between {place}",
         ),
         relation="between",
         stages=stages_between,
         plan=plan_between,
     ),
-    Sense(
-        ("put {target} to the left of {place}", "place {target} just left of {place}", "set {target} left of {place}"),
-        (
-            "left of {place}, lay {target}",
-            "move {target} until it is just left of {place}",
-            "bring {target} left of {place}",
-        ),
-        relation="left of",
-        stages=stages_at("left of"),
-        plan=plan_at("left of"),
-    ),
+    _sideways("left"),
+    _sideways("right"),
     Sense(
         (
-            "put {target} to the right of {place}",
-            "place {target} just right of {place}",
-            "set {target} right of {place}",
+            "put {target} in front of {place} as you see it",
+            "place {target} on the side of {place} that is nearer to you",
+            "set {target} down on your side of {place}",
         ),
         (
-            "right of {place}, lay {target}",
-            "move {target} until it is just right of {place}",
-            "bring {target} right of {place}",
-        ),
-        relation="right of",
-        stages=stages_at("right of"),
-        plan=plan_at("right of"),
-    ),
-    Sense(
-        (
-            "put {target} in front of {place}",
-            "place {target} just in front of {place}",
-            "set {target} on your side of {place}",
-        ),
-        (
-            "in front of {place}, lay {target}",
-            "move {target} until it is just in front of {place}",
-            "bring {target} to the near side of {place}",
+            "position {target} in front of {place} from your point of view",
+            "move {target} until it is just in front of {place} as you look at it",
+            "bring {target} to the side of {place} that faces you",
         ),
         relation="in front of",
         stages=stages_at("in front of"),
         plan=plan_at("in front of"),
     ),
     Sense(
-        ("put {target} behind {place}", "place {target} just behind {place}", "set {target} beyond {place}"),
         (
-            "behind {place}, lay {target}",
-            "move {target} until it is just behind {place}",
-            "bring {target} to the far side of {place}",
+            "put {target} behind {place} as you see it",
+            "place {target} on the side of {place} that is farther from you",
+            "set {target} down beyond {place}, away from you",
+        ),
+        (
+            "position {target} behind {place} from your point of view",
+            "move {target} until it is just behind {place} as you look at it",
+            "bring {target} to the side of {place} that faces away from you",
         ),
         relation="behind",
         stages=stages_at("behind"),
