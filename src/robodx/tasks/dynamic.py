@@ -59,9 +59,7 @@ def a_side(rng: np.random.Generator) -> int:
     return int(rng.choice((-1, 1)))
 
 
-def drifts(
-    ball: Thing, rng: np.random.Generator, *, speed_m_s: tuple[float, float], by: tuple[float, float]
-) -> Event:
+def drifts(ball: Thing, rng: np.random.Generator, *, speed_m_s: tuple[float, float], by: tuple[float, float]) -> Event:
     """Soon a ball rolls slowly across the table, in the direction of a shift."""
     share = rng.uniform(*speed_m_s) / math.hypot(*by)
     return at(early(rng), Roll(ball.name, (share * by[0], share * by[1])))
@@ -176,7 +174,7 @@ def pick_cube_bumped(streams: Streams) -> Situation:
 def pick_sliding_cube(streams: Streams) -> Situation:
     """Pick up the cube while it slides down a slope, before it reaches the shelter at the bottom."""
     rng, layout = streams.rng("timing"), streams.rng("layout")
-    slope = ramp().at(layout.uniform(-0.06, 0.0), layout.uniform(-0.15, 0.15), yaw_rad=layout.uniform(-0.5, 0.5))
+    slope = ramp().at(layout.uniform(-0.07, 0.03), layout.uniform(-0.15, 0.15), yaw_rad=layout.uniform(-0.5, 0.5))
     (colour,) = some(streams, VIVID, 1)
     on_belt = Pose((layout.uniform(0.05, 0.1), layout.uniform(-0.015, 0.015), 0.02))
     block = cube(colour).named("cube").posed(slope.pose @ slope.frame("top") @ on_belt)
@@ -218,9 +216,9 @@ def pick_cube_ball_crossing(streams: Streams) -> Situation:
     rng, layout = streams.rng("timing"), streams.rng("layout")
     block, ball = cube_and_sphere(streams, radius_m=0.04)
     # From the left or from the right, and turned so that it also passes the robot.
-    side, lane_rad = a_side(layout), layout.uniform(0.45, 0.95)
+    side, lane_rad = a_side(layout), layout.uniform(0.5, 0.85)
     ux, uy = -math.sin(lane_rad), -side * math.cos(lane_rad)
-    x, y = layout.uniform(-0.12, 0.02), side * layout.uniform(-0.12, 0.02)
+    x, y = layout.uniform(-0.14, -0.02), side * layout.uniform(-0.14, -0.02)
     block = block.at(x, y, yaw_rad=layout.uniform(*ANY_TURN))
     ball = ball.at(x + side * LANE_M * uy - FAR_M * ux, y - side * LANE_M * ux - FAR_M * uy)
     scene, asked = tabletop(block, ball), pick("cube")

@@ -13,6 +13,7 @@ from robodx.language.phrasing import say
 from robodx.language.reference import Rank, Reference, the
 from robodx.scoring.contact import TouchedFirst, TouchedOtherFirst
 from robodx.sim.objects import banded_peg, cube, cylinder, peg, slot_board, sphere, t_block, triangular_block
+from robodx.sim.placement import place
 from robodx.sim.scene import Region, Thing, tabletop
 from robodx.streams import Streams
 from robodx.tasks.base import Register, Situation, Tier, task
@@ -20,13 +21,13 @@ from robodx.tasks.base import Register, Situation, Tier, task
 TAGS = ("capability",)
 # Around which things may lie, on two rows: so far off that a place is not met blindly, and yet so far apart that a finger
 # reaches one alone.
-SLOTS = tuple((x, y) for x in (-0.19, -0.03) for y in (0.16, 0.0, -0.16))
+SLOTS = tuple((x, y) for x in (-0.20, -0.04) for y in (0.16, 0.0, -0.16))
 JITTER_M = 0.035
 APART_M = 0.12
 # What is wide is met blindly more often: it lies anywhere.
 ANYWHERE = Region(x=(-0.24, 0.06), y=(-0.25, 0.25), yaw_rad=(-math.pi, math.pi), gap_m=0.03)
 # Behind the rows, for what stands there.
-BACK = (0.11, 0.0)
+BACK = (0.125, 0.0)
 
 VIVID = ("red", "green", "blue", "yellow", "orange", "purple")
 LIKE_RED = ("orange", "pink", "magenta", "maroon", "brown", "purple")
@@ -83,13 +84,14 @@ def around(
     """Near a slot, and clear of the places that are taken."""
     while True:
         x, y = (middle + rng.uniform(-JITTER_M, JITTER_M) for middle in slot)
-        if all(math.dist((x, y), place) > APART_M for place in taken):
+        if all(math.dist((x, y), other) > APART_M for other in taken):
             return x, y
 
 
 def strewn(streams: Streams, things: tuple[Thing, ...]) -> tuple[Thing, ...]:
     """Each anywhere, in any order."""
-    return tuple(things[index].within(ANYWHERE) for index in streams.rng("layout").permutation(len(things)))
+    rng = streams.rng("layout")
+    return place(tabletop(*(things[index].within(ANYWHERE) for index in rng.permutation(len(things)))), rng).things
 
 
 def touch_first(
@@ -188,7 +190,9 @@ def touch_cube_that_fits(streams: Streams) -> Situation:
     smallest, fitting = streams.rng("attributes").uniform(0.0165, 0.0185), turn_in_every_slot(streams, 3)
     halves = [smallest * STEP_SHARE ** ((fitting + index) % 3) for index in range(3)]
     cubes = tuple(cube(colour, half) for colour, half in zip(some(streams, VIVID, 3), halves, strict=True))
-    board = slot_board("light grey", halves[0] + CLEARANCE_M).at(*BACK)
+    board = slot_board("light grey", halves[0] + CLEARANCE_M).at(
+        BACK[0], streams.rng("layout", "board").uniform(-0.15, 0.15)
+    )
     return touch_first(streams, Reference("cube", rank=Rank("that fits", of=the("slot"))), cubes, board)
 
 

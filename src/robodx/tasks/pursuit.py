@@ -22,7 +22,8 @@ STEP_S = 0.05
 TIME_LIMIT_S = 20.0
 # So far from the belt's middle a hand can still take the cube from above.
 REACH_M = 0.27
-# How far the cube is from the belt's middle line, and how far the belt is turned.
+# How far the cube is from the belt's middle line, and how far belt and cube are turned: little, so that fingers close
+# along the ride.
 OFF_M = 0.02
 TURN_RAD = 0.25
 
@@ -45,7 +46,7 @@ def ride(streams: Streams, start_m: float, runs: Sequence[tuple[float, float]]) 
     rng = streams.rng("layout", "belt")
     belt = conveyor().at(rng.uniform(-0.17, -0.03), 0.0, yaw_rad=math.pi / 2 + rng.uniform(-TURN_RAD, TURN_RAD))
     (colour,) = some(streams, VIVID, 1)
-    on_belt = Pose((start_m, rng.uniform(-OFF_M, OFF_M), 0.02), about("z", rng.uniform(-0.7, 0.7)))
+    on_belt = Pose((start_m, rng.uniform(-OFF_M, OFF_M), 0.02), about("z", rng.uniform(-TURN_RAD, TURN_RAD)))
     block = cube(colour).named("cube").posed(belt.pose @ belt.frame("belt") @ on_belt)
     scene, instruction = tabletop(belt, block), say(pick("cube"))
     return Situation(
