@@ -32,7 +32,7 @@ GLIDE_PERIOD_S = 0.05
 GLIDE_START_S = (0.3, 1.0)
 DISTRACTORS = 2
 # Half a slot backward, and half a slot to the left or to the right: to between all places of the plain tasks.
-SHIFT_M = (0.08, 0.085)
+SHIFT_M = (0.08, 0.08)
 
 
 def target_of(plain: Situation) -> Reference:

@@ -1,4 +1,4 @@
-"""To pick up: the thing is grasped, and then off the table."""
+"""To pick up: the thing is grasped, and then off what it stood on."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from robodx.experts.skills import Steps
 from robodx.language.lexicon import EVERYDAY
 from robodx.language.meaning import Clause
 from robodx.scoring.contact import Grasped
-from robodx.scoring.from_meaning import LIFT_M, Stages
-from robodx.scoring.relations import Lifted
+from robodx.scoring.from_meaning import Stages, lifted
 from robodx.sim.scene import Scene
 from robodx.verbs.base import Sense, verb
 
 
 def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
-    return (Grasped(target), Grasped(target) & Lifted(target, LIFT_M))
+    return (Grasped(target), Grasped(target) & lifted(scene, target))
 
 
 def plan(context: PlanContext, clause: Clause) -> Steps:
