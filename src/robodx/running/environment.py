@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -19,6 +19,7 @@ from robodx.records.clock import Clock
 from robodx.records.episode import InstructionUpdate
 from robodx.records.trajectory import Query, Trajectory
 from robodx.records.trial import Trial
+from robodx.records.values import Applied
 from robodx.robots.control import Controller, action_width, read_chunk
 from robodx.running.expert_takeover import takeover_expert
 from robodx.running.recorder import Recorder
@@ -59,7 +60,7 @@ class Environment:
             raise Unfit(f"{trial.task} is at version {self.task.version}, but the trial is of {trial.task_version}")
         streams = Streams.of(trial.seed, self.task.varies)
         situation = self.task.situation(trial.seed)
-        self._perturbations = _start_perturbations(trial, 1.0 / spec.hz)
+        self._perturbations = _start_perturbations(trial, spec)
         scene = (
             place(situation.scene, streams.rng("layout", "placement"))
             if needs_layout(situation.scene)
@@ -91,7 +92,7 @@ class Environment:
         self.events = (*situation.events, *(event for p in self._perturbations for event in p.events()))
         self._script = Script(self.events)
         self.instruction_updates: list[InstructionUpdate] = []
-        # What each of these means.
+        # What is asked for by each of these.
         self.meanings: list[Meaning] = []
         self._instruct(situation.instruction)
         self._controller = Controller(self.robot, spec.action_space, spec.delta_frame, spec.delta_from)
@@ -238,7 +239,7 @@ class Environment:
             self._awaited = None
         if self._is_assisted and self._takeover_expert is not None:
             action = self._no_action
-            self._issued = self._takeover_expert.command(self._instruction.meaning, self._issued)
+            self._issued = self._takeover_expert.command(self.meaning, self._issued)
         elif self._pending:
             action = self._pending.popleft()
             achieved = simulation.joint_positions() if self._controller.starts_from_achieved else None
@@ -280,8 +281,8 @@ class Environment:
 
     @property
     def meaning(self) -> Meaning:
-        """Of the instruction that holds now."""
-        return self._instruction.meaning
+        """What is asked for now, whatever words a null input puts in its place."""
+        return self.meanings[-1]
 
     @property
     def actions_per_s(self) -> float | None:
@@ -298,14 +299,15 @@ class Environment:
             self._renderer = None
 
     def _instruct(self, instruction: Instruction) -> None:
-        said = instruction
+        said = asked = instruction
         for perturbation in self._perturbations:
             instruction = perturbation.instruction(instruction)
+            asked = asked if perturbation.keeps_goal else instruction
         self._is_altered = self._is_altered or instruction is not said
         self._instruction = instruction
-        self.meanings.append(instruction.meaning)
+        self.meanings.append(asked.meaning)
         if self._takeover_expert is not None and not self._is_assisted:
-            self._takeover_expert.listen(instruction.meaning)
+            self._takeover_expert.listen(self.meaning)
         step = self.simulation.step_count
         self.instruction_updates.append(InstructionUpdate(step, instruction.text))
         if step:
@@ -360,12 +362,21 @@ def _differs(clean: Observation, observed: Observation) -> bool:
     )
 
 
-def _start_perturbations(trial: Trial, period_s: float) -> list[Perturbation]:
+def _start_perturbations(trial: Trial, spec: PolicySpec) -> list[Perturbation]:
+    check_perturbations(trial.perturbations, spec)
     return [
-        PERTURBATIONS[name].start(severity, Draws(trial.streams, name), period_s, trial.robot)
-        for name, severity in trial.perturbations
-        if severity != 0
+        PERTURBATIONS[name].start(value, Draws(trial.streams, name), 1.0 / spec.hz, trial.robot)
+        for name, value in trial.perturbations
+        if value != 0
     ]
+
+
+def check_perturbations(applied: Iterable[Applied], spec: PolicySpec) -> None:
+    """Refuse what could do nothing to such a policy, as to blank a camera that it is not shown."""
+    for name, value in applied:
+        entry = PERTURBATIONS[name]
+        if value != 0:
+            entry.cls.check(value, spec)
 
 
 def _start_joints(robot: Robot, noise: Streams | None) -> Array:
