@@ -12,7 +12,7 @@ import pytest
 from robodx.analysis.null_inputs import WORDS, InputUse, input_uses
 from robodx.analysis.variants import with_variants
 from robodx.errors import UserError
-from robodx.policies.expert import ExpertPolicy
+from robodx.policies.expert import ExpertPolicy, privileged
 from robodx.policy_contract import CameraRequest, PolicySpec
 from robodx.records.design import Planned, design_table, with_design
 from robodx.records.schema import SCHEMA
@@ -20,7 +20,6 @@ from robodx.records.trial import Trial
 from robodx.records.values import Applied
 from robodx.running.environment import Environment
 from robodx.running.request import Request
-from robodx.running.rollout import rollout
 from robodx.running.rounds import first_round
 from robodx.running.run import check
 from robodx.suites.base import SuiteRequest, ask
@@ -70,13 +69,11 @@ def test_other_words_are_another_tasks_and_ask_for_something_else(seed: int) -> 
     assert other.meaning == plain.meaning
 
 
-def test_the_expert_hears_what_is_said_and_fails_by_the_goal_that_is_scored() -> None:
-    clean = trial()
-    nulled = [replace(clean, perturbations=((name, 1.0),)) for name in WORDS]
-    usual, *misled = (one.episode for one in rollout([clean, *nulled], ExpertPolicy()))
-    assert usual.success and not any(one.success for one in misled)
-    # What the trial is about is what it was.
-    assert {(one.requirements, one.target) for one in misled} == {(usual.requirements, usual.target)}
+@pytest.mark.parametrize("name", WORDS)
+def test_a_privileged_policy_is_told_what_the_words_say_and_the_record_what_was_asked(name: str) -> None:
+    environment = Environment(trial((name, 1.0)), ExpertPolicy.spec)
+    asked, told_ = TASKS["language/direct"].situation(3).instruction.meaning, privileged(environment.observe()).meaning
+    assert environment.meanings == [asked] and told_ != asked and bool(told_.clauses) == (name == "other_words")
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -196,5 +193,5 @@ def test_few_situations_decide_nothing() -> None:
 
 def test_who_is_at_chance_has_nothing_to_lose_by_words() -> None:
     found = uses({"blank_words": 0.5, "frozen_state": 0.5}, usual=0.5, chance=0.5)
-    assert [use.verdict for use in found.values()] == ["nothing to lose", "not decided"]
+    assert [use.verdict for use in found.values()] == ["nothing to lose", "not used"]
     assert found["blank_words"].loss.tasks == ()

@@ -167,7 +167,7 @@ def test_everything_goes_into_the_json() -> None:
     rows = [*tries("a/one", 3, 8, chance=0.5, stability=0.9), *tries("a/one", 1, 8, **noisy(25.0))]
     content = json.loads(json.dumps(Summary(table(*rows), {"perturbations": NOISE}).everything(None, ["progress"])))
     assert set(content) == {
-        "all", "headlines", "rows", "by_family", "by_tier", "by_perturbation", "stress", "failures",
+        "all", "headlines", "rows", "by_family", "by_tier", "by_perturbation", "stress", "null_inputs", "failures",
         "failures_by_variant", "errors", "medians", "metrics",
     }  # fmt: skip
     assert content["rows"][0]["above_chance"]["value"] == pytest.approx(-0.25)

@@ -65,7 +65,8 @@ class InputUse:
         if loss.difference.value is None:
             return f"{self.input}: not decided, for {loss.errors} episodes ended in errors"
         rates = f"success {_percent(loss.usual)} with and {_percent(loss.without)} without"
-        evidence = f"{rates} (difference {_points(loss.difference)}, n = {loss.difference.n})"
+        p = "" if self.p_holm is None else f", p = {max(self.p_holm, 0.001):.2g}"
+        evidence = f"{rates} (difference {_points(loss.difference)}{p}, n = {loss.difference.n})"
         if self.verdict != "not decided":
             return f"{self.input}: {self.verdict}: {evidence}"
         return f"{self.input}: not decided with {loss.difference.n} situations: {evidence}"
@@ -100,13 +101,14 @@ def _of_policy(asked: pl.DataFrame, every: pl.DataFrame) -> list[InputUse]:
         .join(_outcomes(nulled, "without").with_columns(nulled.select("null", "level")), on="trial_id", how="inner")
     )
     uses = []
-    for (null, level), part in trials.group_by("null", "level", maintain_order=True):
-        rich = [task for task, rate, chance in rates.iter_rows() if room(rate or 0.0, chance, str(null)) >= ROOM]
+    for null, level in sorted(set(nulled.select("null", "level").iter_rows()), key=_place):
+        part = trials.filter((pl.col("null") == null) & (pl.col("level") == level))
+        rich = [task for task, rate, chance in rates.iter_rows() if room(rate or 0.0, chance, null) >= ROOM]
         kept = part.filter(pl.col("task").is_in(rich))
         tasks = kept.group_by("task", maintain_order=True)
         uses.append(
             InputUse(
-                str(asked["policy"][0]), _input(str(null), str(level)), str(null), str(level), "not decided",
+                str(asked["policy"][0]), _input(null, level), null, level, "not decided",
                 _loss(kept), None, tuple(_loss(one) for _, one in tasks),
             )
         )  # fmt: skip
@@ -165,6 +167,13 @@ def _input(null: str, level: str) -> str:
         "frozen_state": "robot state",
     }
     return named.get(null, f"{null}={level}")
+
+
+def _place(of: tuple[str, str]) -> tuple[int, bool, str]:
+    """Words, cameras one by one and together, state, and those of others."""
+    null, level = of
+    order = (*WORDS, "camera_blank", "frozen_state")
+    return (order.index(null) if null in order else len(order), level == "all", level)
 
 
 def _percent(found: Estimate) -> str:

@@ -19,7 +19,7 @@ def lines(uses: Sequence[InputUse]) -> Iterator[str]:
                 yield from wrapped(f"In {', '.join(map(visible, tasks))}:")
             for use in mine:
                 if use.loss.tasks == tasks:
-                    yield from wrapped(f"  {visible(use.says)}.")
+                    yield from wrapped(f"  {visible(use.says)}.", "      ")
         yield ""
     yield from wrapped(
         f"not used: success changes by no more than {100 * MARGIN:.0f} points, by its whole 95% interval; used: it "
