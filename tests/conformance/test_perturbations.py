@@ -17,10 +17,10 @@ from robodx.running.rollout import rollout
 
 TASK = "primitive/pick_cube"
 LEVELS = [(name, level) for name in PERTURBATIONS for level in PERTURBATIONS[name].levels]
-# As tabled, and those from deployment.
+# As tabled, variants of these, and those from deployment.
 STRESSORS = {
     "noise", "colour_shift", "resolution", "frame_drop", "light_flicker", "rolling_shutter", "actuator_latency",
-    "packet_loss", "motion_blur", "occluding_blob", "camera_disconnect", "stale_frames", "exposure_drift",
+    "packet_loss", "frame_drop_all", "action_repeat", "motion_blur", "occluding_blob", "camera_disconnect", "stale_frames", "exposure_drift",
     "gripper_backlash", "encoder_bias", "calibration_offset", "payload", "friction", "inference_pauses",
 }  # fmt: skip
 

@@ -210,6 +210,14 @@ def test_a_lost_motion_is_no_motion_and_a_lost_target_is_the_last_one() -> None:
         assert aimed[step][0] == pytest.approx(last)
 
 
+def test_a_lost_action_may_be_the_one_before_again_whatever_it_means() -> None:
+    executed, lost = sent(robodx.wrap(Nested(), "action_repeat", level=0.4), 60)
+    assert 10 < sum(lost) < 40 and not lost[0]
+    for step, is_lost in enumerate(lost):
+        expected = executed[step - 1][0] if is_lost else 0.01 * (step + 1)
+        assert executed[step][0] == pytest.approx(expected)
+
+
 def test_what_needs_more_than_pictures_and_commands_is_refused_with_what_can_be_had() -> None:
     assert {"noise", "actuator_latency", "packet_loss", "camera_disconnect"} <= set(wrappable())
     for name in ("payload", "friction", "encoder_bias", "gripper_backlash", "inference_pauses", "calibration_offset"):

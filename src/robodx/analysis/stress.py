@@ -85,7 +85,7 @@ class StressTable:
 def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.random.Generator) -> StressTable:
     """Of what the suite `stress` asked for, given the run's run.json."""
     cards = about.get("perturbations", {})
-    every = _with_motion(designed(episodes, about))
+    every = with_courses(designed(episodes, about))
     asked = of_suite(every, "stress")
     rows: list[Degradation] = []
     trends: list[StressTrend] = []
@@ -104,7 +104,7 @@ def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.rando
                 stressed.filter((pl.col("stressor") == name) & ~pl.col("task").is_in(list(weak))),
             )
             for severity, level in sorted(set(group.select("severity", "level").iter_rows())):
-                variant = _side_by_side(clean, again, group.filter(pl.col("severity") == severity))
+                variant = side_by_side(clean, again, group.filter(pl.col("severity") == severity))
                 degraded = partial(_degradation, str(policy), name, card.get("kind", ""), level)
                 rows.append(degraded(None, variant))
                 rows += [degraded(str(task), part) for (task,), part in variant.group_by("task", maintain_order=True)]
@@ -116,7 +116,7 @@ def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.rando
     return StressTable(tuple(rows), tuple(trends), tuple(not_testable))
 
 
-def _with_motion(episodes: pl.DataFrame) -> pl.DataFrame:
+def with_courses(episodes: pl.DataFrame) -> pl.DataFrame:
     """With no success of errors, and with what is the same for episodes that went alike."""
     return episodes.with_columns(
         success=pl.when(pl.col("outcome") != "error").then("success"),
@@ -162,11 +162,11 @@ def severity_of(cards: Cards, stressor: str, level: str) -> float:
 
 def _weak(clean: pl.DataFrame) -> dict[str, Estimate]:
     tasks = clean.group_by("task", maintain_order=True)
-    rates = {str(task): _rate(_situations(part)["success"]) for (task,), part in tasks}
+    rates = {str(task): rate_of(situations_of(part)["success"]) for (task,), part in tasks}
     return {task: rate for task, rate in rates.items() if rate.value is None or rate.value < TESTABLE}
 
 
-def _side_by_side(clean: pl.DataFrame, again: pl.DataFrame, stressed: pl.DataFrame) -> pl.DataFrame:
+def side_by_side(clean: pl.DataFrame, again: pl.DataFrame, stressed: pl.DataFrame) -> pl.DataFrame:
     """Clean trials with the outcomes of what is held against them, null where one erred; those alike in all once."""
     measured = stressed.select(
         "source_id", "success", "course", "queries", "perturbed_queries", "steps", "perturbed_steps"
@@ -191,7 +191,7 @@ def _once(trials: pl.DataFrame, courses: list[str]) -> pl.DataFrame:
     return alike_once(trials, pl.col("task"), pl.struct(SITUATION).hash(), pl.struct(courses).hash())
 
 
-def _situations(trials: pl.DataFrame) -> pl.DataFrame:
+def situations_of(trials: pl.DataFrame) -> pl.DataFrame:
     """The mean over repeats of each situation's outcomes, and of whether they differ: repeats are no more evidence."""
     again = [name for name in ("success_stressed", "success_again") if name in trials.columns]
     unlike = {
@@ -203,7 +203,7 @@ def _situations(trials: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _rate(outcomes: pl.Series) -> Estimate:
+def rate_of(outcomes: pl.Series) -> Estimate:
     known = outcomes.drop_nulls()
     return wilson(float(known.sum()), len(known))
 
@@ -212,7 +212,7 @@ def _degradation(policy: str, name: str, kind: str, level: str, task: str | None
     pairs = variant.drop_nulls(["success", "success_stressed"])
     # Without the repeated variant nothing can be said of what stress loses beyond it.
     triples = pairs.drop_nulls("success_again")
-    situations = _situations(pairs)
+    situations = situations_of(pairs)
     errors = len(variant) - len(pairs)
     lost = float(situations["only_success_success_stressed"].sum())
     won = float(situations["only_success_stressed_success"].sum())
@@ -222,20 +222,20 @@ def _degradation(policy: str, name: str, kind: str, level: str, task: str | None
         kind=kind,
         level=level,
         task=task,
-        clean=_rate(situations["success"]),
-        stressed=_rate(situations["success_stressed"]),
+        clean=rate_of(situations["success"]),
+        stressed=rate_of(situations["success_stressed"]),
         difference=tango(lost, won, len(situations)),
-        p=_p(situations, lost, won),
-        visible_drop=_visible_drop(_situations(triples) if len(triples) else situations),
+        p=paired_p(situations, lost, won),
+        visible_drop=_visible_drop(situations_of(triples) if len(triples) else situations),
         exposure=_share(pairs, "perturbed_queries", "queries"),
         commands=_share(pairs, "perturbed_steps", "steps"),
         errors=errors,
-        **_kept(_situations(triples.filter("success"))),
+        **_kept(situations_of(triples.filter("success"))),
     )
     return found if errors <= MAX_ERROR_SHARE * len(variant) else _without_rates(found)
 
 
-def _p(situations: pl.DataFrame, lost: float, won: float) -> float | None:
+def paired_p(situations: pl.DataFrame, lost: float, won: float) -> float | None:
     """Exact where each situation was tried once; of means over repeats by exchanging the two within situations."""
     if situations.is_empty():
         return None
@@ -254,8 +254,8 @@ def _kept(solved: pl.DataFrame) -> dict[str, Estimate]:
     only_stressed = float(solved["only_success_stressed_success_again"].sum())
     only_again = float(solved["only_success_again_success_stressed"].sum())
     return {
-        "retained": _rate(solved["success_stressed"]),
-        "repeated": _rate(solved["success_again"]),
+        "retained": rate_of(solved["success_stressed"]),
+        "repeated": rate_of(solved["success_again"]),
         "excess_loss": tango(only_stressed, only_again, len(solved)),
     }
 

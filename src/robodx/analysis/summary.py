@@ -38,7 +38,7 @@ TIERS = ("easy", "medium", "hard")
 # How it moves and answers, in the table's own columns: their medians say what is usual, for a few may be far off.
 MOTION = (
     "length_ratio", "sparc", "stability", "duration_s", "mean_squared_jerk",
-    "actions_per_s", "inference_ms_p50", "inference_ms_p95",
+    "calls_per_s", "actions_per_s", "inference_ms_p50", "inference_ms_p95",
 )  # fmt: skip
 
 

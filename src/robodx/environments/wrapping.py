@@ -80,7 +80,9 @@ class Stressed(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordCons
                 f"{name} changes pictures, uint8 boxes of (height, width, 3), but {env} has none: "
                 f"its observations are {env.observation_space}"
             )
-        if self._entry.kind == "execution" and (actions not in ("relative", "absolute") or still is None):
+        # Which action is done again is plain; what it is to stand still is not.
+        self._has_commands = self._entry.cls.action is not Perturbation.action
+        if self._has_commands and (actions not in ("relative", "absolute") or still is None):
             raise UserError(
                 f'{name} delays or drops commands: give actions="absolute" (targets) or "relative" (motions), '
                 f"and still=, the action that leaves the robot where it is when an episode starts"
@@ -101,7 +103,7 @@ class Stressed(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordCons
         self._step = 0
         self._running = self._start() if self._value else None
         self._episode += 1
-        if self._entry.kind == "execution":
+        if self._has_commands:
             self._standing = self._stand(observed)
         shown = self._shown(observed)
         return shown, _noted(info, shown is not observed)
@@ -136,7 +138,7 @@ class Stressed(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordCons
             return still if running.is_lost(self._step) else action
         # A copy is kept: an agent may write its next action into the same memory.
         kept = copy.deepcopy(action)
-        executed = running.action(kept, still, self._step)
+        executed = running.action(running.reply(kept, self._step), still, self._step)
         return action if executed is kept else executed
 
     def _shown(self, observed: Any) -> Any:

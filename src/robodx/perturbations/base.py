@@ -88,6 +88,10 @@ class Perturbation:
     def observation(self, observation: Observation) -> Observation:
         return observation
 
+    def reply(self, action: NDArray[np.float32], step: int) -> NDArray[np.float32]:
+        """Which of the policy's actions (action_dim,) reaches the controller in this step, in its own action space."""
+        return action
+
     def action(self, command: Command, held: Command, step: int) -> Command:
         """What is executed instead of `command`; `held` is what was executed last, at first the initial pose."""
         return command

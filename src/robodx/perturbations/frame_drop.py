@@ -8,7 +8,7 @@ from robodx.perturbations.frames import WholeFrames
 
 @perturbation("frame_drop", kind="sensor", levels={"v1": 0.1, "v2": 0.2, "v3": 0.3}, most=1.0)
 class FrameDrop(WholeFrames):
-    """Blanks each camera frame with this probability, including depth and segmentation."""
+    """Blanks each camera's frame on its own with this probability, including depth and segmentation."""
 
     def is_missing(self, camera: str, step: int) -> bool:
         # Of all parts of a frame alike: they draw from the same place of the stream.

@@ -144,6 +144,7 @@ class Episode:
     perturbed_queries: int | None = None
     # Steps in which something else was executed than the policy asked for.
     perturbed_steps: int | None = None
+    calls_per_s: float | None = None
     actions_per_s: float | None = None
     inference_ms_p50: float | None = None
     inference_ms_p95: float | None = None

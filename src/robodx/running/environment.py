@@ -234,6 +234,7 @@ class Environment:
         simulation = self.simulation
         step = simulation.step_count
         substeps = self._substeps[step]
+        is_another = False
         if self._awaited is not None and step >= self._awaited[1]:
             self._pending.extend(self._awaited[0])
             self._awaited = None
@@ -241,9 +242,12 @@ class Environment:
             action = self._no_action
             self._issued = self._takeover_expert.command(self.meaning, self._issued)
         elif self._pending:
-            action = self._pending.popleft()
+            action = arrived = self._pending.popleft()
+            for perturbation in self._perturbations:
+                arrived = perturbation.reply(arrived, step)
+            is_another = arrived is not action
             achieved = simulation.joint_positions() if self._controller.starts_from_achieved else None
-            resolved = self._controller.resolve(action, self._issued, substeps * PHYSICS_STEP_S, achieved)
+            resolved = self._controller.resolve(arrived, self._issued, substeps * PHYSICS_STEP_S, achieved)
             if resolved.limits or self._limits:
                 self._note_limits(resolved.limits)
             self._issued = resolved.command
@@ -258,8 +262,8 @@ class Environment:
         is_last = simulation.step_count >= self.max_steps
         self.score.update(self.world, is_last=is_last)
         self._is_over = is_last or self.score.is_over
-        is_perturbed = self._is_assisted or command is not self._issued
-        self._recorder.note_step(action, command, is_perturbed)
+        is_perturbed = self._is_assisted or is_another or command is not self._issued
+        self._recorder.note_step(action, command, self._issued, is_perturbed)
         self._recorder.note_state(simulation, len(self.score.stage_steps))
         if self._takeover_expert is not None:
             self._change_hands()
@@ -285,10 +289,23 @@ class Environment:
         return self.meanings[-1]
 
     @property
+    def calls_per_s(self) -> float | None:
+        """Of the policy at its boundary: how many queries it answers in a second of its thinking."""
+        return self._per_s(len(self.queries))
+
+    @property
     def actions_per_s(self) -> float | None:
-        """Of the policy at its boundary: how many actions it gave for a second of its thinking."""
+        """As `calls_per_s`, of the actions in its answers."""
+        return self._per_s(self._actions_received)
+
+    def _per_s(self, count: int) -> float | None:
         thinking_s = sum(query.inference_s for query in self.queries)
-        return self._actions_received / thinking_s if thinking_s > 0 else None
+        return count / thinking_s if thinking_s > 0 else None
+
+    @property
+    def issued_joints(self) -> Array:
+        """What the policy's actions came to (n, joints), before a perturbation executed something else."""
+        return self._recorder.issued_joints()
 
     def trajectory(self) -> Trajectory:
         return self._recorder.trajectory(self.queries)

@@ -25,7 +25,12 @@ from robodx.terminal.console import counted, print_json, table_lines, wrapped
 
 # The rest is in the JSON.
 MOVING = {"length_ratio": "path / expert", "sparc": "smoothness", "stability": "stability"}
-ANSWERING = {"actions_per_s": "actions / s", "inference_ms_p50": "latency, ms", "inference_ms_p95": "95th pct., ms"}
+ANSWERING = {
+    "calls_per_s": "calls / s",
+    "actions_per_s": "actions / s",
+    "inference_ms_p50": "latency, ms",
+    "inference_ms_p95": "95th pct., ms",
+}
 # Of tasks in several variants; more are shown when asked for.
 MOST_ROWS = 60
 
