@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
 import polars as pl
 
-from robodx.analysis.metrics.observations import alike_once
-from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE, NOTHING, Estimate, wilson
+from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE, NOTHING, Estimate
 from robodx.analysis.statistics.multiple import holm
-from robodx.analysis.statistics.paired import mcnemar_p, tango
-from robodx.analysis.statistics.permutation import swap_test
+from robodx.analysis.statistics.paired import tango
+from robodx.analysis.stress import paired_p, rate_of, side_by_side, situations_of, with_courses
 from robodx.analysis.variants import of_suite
 
 SUITE = "null_inputs"
@@ -23,7 +21,6 @@ MARGIN = 0.1
 ROOM = 0.3
 ALPHA = 0.05
 WORDS = ("blank_words", "scrambled_words", "other_words")
-SITUATION = ("task", "pair_id", "clock")
 
 Verdict = Literal["not used", "used", "not decided", "nothing to lose"]
 
@@ -79,13 +76,7 @@ def room(success: float, chance: float | None, perturbation: str) -> float:
 
 def input_uses(episodes: pl.DataFrame) -> tuple[InputUse, ...]:
     """Of what the suite `null_inputs` asked for; `episodes` are those of a summary, with their chance and design."""
-    every = episodes.with_columns(
-        success=pl.when(pl.col("outcome") != "error").then(pl.col("success").cast(pl.Float64)),
-        # A record without a hash cannot be told to be like another.
-        course=pl.when(pl.col("trajectory_hash").is_null())
-        .then("trial_id")
-        .otherwise(pl.struct("instructions", "trajectory_hash").struct.json_encode()),
-    )
+    every = with_courses(episodes)
     asked = of_suite(every, SUITE).with_columns(null=pl.col("factors").list.last().struct.field("name"))
     return tuple(use for _, mine in asked.group_by("policy", maintain_order=True) for use in _of_policy(mine, every))
 
@@ -95,55 +86,35 @@ def _of_policy(asked: pl.DataFrame, every: pl.DataFrame) -> list[InputUse]:
     # Any suite may have asked for these too.
     clean = every.filter(pl.col("trial_id").is_in(again["source_id"].implode()))
     rates = clean.group_by("task", maintain_order=True).agg(pl.col("success").mean(), pl.col("chance").first())
-    trials = (
-        clean.select("trial_id", *SITUATION)
-        .join(_outcomes(again, "usual"), on="trial_id", maintain_order="left")
-        .join(_outcomes(nulled, "without").with_columns(nulled.select("null", "level")), on="trial_id", how="inner")
-    )
     uses = []
     for null, level in sorted(set(nulled.select("null", "level").iter_rows()), key=_place):
-        part = trials.filter((pl.col("null") == null) & (pl.col("level") == level))
         rich = [task for task, rate, chance in rates.iter_rows() if room(rate or 0.0, chance, null) >= ROOM]
-        kept = part.filter(pl.col("task").is_in(rich))
-        tasks = kept.group_by("task", maintain_order=True)
+        without = nulled.filter((pl.col("null") == null) & (pl.col("level") == level) & pl.col("task").is_in(rich))
+        # The clean trials decided where there is something to lose: what they won by luck is not held against a repeat.
+        trials = side_by_side(clean, again, without).drop("success").rename({"success_again": "success"})
+        each = trials.group_by("task", maintain_order=True)
         uses.append(
             InputUse(
-                str(asked["policy"][0]), _input(null, level), null, level, "not decided",
-                _loss(kept), None, tuple(_loss(one) for _, one in tasks),
+                str(asked["policy"][0]), _input(null, level), null, level, "not decided", _loss(trials), None,
+                tuple(_loss(part) for _, part in each),
             )
         )  # fmt: skip
     adjusted = holm({use.input: use.loss.p for use in uses})
     return [_judged(replace(use, p_holm=adjusted[use.input])) for use in uses]
 
 
-def _outcomes(trials: pl.DataFrame, name: str) -> pl.DataFrame:
-    return trials.select(
-        pl.col("source_id").alias("trial_id"),
-        pl.col("success").alias(name),
-        pl.col("course").alias(f"{name}_course"),
-    )
-
-
 def _loss(trials: pl.DataFrame) -> Loss:
     tasks = tuple(trials["task"].unique(maintain_order=True))
-    valid = trials.drop_nulls(["usual", "without"])
-    errors = len(trials) - len(valid)
-    if valid.is_empty() or errors > MAX_ERROR_SHARE * len(trials):
+    pairs = trials.drop_nulls(["success", "success_stressed"])
+    errors = len(trials) - len(pairs)
+    if pairs.is_empty() or errors > MAX_ERROR_SHARE * len(trials):
         return Loss(tasks, NOTHING, NOTHING, NOTHING, None, errors)
-    courses = pl.struct("usual_course", "without_course").hash()
-    distinct = alike_once(valid, pl.col("task"), pl.struct(SITUATION).hash(), courses)
-    # Repeats of a situation are no more evidence: their mean is one observation.
-    pairs = distinct.group_by(SITUATION, maintain_order=True).agg(
-        pl.col("usual", "without").mean(),
-        lost=(pl.col("usual") > pl.col("without")).mean(),
-        won=(pl.col("usual") < pl.col("without")).mean(),
-    )
-    lost, won, n = float(pairs["lost"].sum()), float(pairs["won"].sum()), len(pairs)
-    usual, without = (pairs[name].to_numpy() for name in ("usual", "without"))
-    is_whole = all(np.isin(outcomes, (0.0, 1.0)).all() for outcomes in (usual, without))
-    p = mcnemar_p(round(lost), round(won)) if is_whole else swap_test(usual, without, np.random.default_rng(0))
-    rates = [wilson(float(outcomes.sum()), n) for outcomes in (usual, without)]
-    return Loss(tasks, rates[0], rates[1], tango(lost, won, n), p, errors)
+    each = situations_of(pairs)
+    lost, won = (float(each[f"only_{way}"].sum()) for way in ("success_success_stressed", "success_stressed_success"))
+    return Loss(
+        tasks, rate_of(each["success"]), rate_of(each["success_stressed"]), tango(lost, won, len(each)),
+        paired_p(each, lost, won), errors,
+    )  # fmt: skip
 
 
 def _judged(use: InputUse) -> InputUse:
