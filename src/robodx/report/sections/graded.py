@@ -63,9 +63,9 @@ def _table(test: str, found: Sequence[tuple[int, Graded]], *, has_policies: bool
         )
         for place, one in found
     ]
-    of = ["level and task", *(["clock"] if has_clocks else []), *(["policy"] if has_policies else [])]
+    of = ["level", *(["clock"] if has_clocks else []), *(["policy"] if has_policies else [])]
     further = [CALLS, ACTIONS, LATE] if is_timed else [STABLE]
-    return forest(TESTS[test], of, rows, further=further)
+    return forest(TESTS[test], of, rows, further=further, kind="many")
 
 
 def _further(one: Graded, *, is_timed: bool) -> list[Cell]:

@@ -11,7 +11,7 @@ from robodx.report.forest import Row, forest
 from robodx.report.material import Material
 from robodx.report.plots.whiskers import DIFFERENCES
 from robodx.report.sections.base import Content, section
-from robodx.report.words import counted, p_cell, points, rate, signed
+from robodx.report.words import counted, p_cell, percent, points, rate, signed
 
 CAPTION = "Change in success when one factor is added to an easy perception task, in points, with 95% intervals"
 
@@ -31,13 +31,14 @@ def isolation(material: Material) -> Content | None:
         blocks.append(
             forest(
                 CAPTION,
-                ["factor, plain task", *(["policy"] if has_policies else [])],
+                ["added", *(["policy"] if has_policies else [])],
                 [_row(one, place, has_policies=has_policies) for place, one in shown],
                 what="difference",
                 scale=DIFFERENCES,
                 tick=signed,
                 wording=points,
                 line=0.0,
+                kind="many",
                 further=[
                     Column("plain", "success in the plain task", is_number=True),
                     Column("with factor", is_number=True),
@@ -53,12 +54,16 @@ def isolation(material: Material) -> Content | None:
 
 
 def _row(one: Contrast, place: int, *, has_policies: bool) -> Row:
+    name = (one.task or "").partition("/")[2]
     return Row(
-        [f"+ {one.factor}" if one.task is None else one.task, *([one.policy] if has_policies else [])],
+        [f"+ {one.factor}{name and f': {name}'}", *([one.policy] if has_policies else [])],
         one.difference,
         1 + place % 4,
         place % 4,
-        [Cell(rate(one.plain)), Cell(rate(one.entangled)), Cell(p_cell(one.p_holm) if one.task is None else "")],
+        [
+            *(Cell(percent(found.value), sort=found.value, title=rate(found)) for found in (one.plain, one.entangled)),
+            Cell(p_cell(one.p_holm) if one.task is None else ""),
+        ],
         style="part" if one.task else "strong",
     )
 

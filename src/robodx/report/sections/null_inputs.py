@@ -10,7 +10,7 @@ from robodx.report.forest import Row, forest
 from robodx.report.material import Material
 from robodx.report.plots.whiskers import DIFFERENCES
 from robodx.report.sections.base import Content, section
-from robodx.report.words import listed, p_cell, points, rate, signed
+from robodx.report.words import listed, p_cell, percent, points, rate, signed
 
 
 @section(order=28, title="What it does not use")
@@ -36,6 +36,7 @@ def null_inputs(material: Material) -> Content | None:
                 tick=signed,
                 wording=points,
                 line=0.0,
+                kind="many",
                 further=[
                     Column("verdict"),
                     Column("with", "success with all inputs", is_number=True),
@@ -73,7 +74,7 @@ def _row(use: InputUse, place: int, *, has_policies: bool) -> Row:
         place % 4,
         [
             Cell(use.verdict, style="strong" if use.verdict == "not used" else ""),
-            *(Cell(rate(found).partition(" [")[0], title=rate(found)) for found in (loss.usual, loss.without)),
+            *(Cell(percent(found.value), sort=found.value, title=rate(found)) for found in (loss.usual, loss.without)),
             Cell(p_cell(use.p_holm)),
         ],
     )
