@@ -20,7 +20,8 @@ LEVELS = [(name, level) for name in PERTURBATIONS for level in PERTURBATIONS[nam
 # As tabled, variants of these, and those from deployment.
 STRESSORS = {
     "noise", "colour_shift", "resolution", "frame_drop", "light_flicker", "rolling_shutter", "actuator_latency",
-    "packet_loss", "frame_drop_all", "action_repeat", "motion_blur", "occluding_blob", "camera_disconnect", "stale_frames", "exposure_drift",
+    "packet_loss", "frame_drop_all", "action_repeat", "motion_blur", "occluding_blob", "camera_disconnect",
+    "stale_frames", "exposure_drift",
     "gripper_backlash", "encoder_bias", "calibration_offset", "payload", "friction", "inference_pauses",
 }  # fmt: skip
 
@@ -51,6 +52,8 @@ def test_the_stressors_are_there_and_graded() -> None:
         assert 0 < severities[0] < severities[1] < severities[2] <= entry.most
         # A search for the cliff needs an end, where there is a cliff to look for.
         assert entry.most < float("inf") or not entry.is_ordered
+        # What in the world does this, as a sentence.
+        assert entry.anchor.endswith(".") and len(entry.anchor) > 40
 
 
 def test_substitutions_are_none_of_the_stressors_and_have_no_cliff() -> None:

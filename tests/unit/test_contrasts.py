@@ -16,6 +16,8 @@ from robodx.records.table import to_table
 from robodx.records.trial import Trial
 from robodx.suites.base import SuiteRequest, ask
 from robodx.tasks.base import TASKS
+from robodx.terminal.isolation import lines
+from robodx.terminal.stress import graded_lines
 
 NOTHING_DONE = pl.DataFrame(schema=SCHEMA)
 SEEDS = 8
@@ -50,6 +52,9 @@ def test_a_factor_that_breaks_a_policy_is_told_from_those_that_do_not() -> None:
     assert broken.p is not None and broken.p_holm is not None and 5 * broken.p >= broken.p_holm > broken.p
     assert kept.difference.value == 0.0 and kept.p_holm == 1.0
     assert kept.difference.low is not None and kept.difference.low < 0
+    shown = list(lines(list(found.values())))
+    (row,) = (line for line in shown if line.startswith("language"))
+    assert "100% [86, 100]  0% [0, 14]" in row and "−100 [" in row and "< 0.001" in row
     of_task = found["language", "perception/touch_sphere"]
     assert (of_task.plain.n, of_task.difference.value, of_task.p_holm) == (SEEDS, -1.0, None)
 
@@ -87,6 +92,8 @@ def test_graded_tests_are_told_level_by_level_and_by_clock() -> None:
     assert hurried == [
         (level, *of) for level in ("v1", "v2", "v3") for of in (("lockstep", 1.0), ("realtime:0.04", 0.0))
     ]
+    shown = list(graded_lines(found))
+    assert max(map(len, shown)) <= 120 and len(shown) == 2 + len(found) + 4
     first_level = found[0]
     assert (first_level.stability.value, first_level.calls_per_s.value, first_level.actions_per_s.value) == (
         0.9,

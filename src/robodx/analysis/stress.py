@@ -23,20 +23,28 @@ from robodx.records.derived_design import designed
 from robodx.records.values import read_applied, spelled
 
 SITUATION = ("task", "pair_id", "clock")
+# A command that comes late costs little where things wait and much where they move: two questions, and two answers.
+APART = ("actuator_latency",)
+MOVING = ("dynamic", "pursuit")
 
 
 @dataclass(frozen=True)
 class Degradation:
     """One stressor at one level, on one carrier or (task is None) on all that are testable.
 
+    One whose static and moving carriers are told apart is named so: "actuator_latency (static)".
     Rates are of situations, those that went alike in both variants counted once. With too many errors there are none.
     """
 
     policy: str
     stressor: str
+    # The name that the stressor is registered under.
+    perturbation: str
     kind: str
     level: str
     task: str | None
+    # The carriers that this is about.
+    tasks: tuple[str, ...]
     clean: Estimate
     stressed: Estimate
     # Stressed − clean on the same situations, and the exact p of its being none.
@@ -98,19 +106,20 @@ def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.rando
         weak = _weak(clean.join(again, on="task", how="semi", maintain_order="left"))
         not_testable += [NotTestable(str(policy), task, rate) for task, rate in weak.items()]
         found: list[StressTrend] = []
-        for name in sorted(stressed["stressor"].unique(), key=lambda name: (cards.get(name, {}).get("kind", ""), name)):
+        names = set(stressed.select("stressor", "perturbation").iter_rows())
+        for label, name in sorted(names, key=lambda pair: (cards.get(pair[1], {}).get("kind", ""), pair)):
             card, group = (
                 cards.get(name, {}),
-                stressed.filter((pl.col("stressor") == name) & ~pl.col("task").is_in(list(weak))),
+                stressed.filter((pl.col("stressor") == label) & ~pl.col("task").is_in(list(weak))),
             )
             for severity, level in sorted(set(group.select("severity", "level").iter_rows())):
                 variant = side_by_side(clean, again, group.filter(pl.col("severity") == severity))
-                degraded = partial(_degradation, str(policy), name, card.get("kind", ""), level)
+                degraded = partial(_degradation, str(policy), label, name, card.get("kind", ""), level)
                 rows.append(degraded(None, variant))
                 rows += [degraded(str(task), part) for (task,), part in variant.group_by("task", maintain_order=True)]
             if card.get("is_ordered", True):
                 slope, p, situations = trend(_by_level(clean, group), rng)
-                found.append(StressTrend(str(policy), name, slope, p, None, situations))
+                found.append(StressTrend(str(policy), label, slope, p, None, situations))
         adjusted = holm({one.stressor: one.p for one in found})
         trends += [replace(one, p_holm=adjusted[one.stressor]) for one in found]
     return StressTable(tuple(rows), tuple(trends), tuple(not_testable))
@@ -143,11 +152,19 @@ def _stressed(asked: pl.DataFrame, cards: Cards) -> pl.DataFrame:
         value if isinstance(value, float) else severity_of(cards, name, level)
         for level, (name, value) in zip(levels, applied, strict=True)
     ]
+    labels = [_label(name, family) for (name, _), family in zip(applied, rows["family"], strict=True)]
     return rows.with_columns(
-        pl.Series("stressor", [name for name, _ in applied], pl.String),
+        pl.Series("stressor", labels, pl.String),
+        pl.Series("perturbation", [name for name, _ in applied], pl.String),
         pl.Series("level", levels, pl.String),
         pl.Series("severity", severities, pl.Float64),
     )
+
+
+def _label(stressor: str, family: str | None) -> str:
+    if stressor not in APART:
+        return stressor
+    return f"{stressor} ({'moving' if family in MOVING else 'static'})"
 
 
 def severity_of(cards: Cards, stressor: str, level: str) -> float:
@@ -208,7 +225,9 @@ def rate_of(outcomes: pl.Series) -> Estimate:
     return wilson(float(known.sum()), len(known))
 
 
-def _degradation(policy: str, name: str, kind: str, level: str, task: str | None, variant: pl.DataFrame) -> Degradation:
+def _degradation(
+    policy: str, label: str, name: str, kind: str, level: str, task: str | None, variant: pl.DataFrame
+) -> Degradation:
     pairs = variant.drop_nulls(["success", "success_stressed"])
     # Without the repeated variant nothing can be said of what stress loses beyond it.
     triples = pairs.drop_nulls("success_again")
@@ -218,10 +237,12 @@ def _degradation(policy: str, name: str, kind: str, level: str, task: str | None
     won = float(situations["only_success_stressed_success"].sum())
     found = Degradation(
         policy=policy,
-        stressor=name,
+        stressor=label,
+        perturbation=name,
         kind=kind,
         level=level,
         task=task,
+        tasks=tuple(variant["task"].unique(maintain_order=True)),
         clean=rate_of(situations["success"]),
         stressed=rate_of(situations["success_stressed"]),
         difference=tango(lost, won, len(situations)),

@@ -30,7 +30,10 @@ def list_(
     if as_json:
         print_json(rows)
     else:
-        print_table(rows)
+        print_table([{name: value for name, value in row.items() if name != "anchor"} for row in rows])
+        if anchored := [row for row in rows if row.get("anchor")]:
+            print_text("\nWhat does this, at the levels v1, v2 and v3:")
+            print_table([{"stressor": row["perturbation"], "for example": row["anchor"]} for row in anchored])
 
 
 @app.command(rich_help_panel="Look around")

@@ -138,7 +138,8 @@ class Stressed(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordCons
             return still if running.is_lost(self._step) else action
         # A copy is kept: an agent may write its next action into the same memory.
         kept = copy.deepcopy(action)
-        executed = running.action(running.reply(kept, self._step), still, self._step)
+        arrived: Any = running.reply(kept, self._step)
+        executed = running.action(arrived, still, self._step)
         return action if executed is kept else executed
 
     def _shown(self, observed: Any) -> Any:

@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 from robodx.perturbations.base import Perturbation, perturbation
 
 
-@perturbation("action_repeat", kind="execution", levels={"v1": 0.1, "v2": 0.2, "v3": 0.3}, most=1.0)
+@perturbation(
+    "action_repeat",
+    kind="execution",
+    levels={"v1": 0.1, "v2": 0.2, "v3": 0.3},
+    most=1.0,
+    anchor="As packet_loss, with a controller that does its last action again. 0.1: a congested Wi-Fi network; "
+    "0.3: its edge.",
+)
 class ActionRepeat(Perturbation):
     """Drops an action with this probability; the controller applies the previous action again.
 

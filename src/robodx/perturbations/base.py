@@ -157,6 +157,8 @@ class PerturbationEntry:
     most: float = math.inf
     # Of one that is set to words: whether any other word will do too, as the name of a camera of yours.
     takes_any_word: bool = False
+    # What camera, network or robot does this at its levels, in a sentence.
+    anchor: str = ""
 
     def __post_init__(self) -> None:
         values = [settled(value) for value in self.levels.values()]
@@ -238,13 +240,19 @@ def perturbation(
     is_ordered: bool = True,
     most: float = math.inf,
     takes_any_word: bool = False,
+    anchor: str = "",
 ) -> Callable[[type[Perturbation]], type[Perturbation]]:
-    """Register the decorated class; `most` is the largest severity that has a meaning, as 1 for a probability."""
+    """Register the decorated class; `most` is the largest severity that has a meaning, as 1 for a probability.
+
+    `anchor` says what in the world does this at its levels.
+    """
     require("kind of perturbation", kind, get_args(Kind))
 
     def register(cls: type[Perturbation]) -> type[Perturbation]:
         summary = next(iter((cls.__doc__ or "").strip().splitlines()), "")
-        PERTURBATIONS.add(name, PerturbationEntry(name, kind, levels, cls, summary, is_ordered, most, takes_any_word))
+        PERTURBATIONS.add(
+            name, PerturbationEntry(name, kind, levels, cls, summary, is_ordered, most, takes_any_word, anchor)
+        )
         return cls
 
     return register

@@ -14,7 +14,15 @@ COUNTED_ROWS = 512
 MOST_BANDS = 255
 
 
-@perturbation("light_flicker", kind="sensor", levels={"v1": 20, "v2": 50, "v3": 80}, is_ordered=False, most=MOST_BANDS)
+@perturbation(
+    "light_flicker",
+    kind="sensor",
+    levels={"v1": 20, "v2": 50, "v3": 80},
+    is_ordered=False,
+    most=MOST_BANDS,
+    anchor="If 512 rows are read in 33 ms: LED lamps dimmed at 0.6, 1.5 and 2.4 kHz. Lamps on the mains make "
+    "three or four bands.",
+)
 class LightFlicker(SensorStress):
     """Adds this many bright and dark bands per 512 rows of the picture; they move with every frame.
 

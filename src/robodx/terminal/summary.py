@@ -19,6 +19,7 @@ from robodx.suites.cliff import Search
 from robodx.terminal import cliff as of_cliff
 from robodx.terminal import comparison as of_comparison
 from robodx.terminal import failures as of_failures
+from robodx.terminal import isolation as of_isolation
 from robodx.terminal import null_inputs as of_null_inputs
 from robodx.terminal import stress as of_stress
 from robodx.terminal.console import counted, print_json, table_lines, wrapped
@@ -110,6 +111,9 @@ def lines(
     if summary.null_inputs and not metrics and by in (None, "perturbation"):
         yield from of_null_inputs.lines(summary.null_inputs)
         yield ""
+    if has_tables and by is None and not metrics:
+        yield from of_isolation.lines(summary.contrasts)
+        yield from of_stress.graded_lines(summary.levels)
     for group in groups:
         if metrics:
             titles = {name: _title(name) for name in metrics}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from robodx.analysis.graded import Graded, levels
+from robodx.analysis.graded import Graded
 from robodx.report.blocks import Block, Cell, Column, Table, Text
 from robodx.report.forest import Row, forest
 from robodx.report.material import Material
@@ -30,12 +30,7 @@ LEGEND = (
 
 @section(order=34, title="Stability, adaptability and rate")
 def graded(material: Material) -> Content | None:
-    found = [
-        (place, one)
-        for place, subject in enumerate(material.subjects)
-        if subject.summary.stopped == "planned"
-        for one in levels(subject.episodes, subject.about)
-    ]
+    found = [(place, one) for place, subject in enumerate(material.subjects) for one in subject.summary.levels]
     blocks: list[Block] = [
         _table(test, rows, has_policies=material.is_comparison)
         for test in TESTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from robodx.analysis.isolation import Contrast, contrasts
+from robodx.analysis.isolation import Contrast
 from robodx.report.blocks import Block, Cell, Column, Text
 from robodx.report.forest import Row, forest
 from robodx.report.material import Material
@@ -18,12 +18,7 @@ CAPTION = "Change in success when one factor is added to an easy perception task
 
 @section(order=24, title="What each added factor costs")
 def isolation(material: Material) -> Content | None:
-    found = [
-        (place, one)
-        for place, subject in enumerate(material.subjects)
-        if subject.summary.stopped == "planned"
-        for one in contrasts(subject.episodes, subject.about)
-    ]
+    found = [(place, one) for place, subject in enumerate(material.subjects) for one in subject.summary.contrasts]
     shown = [(place, one) for place, one in found if one.is_testable]
     blocks: list[Block] = []
     if shown:
