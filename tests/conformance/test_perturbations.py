@@ -141,7 +141,8 @@ def _noticed(one: Trial, shown: tuple[CameraRequest, ...]) -> tuple[object, ...]
     seen = []
     for step in range(50):
         observation = environment.observe()
-        seen += [array.tobytes() for array in (*observation.images.values(), *observation.state.values())]
+        seen += [image.tobytes() for image in observation.images.values()]
+        seen += [numbers.tobytes() for numbers in observation.state.values()]
         environment.accept((home + np.eye(8)[0] * 0.02 * step)[None], 0.0)
         environment.step()
     environment.close()

@@ -17,7 +17,7 @@ from robodx.policy_contract import CameraRequest, PolicySpec
 from robodx.records.design import Planned, design_table, with_design
 from robodx.records.schema import SCHEMA
 from robodx.records.trial import Trial
-from robodx.records.values import Applied
+from robodx.records.values import Applied, as_factors
 from robodx.running.environment import Environment
 from robodx.running.request import Request
 from robodx.running.rounds import first_round
@@ -101,7 +101,7 @@ def test_a_camera_that_the_policy_is_not_shown_is_refused_before_the_run() -> No
     applied = (("camera_blank", "left"),)
     message = "camera_blank=left: the policy is not shown this camera; it is shown: front, wrist"
     with pytest.raises(UserError, match=message):
-        Environment(trial(*applied), EYES)
+        Environment(trial(*applied), EYES).observe()
     with pytest.raises(UserError, match=message):
         check(Request(("language/direct",), "somebody", 1, perturbations=applied), EYES, [], workers=1)
 
@@ -166,7 +166,7 @@ def uses(
         clean = replace(trial(seed=seed), suite="null_inputs")
         nulled = [replace(clean, repeat=2, perturbations=((name, 1.0),)) for name in without]
         plan += [Planned(clean), Planned(replace(clean, repeat=1), "repeated", clean)]
-        plan += [Planned(one, "stressed", clean, one.perturbations, "on") for one in nulled]
+        plan += [Planned(one, "stressed", clean, as_factors(one.perturbations), "on") for one in nulled]
         for one in plan[-2 - len(nulled) :]:
             rate = without[one.trial.perturbations[0][0]] if one.trial.perturbations else usual
             row = episode(clean.task, seed, success=seed < rate * seeds, policy=clean.policy, chance=chance)

@@ -71,7 +71,7 @@ class Perturbation:
 
     @classmethod
     def check(cls, value: Value, spec: PolicySpec) -> None:
-        """Refuse, by a `UserError`, a policy on which this value makes no sense."""
+        """Refuse before a run, by a `UserError`, a policy on which this value makes no sense."""
 
     def plan(self, situation: Situation) -> None:
         """What the task has laid out, before any seam; for what depends on what will be asked for."""

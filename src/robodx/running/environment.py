@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -19,7 +19,6 @@ from robodx.records.clock import Clock
 from robodx.records.episode import InstructionUpdate
 from robodx.records.trajectory import Query, Trajectory
 from robodx.records.trial import Trial
-from robodx.records.values import Applied
 from robodx.robots.control import Controller, action_width, read_chunk
 from robodx.running.expert_takeover import takeover_expert
 from robodx.running.recorder import Recorder
@@ -60,7 +59,7 @@ class Environment:
             raise Unfit(f"{trial.task} is at version {self.task.version}, but the trial is of {trial.task_version}")
         streams = Streams.of(trial.seed, self.task.varies)
         situation = self.task.situation(trial.seed)
-        self._perturbations = _start_perturbations(trial, spec)
+        self._perturbations = _start_perturbations(trial, 1.0 / spec.hz)
         scene = (
             place(situation.scene, streams.rng("layout", "placement"))
             if needs_layout(situation.scene)
@@ -379,21 +378,12 @@ def _differs(clean: Observation, observed: Observation) -> bool:
     )
 
 
-def _start_perturbations(trial: Trial, spec: PolicySpec) -> list[Perturbation]:
-    check_perturbations(trial.perturbations, spec)
+def _start_perturbations(trial: Trial, period_s: float) -> list[Perturbation]:
     return [
-        PERTURBATIONS[name].start(value, Draws(trial.streams, name), 1.0 / spec.hz, trial.robot)
-        for name, value in trial.perturbations
-        if value != 0
+        PERTURBATIONS[name].start(severity, Draws(trial.streams, name), period_s, trial.robot)
+        for name, severity in trial.perturbations
+        if severity != 0
     ]
-
-
-def check_perturbations(applied: Iterable[Applied], spec: PolicySpec) -> None:
-    """Refuse what could do nothing to such a policy, as to blank a camera that it is not shown."""
-    for name, value in applied:
-        entry = PERTURBATIONS[name]
-        if value != 0:
-            entry.cls.check(value, spec)
 
 
 def _start_joints(robot: Robot, noise: Streams | None) -> Array:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from robodx.errors import UserError
+from robodx.perturbations.base import PERTURBATIONS
 from robodx.policy_contract import Policy, PolicySpec, opened
 from robodx.records.clock import Clock
 from robodx.records.design import Planned
@@ -21,7 +22,7 @@ from robodx.records.trial import Trial
 from robodx.registry import UnknownName, fingerprint, unknown
 from robodx.running import stopping
 from robodx.running.description import description_of
-from robodx.running.environment import check_fit, check_perturbations
+from robodx.running.environment import check_fit
 from robodx.running.limits import MOST_RETRIES, MOST_WORKERS, check_bounds
 from robodx.running.loop import LONGEST_STREAK, RETRIES, Loop, RunObserver
 from robodx.running.observers import EpisodeObserver, TrajectoryWriter
@@ -162,7 +163,10 @@ def check(request: Request, spec: PolicySpec, trials: list[Trial], workers: int)
             f"the clock {request.clock} needs a policy that has the machine to itself, with one worker and a batch "
             f"of 1, not {workers} and {request.batch}"
         )
-    check_perturbations(request.perturbations, spec)
+    for name, value in request.perturbations:
+        entry = PERTURBATIONS[name]
+        if value != 0:
+            entry.cls.check(value, spec)
     robot = ROBOTS[request.robot]
     if request.quality not in QUALITIES:
         raise UnknownName(unknown("rendering quality", request.quality, QUALITIES))
