@@ -25,6 +25,7 @@ from robodx.analysis.isolation import Contrast, contrasts
 from robodx.analysis.metrics import success as of_success
 from robodx.analysis.metrics.base import METRICS, Metric, estimate
 from robodx.analysis.metrics.observations import STRATUM, distinct_episodes
+from robodx.analysis.null_inputs import InputUse, input_uses
 from robodx.analysis.statistics.estimates import Estimate, above_chance
 from robodx.analysis.statistics.medians import median
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
@@ -135,6 +136,11 @@ class Summary:
         return table if table.rows or table.not_testable else None
 
     @cached_property
+    def null_inputs(self) -> tuple[InputUse, ...]:
+        """Of a run of the suite `null_inputs`; its intervals are of a fixed n."""
+        return input_uses(self.episodes) if self.stopped == "planned" else ()
+
+    @cached_property
     def contrasts(self) -> list[Contrast]:
         """Of a run of the suite `isolation`."""
         return contrasts(self.episodes, self._about) if self.stopped == "planned" else []
@@ -213,6 +219,7 @@ class Summary:
             "rows": _plain(self.rows()),
             **{f"by_{group}": _plain(self.subtotals(group)) for group in BYS if group != "task"},
             "stress": None if self.stress is None else asdict(self.stress),
+            "null_inputs": _plain(self.null_inputs),
             "isolation": _plain(self.contrasts),
             "levels": _plain(self.levels),
             "failures": _plain(self.failures()),
@@ -349,7 +356,7 @@ def _medians(episodes: pl.DataFrame, stopped: Stopped) -> dict[str, Estimate]:
 
 
 def _plain(
-    found: Sequence[Headline | Row | Subtotal | Measured | Failures | Error | Contrast | Graded],
+    found: Sequence[Headline | Row | Subtotal | Measured | Failures | Error | Contrast | Graded | InputUse],
 ) -> list[dict[str, Any]]:
     return [asdict(one) for one in found]
 

@@ -87,7 +87,7 @@ class Environment:
         self.events = (*situation.events, *(event for p in self._perturbations for event in p.events()))
         self._script = Script(self.events)
         self.instruction_updates: list[InstructionUpdate] = []
-        # What each of these means.
+        # What is asked for by each of these.
         self.meanings: list[Meaning] = []
         self._instruct(situation.instruction)
         self._controller = Controller(self.robot, spec.action_space, spec.delta_frame, spec.delta_from)
@@ -235,7 +235,7 @@ class Environment:
             self._awaited = None
         if self._is_assisted and self._takeover_expert is not None:
             action = self._no_action
-            self._issued = self._takeover_expert.command(self._instruction.meaning, self._issued)
+            self._issued = self._takeover_expert.command(self.meaning, self._issued)
         elif self._pending:
             action = arrived = self._pending.popleft()
             for perturbation in self._perturbations:
@@ -280,8 +280,8 @@ class Environment:
 
     @property
     def meaning(self) -> Meaning:
-        """Of the instruction that holds now."""
-        return self._instruction.meaning
+        """What is asked for now, whatever words a null input puts in its place."""
+        return self.meanings[-1]
 
     @property
     def calls_per_s(self) -> float | None:
@@ -311,14 +311,15 @@ class Environment:
             self._renderer = None
 
     def _instruct(self, instruction: Instruction) -> None:
-        said = instruction
+        said = asked = instruction
         for perturbation in self._perturbations:
             instruction = perturbation.instruction(instruction)
+            asked = asked if perturbation.keeps_goal else instruction
         self._is_altered = self._is_altered or instruction is not said
         self._instruction = instruction
-        self.meanings.append(instruction.meaning)
+        self.meanings.append(asked.meaning)
         if self._takeover_expert is not None and not self._is_assisted:
-            self._takeover_expert.listen(instruction.meaning)
+            self._takeover_expert.listen(self.meaning)
         step = self.simulation.step_count
         self.instruction_updates.append(InstructionUpdate(step, instruction.text))
         if step:

@@ -166,8 +166,10 @@ def check(request: Request, spec: PolicySpec, trials: list[Trial], workers: int)
             f"the clock {request.clock} needs a policy that has the machine to itself, with one worker and a batch "
             f"of 1, not {workers} and {request.batch}"
         )
-    for name, _ in request.perturbations:
-        PERTURBATIONS[name]
+    for name, value in request.perturbations:
+        entry = PERTURBATIONS[name]
+        if value != 0:
+            entry.cls.check(value, spec)
     robot = ROBOTS[request.robot]
     if request.quality not in QUALITIES:
         raise UnknownName(unknown("rendering quality", request.quality, QUALITIES))

@@ -20,6 +20,7 @@ from robodx.terminal import cliff as of_cliff
 from robodx.terminal import comparison as of_comparison
 from robodx.terminal import failures as of_failures
 from robodx.terminal import isolation as of_isolation
+from robodx.terminal import null_inputs as of_null_inputs
 from robodx.terminal import stress as of_stress
 from robodx.terminal.console import counted, print_json, table_lines, wrapped
 
@@ -94,7 +95,7 @@ def lines(
     run: Path | str = "RUN",
     has_tables: bool = True,
 ) -> Iterator[str]:
-    """The headline, what stress costs, tasks, subtotals; with `by` that one table alone.
+    """The headline, what stress costs, what is not used, tasks, subtotals; with `by` that one table alone.
 
     Metrics take the place of usual columns.
     """
@@ -107,6 +108,9 @@ def lines(
         yield from (of_stress.details if by else of_stress.lines)(summary.stress)
         yield ""
         groups = [] if by else groups
+    if summary.null_inputs and not metrics and by in (None, "perturbation"):
+        yield from of_null_inputs.lines(summary.null_inputs)
+        yield ""
     if has_tables and by is None and not metrics:
         yield from of_isolation.lines(summary.contrasts)
         yield from of_stress.graded_lines(summary.levels)
