@@ -58,7 +58,8 @@ def t_block(colour: str, bar_m: float = 0.06, thickness_m: float = 0.02, *, mass
     stem = Shape("box", (half - t, t, t), Pose((-t, 0, 0)))
     return Thing(
         f"{colour} T-block", "T-block", colour, (bar, stem), (half, half, t), UNPLACED, mass_kg,
-        frames=(("grasp", Pose((-t, 0, 0))),),
+        # Above its middle, for it is so flat that fingers around that would meet the table.
+        frames=(("grasp", Pose((-t, 0, 0.4 * t))),),
     )  # fmt: skip
 
 
