@@ -9,7 +9,7 @@ from robodx.language.meaning import Meaning, put
 from robodx.language.phrasing import phrase
 from robodx.language.reference import Reference
 from robodx.scoring.from_meaning import stages_for
-from robodx.sim.objects import box, cube, cylinder, sphere, triangular_block
+from robodx.sim.objects import cube, cylinder, open_box, sphere, triangular_block
 from robodx.sim.scene import Thing, tabletop
 from robodx.streams import Streams
 from robodx.tasks.base import Situation, task
@@ -38,7 +38,7 @@ def solid_and_box(
     """The scene as a function of what a study of bias sets, and of how far the solid lies from the place's middle."""
     (x, y), (dx, dy) = PLACES[place], offset
     solid = SOLIDS[shape](colour).named("solid").at(x + dx, y + dy, yaw_rad=yaw_rad)
-    scene = tabletop(solid, box(BOX_COLOUR).named("box").at(*BOX_AT))
+    scene = tabletop(solid, open_box(BOX_COLOUR).named("box").at(*BOX_AT))
     return Situation(scene, phrase(MEANING, "train", wording), stages_for(MEANING, scene))
 
 

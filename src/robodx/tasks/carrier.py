@@ -19,7 +19,7 @@ from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import Grasped
 from robodx.scoring.from_meaning import LIFT_M, stages_for
 from robodx.scoring.relations import Lifted
-from robodx.sim.objects import bin_, bowl, box, cube, cylinder, peg, sphere, t_block, triangular_block
+from robodx.sim.objects import bin_, bowl, cube, cylinder, open_box, peg, sphere, t_block, triangular_block
 from robodx.sim.placement import MAX_TRIES, NoRoom, place
 from robodx.sim.scene import Region, Scene, Thing, tabletop
 from robodx.streams import Streams
@@ -37,7 +37,7 @@ LOOSE: dict[str, Callable[[str, float], Thing]] = {
 }
 ANY = tuple(LOOSE)
 SCALES = (0.85, 1.15)
-CONTAINERS: dict[str, Callable[[str], Thing]] = {"bin": bin_, "bowl": bowl, "box": box}
+CONTAINERS: dict[str, Callable[[str], Thing]] = {"bin": bin_, "bowl": bowl, "box": open_box}
 # What others can be put on, what stays where it is put (a sphere rolls away), and what goes into any container.
 FLAT_ON_TOP = ("cube", "cylinder", "T-block", "peg")
 FLAT_BELOW = ("cube", "cylinder", "triangular block", "T-block", "peg")

@@ -54,8 +54,8 @@ def bowl(colour: str, *, floor_radius_m: float = 0.062, rim_radius_m: float = 0.
     )  # fmt: skip
 
 
-def box(colour: str, *, cavity_half_m: float = 0.056, height_m: float = 0.03) -> Thing:
-    """An open square box with a flat floor, with room for an open hand in the middle, however it is turned.
+def open_box(colour: str, *, cavity_half_m: float = 0.056, height_m: float = 0.03) -> Thing:
+    """A square box with a flat floor and no lid, with room for an open hand in the middle, however it is turned.
 
     The frame `cell` is the centre of its floor.
     """
