@@ -18,6 +18,6 @@ from robodx.sim.objects.kit import cross, half_moon, hexagonal_block, kit_tray, 
 
 __all__ = [
     "SWITCH_TRAVEL_M", "banded_peg", "bin_", "bowl", "charger", "conveyor", "crate", "cross", "cube", "cylinder",
-    "goal_disc", "half_moon", "hexagonal_block", "hole_block", "kit_tray", "lamp", "octagonal_peg", "open_box", "peg", "ramp",
-    "receptacle", "slot_board", "sphere", "switch", "t_block", "triangular_block",
+    "goal_disc", "half_moon", "hexagonal_block", "hole_block", "kit_tray", "lamp", "octagonal_peg", "open_box", "peg",
+    "ramp", "receptacle", "slot_board", "sphere", "switch", "t_block", "triangular_block",
 ]  # fmt: skip
