@@ -7,7 +7,7 @@ A clause is solved by the plan for its verb and relation; these are in the folde
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -38,6 +38,7 @@ CROSSING_S = 1.5
 # Where a thing may be put that is in the way, and the room it should have there on all sides: for open fingers.
 SPOTS = tuple((0.05 * i, 0.05 * j) for i in range(-4, 3) for j in range(-5, 6))
 ROOM_M = 0.045
+Spot = tuple[float, float]
 
 
 class View(Visible, Protocol):
@@ -181,16 +182,25 @@ def put(
 
 def aside(context: PlanContext, name: str) -> PoseNow:
     """Flat on the table at the nearest spot with room for the hand."""
+    x, y = roomy(context, name, SPOTS)
+    return lambda: resting(context, name, x, y, 0.0)
+
+
+def roomy(context: PlanContext, name: str, spots: Sequence[Spot], beside: tuple[str, ...] = ()) -> Spot:
+    """The nearest of these spots with room for the thing and the hand, or else the roomiest; `beside` may be near."""
     view = context.view
     here, radius = view.position(name), view.thing(name).radius_m
-    others = [(looks.position, view.thing(other).radius_m) for other, looks in looks_now(view).items() if other != name]
+    others = [
+        (looks.position, view.thing(other).radius_m)
+        for other, looks in looks_now(view).items()
+        if other not in (name, *beside)
+    ]
 
-    def room(spot: tuple[float, float]) -> float:
+    def room(spot: Spot) -> float:
         return min((math.dist(spot, at[:2]) - radius - other for at, other in others), default=math.inf)
 
-    free = [spot for spot in SPOTS if room(spot) > ROOM_M] or [max(SPOTS, key=room)]
-    x, y = min(free, key=lambda spot: math.dist(spot, here[:2]))
-    return lambda: resting(context, name, x, y, 0.0)
+    free = [spot for spot in spots if room(spot) > ROOM_M] or [max(spots, key=room)]
+    return min(free, key=lambda spot: math.dist(spot, here[:2]))
 
 
 def resting(context: PlanContext, name: str, x: float, y: float, floor_z: float) -> Pose:

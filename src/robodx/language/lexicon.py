@@ -5,7 +5,7 @@ from __future__ import annotations
 SIZES = ("big", "small")
 KINDS = (
     "cube", "sphere", "cylinder", "triangular block", "T-block", "peg", "block with a hole", "bin", "bowl", "crate",
-    "charger", "receptacle", "disc", "slot", "switch", "lamp", "ramp", "conveyor",
+    "box", "charger", "receptacle", "disc", "slot", "switch", "lamp", "ramp", "conveyor",
     "hexagonal block", "cross", "half-moon", "octagonal peg", "kit tray",
 )  # fmt: skip
 ORDINALS = ("first", "second", "third", "fourth")
@@ -16,7 +16,7 @@ EVERYDAY: dict[str, tuple[str, ...]] = {
     "red": ("crimson", "scarlet", "ruby"),
     "green": ("emerald", "jade"),
     "blue": ("azure", "cobalt", "sapphire"),
-    "cube": ("block", "cuboid", "box", "brick"),
+    "cube": ("block", "cuboid", "brick"),
     "sphere": ("ball", "orb"),
     "peg": ("rod", "stick"),
     "disc": ("disk", "circle"),

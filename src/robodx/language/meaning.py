@@ -12,7 +12,7 @@ from robodx.registry import UnknownName, unknown
 
 Direction = Literal["left", "right", "forward", "back"]
 Relation = Literal[
-    "on", "in", "onto", "into", "beside", "between", "left of", "right of", "in front of", "behind",
+    "on", "in", "onto", "into", "beside", "near", "between", "left of", "right of", "in front of", "behind",
     "left", "right", "forward", "back",
 ]  # fmt: skip
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)

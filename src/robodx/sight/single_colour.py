@@ -32,6 +32,7 @@ from robodx.sim.objects import (
     cylinder,
     goal_disc,
     hole_block,
+    open_box,
     peg,
     sphere,
     t_block,
@@ -101,6 +102,8 @@ def _boxlike(points: Points, colour: str, box: Box) -> Sighting:
         return standing(bin_(colour), points, box)
     if is_sized(box, crate(colour)):
         return standing(crate(colour, wide, 2 * half_z), points, box)
+    if is_sized(box, open_box(colour)):
+        return standing(open_box(colour), points, box)
     if is_sized(box, hole_block(colour)):
         return standing(hole_block(colour), points, along_narrow(box))
     if is_equal(half_x, half_y) and half_z < T_FLAT * wide and T_LEAST < _fill(points, box) < T_FILL:
