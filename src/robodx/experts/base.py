@@ -197,13 +197,13 @@ def aside(context: PlanContext, name: str) -> PoseNow:
 
 
 def resting(context: PlanContext, name: str, x: float, y: float, floor_z: float, turn_rad: float = 0.0) -> Pose:
-    """The thing set down at a place, squared up with what is turned so, or with the table: as the hand that holds it."""
+    """The thing set down at a place, squared up with what is turned so, or with the table, and the hand with it."""
     pose, thing = context.view.pose(name), context.view.thing(name)
     height = floor_z + thing.half_extents[2] + DROP_M
     if thing.kind == "sphere":
         # However it has rolled, it is the right way up.
         return Pose((x, y, height), pose.quaternion)
-    # A cube looks the same after a quarter turn: it is turned so that the hand comes to be turned no further than that.
+    # A cube looks the same after a quarter turn: it is given the one that brings the hand nearest its home.
     in_hand = yaw_of(pose) - yaw_of(context.hand.tool)
     square = in_hand - nearest_turn(in_hand, math.pi / 2) + nearest_turn(turn_rad, math.pi / 2)
     return Pose((x, y, height), about("z", square))

@@ -43,10 +43,10 @@ def control(tier: Tier, *, chance: float, varies: tuple[Variation, ...] = POSES)
     return task(family="control", tier=tier, varies=varies, tags=TAGS, chance=chance, version=2)
 
 
-def colours(streams: Streams, count: int, *, but: Sequence[str] = ()) -> list[str]:
-    """So many familiar ones, no two the same."""
+def colours(streams: Streams, *things: str, but: Sequence[str] = ()) -> list[str]:
+    """A familiar one for each of these, no two the same."""
     choice = [colour for colour in FAMILIAR_COLOURS if colour not in but]
-    return [str(colour) for colour in streams.rng("attributes", "colours").permutation(choice)[:count]]
+    return [str(colour) for colour in streams.rng("attributes", *things).permutation(choice)[: len(things)]]
 
 
 def plainly(thing: Thing) -> Thing:
@@ -56,7 +56,8 @@ def plainly(thing: Thing) -> Thing:
 
 def lay_out(streams: Streams, *things: Thing) -> Scene:
     """Each within its region, drawn again until there is room for all."""
-    rng = streams.rng("layout")
+    # Not the same places in every task of a seed.
+    rng = streams.rng("layout", *(thing.name for thing in things))
     for _ in range(MAX_TRIES):
         try:
             return place(tabletop(*things), rng)
@@ -118,9 +119,9 @@ def stack(streams: Streams, red: Thing, green: Thing) -> Situation:
 
 def bins_in_every_order(streams: Streams, *order: str) -> Situation:
     """A sphere of a colour that no bin has, and from left to right the bins in any order."""
-    (colour,) = colours(streams, 1, but=order)
+    (ball,) = colours(streams, "sphere", but=order)
     names = [f"{colour} bin" for colour in order]
-    scene = lay_out(streams, *(bin_(colour).within(BIN) for colour in order), plainly(sphere(colour)).within(LOOSE))
+    scene = lay_out(streams, *(bin_(colour).within(BIN) for colour in order), plainly(sphere(ball)).within(LOOSE))
     return visit_bins(in_every_order(streams, scene, *names), "sphere", *names)
 
 
@@ -132,14 +133,14 @@ def build(streams: Streams, cubes: tuple[str, ...], *clauses: Clause) -> Situati
 @control("easy", chance=1.0, varies=LOOKS)
 def place_sphere(streams: Streams) -> Situation:
     """Put the sphere into the middle cell of a bin."""
-    ball, goal = colours(streams, 2)
+    ball, goal = colours(streams, "sphere", "bin")
     return place_in_bin(streams, sphere(ball), goal)
 
 
 @control("easy", chance=1.0, varies=LOOKS)
 def push_cube(streams: Streams) -> Situation:
     """Push the cube onto a disc, without needing to lift it."""
-    pushed, goal = colours(streams, 2)
+    pushed, goal = colours(streams, "cube", "disc")
     return push_onto_disc(streams, cube(pushed), goal)
 
 
@@ -152,7 +153,7 @@ def stack_cube(streams: Streams) -> Situation:
 @control("medium", chance=1.0, varies=LOOKS)
 def insert_peg(streams: Streams) -> Situation:
     """Insert the peg sideways into a hole with 3 mm clearance."""
-    inserted, goal = colours(streams, 2)
+    inserted, goal = colours(streams, "peg", "hole")
     block, loose = plainly(hole_block(goal)), plainly(peg(inserted))
     return to_do(lay_out(streams, block.within(HOLE), loose.within(INSERTED)), insert("peg", block.kind))
 
@@ -181,7 +182,7 @@ def place_sphere_three_bins(streams: Streams) -> Situation:
 @control("hard", chance=1.0, varies=LOOKS)
 def plug_charger(streams: Streams) -> Situation:
     """Plug the charger's two prongs into the receptacle, within 5 mm and 0.2 rad."""
-    plug, socket = colours(streams, 2)
+    plug, socket = colours(streams, "charger", "receptacle")
     scene = lay_out(streams, receptacle(socket).within(HOLE), charger(plug).within(INSERTED))
     return to_do(scene, insert("charger", "receptacle"))
 
