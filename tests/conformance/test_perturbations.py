@@ -27,7 +27,7 @@ SUBSTITUTIONS = {"plain_words", "lone_target", "expert_grasps", "expert_starts",
 
 
 def trial(*applied: tuple[str, float], seed: int = 3) -> Trial:
-    return Trial(TASK, 1, "expert", seed, perturbations=applied)
+    return Trial(TASK, 2, "expert", seed, perturbations=applied)
 
 
 def run(one: Trial) -> Episode:
