@@ -24,7 +24,7 @@ TASK = "primitive/press_switch"
 
 def test_paths_of_a_run_are_measured_by_the_experts_in_the_same_situation(tmp_path: Path) -> None:
     episodes = run(Request((TASK,), "random", 2), tmp_path / "run")
-    trials = [Trial(TASK, 1, "expert", seed) for seed in episodes["seed"]]
+    trials = [Trial(TASK, 2, "expert", seed) for seed in episodes["seed"]]
     experts = [finished.episode for finished in rollout(trials, make_policy("expert"))]
     expected = [expert.path_length_m for expert in experts]
     assert expected[0] != expected[1]
@@ -49,7 +49,7 @@ def test_the_experts_own_clean_episode_is_its_own_measure(tmp_path: Path) -> Non
 
 def test_the_reference_keeps_the_scene_and_nothing_else() -> None:
     stressed = Trial(
-        TASK, 1, "vision", 3, repeat=2, clock="realtime:0.1", perturbations=(("brightness", 0.5), ("noise", 10))
+        TASK, 2, "vision", 3, repeat=2, clock="realtime:0.1", perturbations=(("brightness", 0.5), ("noise", 10))
     )
     reference = reference_trial(stressed)
     assert (reference.policy, reference.seed, reference.repeat, reference.clock) == ("expert", 3, 0, "lockstep")

@@ -118,7 +118,7 @@ def test_an_error_that_is_no_text_is_stored_all_the_same(failing: type[Failing],
 def test_a_suite_in_rounds_is_not_finished_by_a_shard_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def rounds(done: pl.DataFrame, suite_request: SuiteRequest) -> list[Trial]:
         seeds = range(2) if done.is_empty() else range(4)
-        return [Trial(TASK, 1, suite_request.policy, seed, suite="rounds") for seed in seeds]
+        return [Trial(TASK, 2, suite_request.policy, seed, suite="rounds") for seed in seeds]
 
     monkeypatch.setitem(SUITES._entries, "rounds", rounds)
     for part in (1, 2):

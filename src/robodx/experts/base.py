@@ -81,12 +81,15 @@ class PlanContext:
     def grasp(self, name: str) -> PoseNow:
         """From above, at the thing's `grasp` frame if it has one, following it while it moves."""
         thing = self.view.thing(name)
-        spot = dict(thing.frames).get("grasp", Pose())
+        frames, half = dict(thing.frames), thing.half_extents
+        spot = frames.get("grasp", Pose())
+        # What has a tip is not taken by it: the fingers close across.
+        half = (math.inf, *half[1:]) if "tip" in frames else half
 
         def now() -> Pose:
             pose = self.view.pose(name)
             x, y, z = pose.apply(spot.position)
-            return from_above(x, y, z, grasp_yaw(pose, thing.half_extents, thing.kind))
+            return from_above(x, y, z, grasp_yaw(pose, half, thing.kind))
 
         return now
 
@@ -203,14 +206,14 @@ def roomy(context: PlanContext, name: str, spots: Sequence[Spot], beside: tuple[
     return min(free, key=lambda spot: math.dist(spot, here[:2]))
 
 
-def resting(context: PlanContext, name: str, x: float, y: float, floor_z: float) -> Pose:
-    """The thing set down at a place, squared up with the table by the smallest turn."""
+def resting(context: PlanContext, name: str, x: float, y: float, floor_z: float, turn_rad: float = 0.0) -> Pose:
+    """The thing set down at a place, squared up with what is turned so, or with the table, and the hand with it."""
     pose, thing = context.view.pose(name), context.view.thing(name)
     height = floor_z + thing.half_extents[2] + DROP_M
     if thing.kind == "sphere":
         # However it has rolled, it is the right way up.
         return Pose((x, y, height), pose.quaternion)
-    yaw = yaw_of(pose)
-    # A cube looks the same after a quarter turn: undo only what is needed to square it up.
-    square = yaw - nearest_turn(yaw, math.pi / 2)
+    # A cube looks the same after a quarter turn: it is given the one that brings the hand nearest its home.
+    in_hand = yaw_of(pose) - yaw_of(context.hand.tool)
+    square = in_hand - nearest_turn(in_hand, math.pi / 2) + nearest_turn(turn_rad, math.pi / 2)
     return Pose((x, y, height), about("z", square))
