@@ -191,12 +191,14 @@ class Arena:
     ambient: float = 0.42
 
 
-# Each sees the workspace and, at home, the whole arm.
+# Each sees the workspace; the overview and those at the back see, at home, the whole arm.
 CAMERAS: tuple[Camera, ...] = (
-    # From across the table, looking back at the robot: its left is the picture's right.
-    Camera("front", (1.00, 0.0, 0.80), (-0.20, 0.0, 0.28), 45.0),
-    Camera("left", (-0.34, 1.45, 0.72), (-0.35, 0.0, 0.27), 40.0),
-    Camera("right", (-0.34, -1.45, 0.72), (-0.35, 0.0, 0.27), 40.0),
+    # From across the table, looking back at the robot: its left is the picture's right. Far away and narrow: a 40 mm
+    # cube is 9 pixels wide in a picture of 128, and the near corners of the workspace are still in view.
+    Camera("front", (2.45, 0.0, 1.65), (-0.32, 0.0, 0.02), 10.8),
+    Camera("left", (-0.15, 1.35, 0.80), (-0.15, 0.0, 0.14), 29.0),
+    Camera("right", (-0.15, -1.35, 0.80), (-0.15, 0.0, 0.14), 29.0),
+    Camera("overview", (1.00, 0.0, 0.80), (-0.20, 0.0, 0.28), 45.0),
     Camera("back_left", (-1.30, 0.95, 1.10), (-0.27, 0.02, 0.22), 42.0),
     Camera("back_right", (-1.30, -0.95, 1.10), (-0.27, -0.02, 0.22), 42.0),
 )
@@ -232,5 +234,5 @@ class Scene:
 
 
 def tabletop(*things: Thing, arena: Arena | None = None) -> Scene:
-    """The table-top scene: these things, the usual arena, light and five standing cameras."""
+    """The table-top scene: these things, the usual arena, light and standing cameras."""
     return Scene(things, arena or Arena())
