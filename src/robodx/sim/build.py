@@ -13,6 +13,10 @@ from robodx.sim.geometry import Pose
 from robodx.sim.robot import Robot
 from robodx.sim.scene import Arena, Camera, Light, Part, Scene, Shape, Thing
 
+# MuJoCo's pictures leave this group out.
+UNDRAWN_GROUP = 3
+# Around a turned shape.
+SLICES = 36
 PHYSICS_STEP_S = 0.002
 IMPEDANCE_RATIO = 20.0
 FLOOR_Z = -0.75
@@ -26,6 +30,7 @@ _GEOMS = {
     "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
     "capsule": mujoco.mjtGeom.mjGEOM_CAPSULE,
     "prism": mujoco.mjtGeom.mjGEOM_MESH,
+    "turned": mujoco.mjtGeom.mjGEOM_MESH,
 }
 _JOINTS = {"slide": mujoco.mjtJoint.mjJNT_SLIDE, "hinge": mujoco.mjtJoint.mjJNT_HINGE}
 _TEXTURES = {
@@ -50,13 +55,9 @@ def empty_spec() -> mujoco.MjSpec:
 def build(scene: Scene, robot: Robot, substeps: int) -> mujoco.MjModel:
     """`substeps` is how many physics steps the longest control step has."""
     spec = empty_spec()
-    # Coarse cylinders and spheres: a third off the cost of a small software-rendered image.
-    spec.visual.quality.numslices = 16
-    spec.visual.quality.numstacks = 8
     spec.visual.map.znear = 0.01
-    spec.visual.map.zfar = 10.0
     # Shadows reach the table's corners.
-    spec.visual.map.shadowclip = 1.5
+    spec.visual.map.shadowclip = 1.2
     spec.stat.extent = 1.0
     spec.stat.center = [0.0, 0.0, 0.2]
     _add_arena(spec, scene.arena)
@@ -210,11 +211,14 @@ def _add_shapes(
             condim=6 if shape.kind == "sphere" else 3,
             contype=int(shape.collides),
             conaffinity=int(shape.collides),
+            group=0 if shape.is_drawn else UNDRAWN_GROUP,
         )
         if shape.surface_velocity is not None:
             geom.surfacevel[:3] = shape.surface_velocity
         if shape.kind == "prism":
             geom.meshname = _add_prism(spec, f"{name}/{index}", shape)
+        elif shape.kind == "turned":
+            geom.meshname = _add_turned(spec, f"{name}/{index}", shape)
         else:
             geom.size[: len(shape.size)] = shape.size
 
@@ -223,4 +227,22 @@ def _add_prism(spec: mujoco.MjSpec, name: str, shape: Shape) -> str:
     half = shape.size[0]
     vertices = [(x, y, z) for z in (-half, half) for x, y in shape.outline]
     spec.add_mesh(name=name, uservert=np.array(vertices, dtype=np.float32).ravel())
+    return name
+
+
+def _add_turned(spec: mujoco.MjSpec, name: str, shape: Shape) -> str:
+    """A surface without thickness: of each slice two triangles a piece of the outline, facing out of it."""
+    turns = 2 * np.pi * np.arange(SLICES) / SLICES
+    radii, heights = np.array(shape.outline).T
+    rings = np.stack(np.broadcast_arrays(np.outer(radii, np.cos(turns)), np.outer(radii, np.sin(turns)), heights[:, None]))
+    here = np.arange(rings[0].size).reshape(rings[0].shape)[:-1]  # (pieces, slices)
+    beside, above = np.roll(here, -1, axis=1), here + SLICES
+    beside_above = beside + SLICES
+    faces = np.stack([here, beside, beside_above, here, beside_above, above], axis=-1).reshape(-1, 3)
+    spec.add_mesh(
+        name=name,
+        uservert=rings.reshape(3, -1).T.astype(np.float32).ravel(),
+        userface=faces.astype(np.int32).ravel(),
+        inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL,
+    )
     return name

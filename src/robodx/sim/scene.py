@@ -13,7 +13,7 @@ from robodx.sim.geometry import Pose, Quaternion, Vector, about, box_reach, cyli
 
 ORIGIN = Pose()
 
-ShapeKind = Literal["box", "sphere", "cylinder", "capsule", "prism"]
+ShapeKind = Literal["box", "sphere", "cylinder", "capsule", "prism", "turned"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,8 @@ class Shape:
     """One geometric primitive of a thing, in the thing's frame.
 
     `size` holds half extents: box (x, y, z), sphere (r,), cylinder and capsule (r, half length), prism (half height,),
-    a convex `outline` in the xy plane extruded along z. One with a `name` is a lamp, lit as `thing/name`.
+    a convex `outline` in the xy plane extruded along z, turned (), an `outline` of (radius, height) from the outside to
+    the inside, turned about z. One with a `name` is a lamp, lit as `thing/name`.
     """
 
     kind: ShapeKind
@@ -30,10 +31,16 @@ class Shape:
     colour: str | None = None
     outline: tuple[tuple[float, float], ...] = ()
     collides: bool = True
+    # What is not drawn only collides, under a finer shape that does not.
+    is_drawn: bool = True
     name: str | None = None
     # In the shape's frame: what rests on it is carried along like on a conveyor belt, m/s. Belts stand still until an
     # event runs them.
     surface_velocity: Vector | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind == "turned" and self.collides:
+            raise ValueError("a turned shape is hollow and only drawn: give it collides=False, and colliding shapes beside it")
 
     @property
     def volume_m3(self) -> float:
@@ -50,6 +57,8 @@ class Shape:
                 turned = self.outline[1:] + self.outline[:1]
                 area = sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(self.outline, turned, strict=True)) / 2
                 return abs(area) * 2 * self.size[0]
+            case "turned":
+                return 0.0
 
 
 @dataclass(frozen=True)
