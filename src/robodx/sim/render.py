@@ -25,7 +25,7 @@ class Quality:
 
 # Goes up when pictures of the same scene come out otherwise: other lights, materials or sampling.
 RENDERING_VERSION = "2"
-QUALITIES = {"fast": Quality(0, 0, 20), "standard": Quality(1024, 4, 40), "high": Quality(4096, 8, 40)}
+QUALITIES = {"fast": Quality(0, 0, 20), "standard": Quality(1536, 4, 40), "high": Quality(4096, 8, 40)}
 # Nothing is further away than the far plane, where the background is.
 FAR_M = 10.0
 # MuJoCo holds shadows off the surfaces that cast them by a share of the distance to the far plane. With this one it is

@@ -10,6 +10,7 @@ from typing import Literal
 from robodx.registry import UnknownName, unknown
 from robodx.sim.colours import RGB, rgb
 from robodx.sim.geometry import Pose, Quaternion, Vector, about, box_reach, cylinder_reach
+from robodx.sim.materials import PLAIN, check
 
 ORIGIN = Pose()
 
@@ -40,7 +41,9 @@ class Shape:
 
     def __post_init__(self) -> None:
         if self.kind == "turned" and self.collides:
-            raise ValueError("a turned shape is hollow and only drawn: give it collides=False, and colliding shapes beside it")
+            raise ValueError(
+                "a turned shape is hollow and only drawn: give it collides=False, and colliding shapes beside it"
+            )
 
     @property
     def volume_m3(self) -> float:
@@ -184,20 +187,24 @@ class Camera:
     fovy_deg: float = 45.0
 
 
-Texture = Literal["plain", "checker", "speckle"]
-
-
 @dataclass(frozen=True)
 class Arena:
-    """The room: table, floor and sky. The table's top is z = 0."""
+    """The room: table, floor, walls behind and beside the robot, and sky. The table's top is z = 0."""
 
     table_colour: RGB = (0.72, 0.60, 0.46)
-    table_texture: Texture = "plain"
     table_second_colour: RGB = (0.62, 0.50, 0.37)
+    table_material: str = PLAIN
+    wall_colour: RGB = (0.78, 0.78, 0.75)
+    wall_second_colour: RGB = (0.72, 0.72, 0.70)
+    wall_material: str = PLAIN
     table_half_size: tuple[float, float] = (0.85, 0.70)
     floor_colour: RGB = (0.42, 0.45, 0.49)
     sky_colours: tuple[RGB, RGB] = ((0.80, 0.86, 0.92), (0.55, 0.63, 0.72))
     ambient: float = 0.42
+
+    def __post_init__(self) -> None:
+        for material in (self.table_material, self.wall_material):
+            check(material)
 
 
 # Each sees the workspace; the overview and those at the back see, at home, the whole arm.

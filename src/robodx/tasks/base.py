@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from robodx.errors import UserError
@@ -12,7 +12,8 @@ from robodx.registry import Registry, UnknownName, unknown
 from robodx.scoring.conditions import Condition
 from robodx.scoring.events import Event
 from robodx.scoring.stages import Stage
-from robodx.sim.scene import Scene
+from robodx.sim.rooms import FAMILIAR_ROOMS
+from robodx.sim.scene import LIGHTS, Arena, Scene
 from robodx.streams import VARIATIONS, Streams, Variation
 from robodx.users_code import calling
 
@@ -67,11 +68,20 @@ class Task:
 
     def situation(self, seed: int) -> Situation:
         """What this seed looks like, with only the declared streams open."""
+        streams = Streams.of(seed, self.varies)
         with calling(f"the task {self.id}", self.situate):
-            made = self.situate(Streams.of(seed, self.varies))
+            made = self.situate(streams)
         if not isinstance(made, Situation):
             raise UserError(f"the task {self.id} returned a {type(made).__name__}: it must return a Situation")
-        return made
+        return _in_familiar_room(made, streams) if "arena" in self.varies else made
+
+
+def _in_familiar_room(situation: Situation, streams: Streams) -> Situation:
+    """Each in turn, unless the task has chosen a room of its own."""
+    scene = situation.scene
+    if (scene.arena, scene.lights) != (Arena(), LIGHTS):
+        return situation
+    return replace(situation, scene=FAMILIAR_ROOMS[streams.turn("arena", len(FAMILIAR_ROOMS))].around(scene))
 
 
 Register = Callable[[Callable[[Streams], Situation]], Task]
