@@ -22,11 +22,12 @@ from robodx.sight.segment import colour_word
 from robodx.sim import objects
 from robodx.sim.colours import SHADES
 from robodx.sim.geometry import Pose, about, difference
+from robodx.sim.rooms import UNSEEN_ROOMS
 from robodx.sim.scene import LIGHTS, Arena, Thing
 from robodx.sim.simulation import Simulation
 from robodx.sim.world import World
 from robodx.tasks.base import EVALUATION_ONLY, TASKS, Task
-from robodx.tasks.robustness import TRAY_COLOUR, UNSEEN_COLOURS, UNSEEN_KINDS, UNSEEN_ROOMS
+from robodx.tasks.robustness import TRAY_COLOUR, UNSEEN_COLOURS, UNSEEN_KINDS
 
 SEEDS = 12
 ROBUSTNESS = [task for task in TASKS.entries() if task.family == "robustness"]

@@ -15,7 +15,8 @@ from robodx.registry import Registry, UnknownName, unknown
 from robodx.scoring.conditions import Condition
 from robodx.scoring.events import Event, NewInstruction
 from robodx.scoring.stages import Stage
-from robodx.sim.scene import Scene
+from robodx.sim.rooms import FAMILIAR_ROOMS
+from robodx.sim.scene import LIGHTS, Arena, Scene
 from robodx.streams import FIRST_TRAINING_SEED, VARIATIONS, Streams, Variation
 from robodx.users_code import calling
 
@@ -67,17 +68,34 @@ class Task:
     version: int
     primitive: str | None
     summary: str
+    # The task whose draws are its own as well: at the same seed the same things lie at the same places.
+    draws_as: str | None = None
+
+    def streams(self, seed: int) -> Streams:
+        return Streams.of(seed, self.varies, self.draws_as or self.id)
 
     def situation(self, seed: int) -> Situation:
         """What this seed looks like, with only the declared streams open.
 
         What is said at a seed for training is in one of the training phrasings, at others in the canonical one.
         """
+        streams = self.streams(seed)
         with calling(f"the task {self.id}", self.situate):
-            made = self.situate(Streams.of(seed, self.varies))
+            made = self.situate(streams)
         if not isinstance(made, Situation):
             raise UserError(f"the task {self.id} returned a {type(made).__name__}: it must return a Situation")
+        if "arena" in self.varies:
+            made = _in_familiar_room(made, streams)
         return made if seed < FIRST_TRAINING_SEED else _in_training_words(made, Streams(seed).rng("phrasing"))
+
+
+def _in_familiar_room(situation: Situation, streams: Streams) -> Situation:
+    """Any of them, unless the task has chosen a room of its own."""
+    scene = situation.scene
+    if (scene.arena, scene.lights) != (Arena(), LIGHTS):
+        return situation
+    room = FAMILIAR_ROOMS[int(streams.rng("arena").integers(len(FAMILIAR_ROOMS)))]
+    return replace(situation, scene=room.around(scene))
 
 
 def _in_training_words(situation: Situation, rng: np.random.Generator) -> Situation:
@@ -110,11 +128,12 @@ def task(
     chance: float,
     version: int = 1,
     primitive: str | None = None,
+    draws_as: str | None = None,
 ) -> Register:
     """Register the decorated function as the task `family/function_name`; its docstring is the summary.
 
     `chance` is what perfect skill without understanding scores: 1 / 2 between two candidates, 1 where there is no
-    choice.
+    choice. What is drawn at a seed is the task's own, unless it `draws_as` another: then the same situation, changed.
     """
     for word in varies:
         if word not in VARIATIONS:
@@ -148,6 +167,7 @@ def task(
             version=version,
             primitive=primitive,
             summary=(situate.__doc__ or "").strip(),
+            draws_as=draws_as,
         )
         return TASKS.add(entry.id, entry)
 

@@ -151,6 +151,7 @@ def entangled(plain: Task, name: str, factor: Factor) -> Task:
         tags=("isolation", EVALUATION_ONLY),
         chance=1 / (1 / plain.chance + factor.more_things),
         version=2,
+        draws_as=plain.id,
     )
     return register(situate)
 

@@ -15,7 +15,8 @@ from robodx.sim.colours import SHADES
 from robodx.sim.geometry import Vector
 from robodx.sim.objects import cross, cube, half_moon, hexagonal_block, kit_tray, octagonal_peg, sphere
 from robodx.sim.placement import MAX_TRIES, NoRoom
-from robodx.sim.scene import LIGHTS, Arena, Light, Region, Scene, Thing
+from robodx.sim.rooms import UNSEEN_ROOMS
+from robodx.sim.scene import Region, Scene, Thing
 from robodx.streams import Streams, Variation
 from robodx.tasks import control, primitive
 from robodx.tasks.base import EVALUATION_ONLY, Register, Situation, Task, Tier, task
@@ -54,53 +55,11 @@ TRAY = Region(x=(0.02, 0.06), y=(-0.06, 0.06), yaw_rad=(-0.3, 0.3))
 PART = Region(x=(-0.22, -0.08), y=(-0.22, 0.22), yaw_rad=(-1.2, 1.2), gap_m=0.04)
 
 
-def _light(brightness: float, red: float, green: float, blue: float) -> Light:
-    return replace(LIGHTS[0], brightness=brightness, colour=(red, green, blue))
-
-
-# Dark tables, on which all of the unseen colours stand out, and light from lamps of other colours.
-UNSEEN_ROOMS: tuple[tuple[Arena, Light], ...] = (
-    (
-        Arena(
-            table_colour=(0.15, 0.17, 0.21), table_texture="checker", table_second_colour=(0.21, 0.24, 0.29),
-            floor_colour=(0.62, 0.58, 0.52), sky_colours=((0.98, 0.86, 0.70), (0.85, 0.60, 0.45)),
-        ),
-        _light(0.75, 1.0, 0.88, 0.72),
-    ),
-    (
-        Arena(
-            table_colour=(0.07, 0.24, 0.17), floor_colour=(0.30, 0.22, 0.17),
-            sky_colours=((0.86, 0.90, 0.82), (0.58, 0.68, 0.56)), ambient=0.5,
-        ),
-        _light(0.5, 1.0, 1.0, 0.92),
-    ),
-    (
-        Arena(
-            table_colour=(0.30, 0.09, 0.13), floor_colour=(0.20, 0.21, 0.24),
-            sky_colours=((0.55, 0.52, 0.66), (0.30, 0.28, 0.40)), ambient=0.38,
-        ),
-        _light(0.8, 0.88, 0.92, 1.0),
-    ),
-    (
-        Arena(
-            table_colour=(0.22, 0.14, 0.10), table_texture="speckle", table_second_colour=(0.33, 0.22, 0.15),
-            floor_colour=(0.55, 0.57, 0.60), sky_colours=((0.92, 0.93, 0.95), (0.70, 0.74, 0.80)), ambient=0.46,
-        ),
-        _light(0.65, 0.86, 0.95, 1.0),
-    ),
-    (
-        Arena(
-            table_colour=(0.09, 0.12, 0.30), floor_colour=(0.48, 0.46, 0.38),
-            sky_colours=((0.62, 0.80, 0.80), (0.35, 0.55, 0.58)), ambient=0.44,
-        ),
-        _light(0.6, 1.0, 0.94, 0.84),
-    ),
-)  # fmt: skip
-
-
 def robustness(tier: Tier, *, of: Task, chance: float, varies: tuple[Variation, ...] = LOOKS) -> Register:
     """A task that shows what the task `of` asks for with other looks."""
-    return task(family="robustness", tier=tier, varies=varies, tags=TAGS, chance=chance, version=2, primitive=of.id)
+    return task(
+        family="robustness", tier=tier, varies=varies, tags=TAGS, chance=chance, version=2, primitive=of.id, draws_as=of.id
+    )
 
 
 def colours(streams: Streams, count: int) -> list[str]:
