@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from robodx.errors import UserError
@@ -12,6 +12,7 @@ from robodx.registry import Registry, UnknownName, unknown
 from robodx.scoring.conditions import Condition
 from robodx.scoring.events import Event
 from robodx.scoring.stages import Stage
+from robodx.sim.placement import needs_layout, place
 from robodx.sim.scene import Scene
 from robodx.streams import VARIATIONS, Streams, Variation
 from robodx.users_code import calling
@@ -72,6 +73,14 @@ class Task:
         if not isinstance(made, Situation):
             raise UserError(f"the task {self.id} returned a {type(made).__name__}: it must return a Situation")
         return made
+
+    def placed(self, seed: int) -> Situation:
+        """The same with each thing that has a region at a place in it."""
+        situation = self.situation(seed)
+        if not needs_layout(situation.scene):
+            return situation
+        rng = Streams.of(seed, self.varies).rng("layout", "placement")
+        return replace(situation, scene=place(situation.scene, rng))
 
 
 Register = Callable[[Callable[[Streams], Situation]], Task]
