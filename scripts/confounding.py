@@ -23,7 +23,6 @@ from robodx.policy_contract import CameraRequest, make_policy
 from robodx.records.schema import SCHEMA
 from robodx.records.trial import Trial
 from robodx.running.attributes import attributes
-from robodx.running.environment import placed
 from robodx.running.reference import ExpertReference
 from robodx.running.rollout import rollout
 from robodx.running.threads import pin
@@ -177,7 +176,7 @@ def tasks_of(suite: str) -> list[str]:
 
 
 def drawn(task: str, seeds: int) -> list[Row]:
-    situations = (placed(TASKS[task], seed) for seed in range(seeds))
+    situations = (TASKS[task].placed(seed) for seed in range(seeds))
     return [attributes(one.instruction, one.scene, CAMERAS).values for one in situations]
 
 

@@ -16,7 +16,7 @@ from robodx.language.meaning import resolve_all
 from robodx.policies.guess import Guessing
 from robodx.policy_contract import PolicySpec, make_policy
 from robodx.records.trial import Trial
-from robodx.running.environment import Environment, placed
+from robodx.running.environment import Environment
 from robodx.running.observers import Finished
 from robodx.running.rollout import rollout
 from robodx.scoring.from_meaning import looks
@@ -130,7 +130,7 @@ def test_no_task_is_passed_with_closed_eyes(family: str, is_thorough: bool) -> N
 
 @pytest.mark.parametrize("task", ALL_TASKS)
 def test_what_varies_is_exactly_what_is_declared(task: str) -> None:
-    situations = [placed(TASKS[task], seed) for seed in range(12)]
+    situations = [TASKS[task].placed(seed) for seed in range(12)]
     varying = {name for name, fingerprint in FINGERPRINTS.items() if len(set(map(fingerprint, situations))) > 1}
     # The arm's start is the environment's: where it varies at all, two starts differ.
     starts = (Environment(trial(task, seed, "still"), PolicySpec()).simulation.command for seed in (0, 1))

@@ -12,7 +12,6 @@ from robodx.language.reference import Rank, Reference, Where, the
 from robodx.policy_contract import CameraRequest, make_policy
 from robodx.records.trial import Trial
 from robodx.running.attributes import attributes
-from robodx.running.environment import placed
 from robodx.running.rollout import rollout
 from robodx.sim.objects import bin_, cube, sphere
 from robodx.sim.scene import CAMERAS, Light, tabletop
@@ -96,7 +95,7 @@ def test_cameras_light_and_room_are_those_of_the_policy_and_the_scene() -> None:
 
 def test_every_task_has_attributes_of_its_first_target() -> None:
     for task in TASKS.entries():
-        situation = placed(task, 0)
+        situation = task.placed(0)
         found = attributes(situation.instruction, situation.scene).values
         assert {"act", "target_kind", "target_side", "target_cue", "words"} <= found.keys(), task.id
         assert all(type(value) in (str, float) for value in found.values()), task.id

@@ -27,7 +27,6 @@ from robodx.scoring.stages import Score, Stage
 from robodx.sim.build import PHYSICS_STEP_S, camera_quaternion
 from robodx.sim.geometry import Array, Pose
 from robodx.sim.log import LogEntry
-from robodx.sim.placement import needs_layout, place
 from robodx.sim.render import Renderer
 from robodx.sim.robot import ROBOTS, Robot
 from robodx.sim.scene import Camera, Scene
@@ -35,7 +34,7 @@ from robodx.sim.simulation import Simulation
 from robodx.sim.world import World
 from robodx.spaces import InvalidAction
 from robodx.streams import Streams
-from robodx.tasks.base import TASKS, Situation, Task
+from robodx.tasks.base import TASKS
 
 # No run comes to it.
 USUAL_SEED = 2**31
@@ -58,7 +57,7 @@ class Environment:
         if trial.task_version != self.task.version:
             raise Unfit(f"{trial.task} is at version {self.task.version}, but the trial is of {trial.task_version}")
         streams = Streams.of(trial.seed, self.task.varies)
-        situation = placed(self.task, trial.seed)
+        situation = self.task.placed(trial.seed)
         self._perturbations = _start_perturbations(trial, 1.0 / spec.hz)
         scene = situation.scene
         nominal = {camera.name: camera for camera in scene.cameras}
@@ -354,18 +353,9 @@ def check_fit(spec: PolicySpec, robot: Robot, scene: Scene) -> None:
         )
 
 
-def placed(task: Task, seed: int) -> Situation:
-    """What a seed of a task looks like, with each thing at its place."""
-    situation = task.situation(seed)
-    if not needs_layout(situation.scene):
-        return situation
-    rng = Streams.of(seed, task.varies).rng("layout", "placement")
-    return replace(situation, scene=place(situation.scene, rng))
-
-
 def usual_layout(task: str) -> Scene:
     """How the task looks in another seed: what one remembers who goes by memory."""
-    return placed(TASKS[task], USUAL_SEED).scene
+    return TASKS[task].placed(USUAL_SEED).scene
 
 
 def _tools_in_base(simulation: Simulation, world_in_base: Pose, arms: int) -> list[float]:

@@ -15,6 +15,7 @@ from robodx.registry import Registry, UnknownName, unknown
 from robodx.scoring.conditions import Condition
 from robodx.scoring.events import Event, NewInstruction
 from robodx.scoring.stages import Stage
+from robodx.sim.placement import needs_layout, place
 from robodx.sim.rooms import FAMILIAR_ROOMS
 from robodx.sim.scene import LIGHTS, Arena, Scene
 from robodx.streams import FIRST_TRAINING_SEED, VARIATIONS, Streams, Variation
@@ -86,7 +87,15 @@ class Task:
             raise UserError(f"the task {self.id} returned a {type(made).__name__}: it must return a Situation")
         if "arena" in self.varies:
             made = _in_familiar_room(made, streams)
-        return made if seed < FIRST_TRAINING_SEED else _in_training_words(made, Streams(seed).rng("phrasing"))
+        return made if seed < FIRST_TRAINING_SEED else _in_training_words(made, streams.rng("phrasing"))
+
+    def placed(self, seed: int) -> Situation:
+        """The same with each thing that has a region at a place in it."""
+        situation = self.situation(seed)
+        if not needs_layout(situation.scene):
+            return situation
+        rng = self.streams(seed).rng("layout", "placement")
+        return replace(situation, scene=place(situation.scene, rng))
 
 
 def _in_familiar_room(situation: Situation, streams: Streams) -> Situation:

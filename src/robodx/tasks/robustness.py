@@ -58,7 +58,14 @@ PART = Region(x=(-0.22, -0.08), y=(-0.22, 0.22), yaw_rad=(-1.2, 1.2), gap_m=0.04
 def robustness(tier: Tier, *, of: Task, chance: float, varies: tuple[Variation, ...] = LOOKS) -> Register:
     """A task that shows what the task `of` asks for with other looks."""
     return task(
-        family="robustness", tier=tier, varies=varies, tags=TAGS, chance=chance, version=2, primitive=of.id, draws_as=of.id
+        family="robustness",
+        tier=tier,
+        varies=varies,
+        tags=TAGS,
+        chance=chance,
+        version=2,
+        primitive=of.id,
+        draws_as=of.id,
     )
 
 
