@@ -130,5 +130,5 @@ def test_they_may_be_learned_from_and_are_no_part_of_capability(task: str) -> No
 
 def test_near_is_said_in_ways_to_train_and_others_to_test() -> None:
     meaning = Meaning((do("move", "red cube", "near", "blue sphere"),))
-    texts = {phrase(meaning, split, index).text for split in ("train", "test") for index in range(3)}  # type: ignore[arg-type]
+    texts = {phrase(meaning, split, index).text for split in ("train", "test") for index in range(3)}
     assert len(texts) == 6 and "Move the red cube near the blue sphere." in texts
