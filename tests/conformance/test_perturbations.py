@@ -30,7 +30,7 @@ NULL_INPUTS = {"blank_words", "scrambled_words", "other_words", "camera_blank", 
 
 
 def trial(*applied: Applied, seed: int = 3) -> Trial:
-    return Trial(TASK, 1, "expert", seed, perturbations=applied)
+    return Trial(TASK, 2, "expert", seed, perturbations=applied)
 
 
 def run(one: Trial) -> Episode:

@@ -39,7 +39,7 @@ def sensor(name: str, severity: float, seed: int = 0, *, hz: float = 20.0) -> Se
 
 
 def environment(*applied: tuple[str, float], seed: int = 0, spec: PolicySpec | None = None) -> Environment:
-    return Environment(Trial(TASK, 1, "still", seed, perturbations=applied), spec or PolicySpec())
+    return Environment(Trial(TASK, 2, "still", seed, perturbations=applied), spec or PolicySpec())
 
 
 def command(value: float, opening: float = 1.0) -> Command:

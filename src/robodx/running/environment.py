@@ -35,7 +35,7 @@ from robodx.sim.simulation import Simulation
 from robodx.sim.world import World
 from robodx.spaces import InvalidAction
 from robodx.streams import Streams
-from robodx.tasks.base import TASKS
+from robodx.tasks.base import TASKS, Situation, Task
 
 # No run comes to it.
 USUAL_SEED = 2**31
@@ -58,13 +58,9 @@ class Environment:
         if trial.task_version != self.task.version:
             raise Unfit(f"{trial.task} is at version {self.task.version}, but the trial is of {trial.task_version}")
         streams = Streams.of(trial.seed, self.task.varies)
-        situation = self.task.situation(trial.seed)
+        situation = placed(self.task, trial.seed)
         self._perturbations = _start_perturbations(trial, 1.0 / spec.hz)
-        scene = (
-            place(situation.scene, streams.rng("layout", "placement"))
-            if needs_layout(situation.scene)
-            else situation.scene
-        )
+        scene = situation.scene
         nominal = {camera.name: camera for camera in scene.cameras}
         planned = scene
         for perturbation in self._perturbations:
@@ -358,11 +354,18 @@ def check_fit(spec: PolicySpec, robot: Robot, scene: Scene) -> None:
         )
 
 
+def placed(task: Task, seed: int) -> Situation:
+    """What a seed of a task looks like, with each thing at its place."""
+    situation = task.situation(seed)
+    if not needs_layout(situation.scene):
+        return situation
+    rng = Streams.of(seed, task.varies).rng("layout", "placement")
+    return replace(situation, scene=place(situation.scene, rng))
+
+
 def usual_layout(task: str) -> Scene:
     """How the task looks in another seed: what one remembers who goes by memory."""
-    streams = Streams.of(USUAL_SEED, TASKS[task].varies)
-    scene = TASKS[task].situation(USUAL_SEED).scene
-    return place(scene, streams.rng("layout", "placement")) if needs_layout(scene) else scene
+    return placed(TASKS[task], USUAL_SEED).scene
 
 
 def _tools_in_base(simulation: Simulation, world_in_base: Pose, arms: int) -> list[float]:

@@ -34,6 +34,7 @@ from robodx.running.workers import Job, execute
 from robodx.sim import gl
 from robodx.sim.render import QUALITIES
 from robodx.sim.robot import ROBOTS
+from robodx.streams import FIRST_TRAINING_SEED
 from robodx.tasks.base import TASKS
 from robodx.wires.remote import Declared, RemotePolicy, declared
 
@@ -97,6 +98,8 @@ def run(
             "is_named": request.name is not None,
         }
         folder = stack.enter_context(RunFolder.open(out, _asked(request, facts, rounds.first), facts))
+        if any(trial.seed >= FIRST_TRAINING_SEED for trial in rounds.first):
+            tell(f"Seeds from {FIRST_TRAINING_SEED:,} on are for training; scores on them are no test.")
         recorded = folder.episodes()
         if len(recorded) >= MANY_FILES:
             tell(f"Looking at {len(recorded)} recorded trajectories …")

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
+
+import numpy as np
 
 from robodx.errors import UserError
 from robodx.language.meaning import Instruction
+from robodx.language.phrasing import wordings
 from robodx.registry import Registry, UnknownName, unknown
 from robodx.scoring.conditions import Condition
-from robodx.scoring.events import Event
+from robodx.scoring.events import Event, NewInstruction
 from robodx.scoring.stages import Stage
 from robodx.sim.scene import Scene
-from robodx.streams import VARIATIONS, Streams, Variation
+from robodx.streams import FIRST_TRAINING_SEED, VARIATIONS, Streams, Variation
 from robodx.users_code import calling
 
 Tier = Literal["easy", "medium", "hard"]
@@ -66,12 +69,30 @@ class Task:
     summary: str
 
     def situation(self, seed: int) -> Situation:
-        """What this seed looks like, with only the declared streams open."""
+        """What this seed looks like, with only the declared streams open.
+
+        What is said at a seed for training is in one of the training phrasings, at others in the canonical one.
+        """
         with calling(f"the task {self.id}", self.situate):
             made = self.situate(Streams.of(seed, self.varies))
         if not isinstance(made, Situation):
             raise UserError(f"the task {self.id} returned a {type(made).__name__}: it must return a Situation")
-        return made
+        return made if seed < FIRST_TRAINING_SEED else _in_training_words(made, Streams(seed).rng("phrasing"))
+
+
+def _in_training_words(situation: Situation, rng: np.random.Generator) -> Situation:
+    def said(instruction: Instruction) -> Instruction:
+        ways = wordings(instruction, "train")
+        return ways[int(rng.integers(len(ways)))]
+
+    def later(event: Event) -> Event:
+        if not isinstance(event.effect, NewInstruction):
+            return event
+        return replace(event, effect=NewInstruction(said(event.effect.instruction)))
+
+    return replace(
+        situation, instruction=said(situation.instruction), events=tuple(later(event) for event in situation.events)
+    )
 
 
 Register = Callable[[Callable[[Streams], Situation]], Task]
