@@ -43,6 +43,7 @@ def test_what_the_suites_compare_has_sections_of_its_own(tmp_path: Path) -> None
     assert "+ control: touch\\_sphere | −100 [−100, " in texts["isolation"]
     assert "v1 pick\\_moved\\_cube | 100% [68, 100]" in texts["graded"]
     assert "camera front | −100 [−100, " in texts["null_inputs"] and "in language/direct." in texts["null_inputs"]
+    assert "camera" not in texts["findings"], "to be blind without a camera is no weakness"
     assert {use["input"]: use["verdict"] for use in found["null_inputs"].data}["camera front"] == "used"
 
 

@@ -21,6 +21,7 @@ MARGIN = 0.1
 ROOM = 0.3
 ALPHA = 0.05
 WORDS = ("blank_words", "scrambled_words", "other_words")
+NULL_INPUTS = (*WORDS, "camera_blank", "frozen_state")
 
 Verdict = Literal["not used", "used", "not decided", "nothing to lose"]
 
@@ -143,8 +144,8 @@ def _input(null: str, level: str) -> str:
 def _place(of: tuple[str, str]) -> tuple[int, bool, str]:
     """Words, cameras one by one and together, state, and those of others."""
     null, level = of
-    order = (*WORDS, "camera_blank", "frozen_state")
-    return (order.index(null) if null in order else len(order), level == "all", level)
+    order = NULL_INPUTS.index(null) if null in NULL_INPUTS else len(NULL_INPUTS)
+    return (order, level == "all", level)
 
 
 def _percent(found: Estimate) -> str:
