@@ -19,8 +19,8 @@ from robodx.streams import Streams
 from robodx.tasks.base import Register, Situation, Tier, task
 
 TAGS = ("capability",)
-# Around which things may lie, on two rows: so far off that a place is not met blindly, and yet so far apart that a finger
-# reaches one alone.
+# Around these things may lie, on two rows: so far off that a place is not met blindly, and yet so far apart that a
+# finger reaches one alone.
 SLOTS = tuple((x, y) for x in (-0.20, -0.04) for y in (0.16, 0.0, -0.16))
 JITTER_M = 0.035
 APART_M = 0.12
@@ -47,7 +47,7 @@ def perception(tier: Tier, *, chance: float) -> Register:
     return task(
         family="perception",
         tier=tier,
-        varies=("robot", "attributes", "layout"),
+        varies=("robot", "attributes", "layout", "arena"),
         tags=TAGS,
         chance=chance,
         version=2,
