@@ -79,19 +79,19 @@ LOSSES = (
     Failure(
         "slips at once", "control/place_sphere", 0,
         lambda a: then(a.take(a.thing, grip=0.496), a.set_down(a.at(a.place, dz=IN_BIN_M))),
-        MOTOR, LOST, ("grasp yellow sphere", "drop yellow sphere"),
+        MOTOR, LOST, ("grasp sphere", "drop sphere"),
         "the fingers hold the ball too loosely to lift it",
     ),
     Failure(
         "opens half way", "control/place_sphere", 1,
-        lambda a: lose_on_the_way(a, "yellow sphere", "blue bin", 1.0, IN_BIN_M),
-        MOTOR, (LOST, MISPLACED), ("grasp yellow sphere", "release yellow sphere"),
+        lambda a: lose_on_the_way(a, "sphere", "bin", 1.0, IN_BIN_M),
+        MOTOR, (LOST, MISPLACED), ("grasp sphere", "release sphere"),
         "the fingers open in mid-air, far from the bin",
     ),
     Failure(
         "drops the peg", "control/insert_peg", 1,
         lambda a: lose_on_the_way(a, a.thing, a.place, 0.371, 0.1),
-        MOTOR, LOST, ("grasp orange peg", "drop orange peg"),
+        MOTOR, LOST, ("grasp peg", "drop peg"),
         "the grip weakens half way, and the peg slips out",
     ),
     Failure(
@@ -124,32 +124,32 @@ MISPLACEMENTS = (
     ),
     Failure(
         "beside the bin", "control/place_sphere", 2,
-        lambda a: put_blindly(a, "yellow sphere", "blue bin", dy=-0.12, dz=0.01),
-        MOTOR, MISPLACED, ("grasp yellow sphere", "release yellow sphere"),
+        lambda a: put_blindly(a, "sphere", "bin", dy=-0.12, dz=0.01),
+        MOTOR, MISPLACED, ("grasp sphere", "release sphere"),
         "the ball is set down next to the bin",
     ),
     Failure(
         "lets go too high", "control/place_sphere", 3,
         lambda a: then(a.take(a.thing), a.over(a.at(a.place, dx=0.025, dy=0.02), 0.22), a.open(), a.wait(1.0)),
-        MOTOR, MISPLACED, ("grasp yellow sphere", "release yellow sphere"),
+        MOTOR, MISPLACED, ("grasp sphere", "release sphere"),
         "the ball is let go more than twenty centimetres above the bin and bounces off",
     ),
     Failure(
         "pushes past the disc", "control/push_cube", 0,
         lambda a: push_past(a, beyond_m=0.12),
-        MOTOR, MISPLACED, ("contact red cube",),
+        MOTOR, MISPLACED, ("contact cube",),
         "the cube is pushed onto the disc and off it on the far side",
     ),
     Failure(
         "stops short of the disc", "control/push_cube", 1,
         lambda a: push_past(a, beyond_m=-0.17),
-        (MOTOR, TIMEOUT), (MISPLACED, INCOMPLETE), ("contact red cube",),
+        (MOTOR, TIMEOUT), (MISPLACED, INCOMPLETE), ("contact cube",),
         "the cube is pushed towards the disc, but not onto it",
     ),
     Failure(
         "inserts beside the hole", "control/insert_peg", 2,
         lambda a: insert_beside(a, dy=0.05, depth_m=-0.004),
-        MOTOR, MISPLACED, ("grasp orange peg", "release orange peg"),
+        MOTOR, MISPLACED, ("grasp peg", "release peg"),
         "the peg is brought to the block beside the hole and let go there",
     ),
     Failure(

@@ -11,7 +11,7 @@ import numpy as np
 
 from robodx.experts import skills
 from robodx.experts.base import CARRY_M
-from robodx.experts.grasps import from_above
+from robodx.experts.grasps import from_above, nearest_turn
 from robodx.experts.skills import Steps, Waypoint
 from robodx.policies.expert import privileged, to_action
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec
@@ -240,7 +240,7 @@ def push_to(a: Actor, name: str, x: float, y: float, speed_m_s: float = 0.2) -> 
     px, py, _ = a.view.position(name)
     length = math.hypot(x - px, y - py)
     ux, uy = (x - px) / length, (y - py) / length
-    yield from a.point(from_above(px - 0.06 * ux, py - 0.06 * uy, 0.1, math.atan2(uy, ux)))
+    yield from a.point(from_above(px - 0.06 * ux, py - 0.06 * uy, 0.1, nearest_turn(math.atan2(uy, ux), math.pi)))
     yield from a.go((px - 0.06 * ux, py - 0.06 * uy, 0.02))
     yield from a.go((x, y, 0.02), speed_m_s)
     yield from skills.rise(a.hand, CARRY_M)

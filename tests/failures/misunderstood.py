@@ -66,8 +66,8 @@ WRONG_THINGS = (
     ),
     Failure(
         "a distractor in the bin", "robustness/place_sphere_with_distractors", 0,
-        lambda a: a.mistaking(("yellow sphere", "lavender cross")).do(),
-        REFERENCE, MISORDERED, ("grasp lavender cross", "no contact yellow sphere"),
+        lambda a: a.mistaking(("sphere", "lavender cross")).do(),
+        REFERENCE, MISORDERED, ("grasp lavender cross", "no contact sphere"),
         "another thing is brought where the sphere was to go",
     ),
     Failure(
@@ -85,7 +85,7 @@ WRONG_THINGS = (
     Failure(
         "into the wrong bin", "control/place_sphere_two_bins", 0,
         lambda a: a.do(a.clauses[1]),
-        (CONSTRAINT, REFERENCE, TIMEOUT), (MISORDERED, INCOMPLETE), ("grasp yellow sphere", "release yellow sphere"),
+        (CONSTRAINT, REFERENCE, TIMEOUT), (MISORDERED, INCOMPLETE), ("grasp sphere", "release sphere"),
         "the right sphere goes straight to the last of two bins: a wrong place, a skipped act or a wrong order",
     ),
     Failure(
@@ -113,7 +113,7 @@ FORBIDDEN = (
     Failure(
         "the bins the other way round", "control/place_sphere_two_bins", 1,
         lambda a: a.do(*reversed(a.clauses)),
-        CONSTRAINT, MISORDERED, ("grasp yellow sphere",),
+        CONSTRAINT, MISORDERED, ("grasp sphere",),
         "blue and then purple, where purple and then blue was asked",
     ),
     Failure(

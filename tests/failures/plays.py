@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from robodx.experts.base import CARRY_M
-from robodx.experts.grasps import from_above
+from robodx.experts.grasps import from_above, nearest_turn
 from robodx.experts.skills import Steps
 from robodx.language.meaning import DIRECTIONS, Clause, Relation
 from robodx.sim.geometry import Pose, Vector
@@ -85,7 +85,7 @@ def push_past(a: Actor, *, beyond_m: float) -> Steps:
     (x, y, _), (gx, gy, _) = a.view.position(a.thing), a.view.position(a.place)
     length = math.hypot(gx - x, gy - y)
     ux, uy = (gx - x) / length, (gy - y) / length
-    yield from a.point(from_above(x - 0.06 * ux, y - 0.06 * uy, 0.1, math.atan2(uy, ux)))
+    yield from a.point(from_above(x - 0.06 * ux, y - 0.06 * uy, 0.1, nearest_turn(math.atan2(uy, ux), math.pi)))
     yield from a.go((x - 0.06 * ux, y - 0.06 * uy, 0.02))
     yield from a.go((gx + beyond_m * ux, gy + beyond_m * uy, 0.02), 0.2)
     yield from a.go((gx + beyond_m * ux, gy + beyond_m * uy, CARRY_M))

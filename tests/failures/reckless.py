@@ -113,9 +113,9 @@ DANGERS = (
 # Out of control, within limits.
 TREMORS = (
     Failure(
-        "trembles while it stacks", "robustness/stack_unseen_cube", 1,
+        "trembles while it stacks", "robustness/stack_unseen_cube", 3,
         lambda a: shaken(put_blindly(a, a.thing, a.place), (0.0, 0.014, 0.0), every=2),
-        MOTOR, UNSTABLE, ("grasp coral cube", "no limit", "no collision arena"),
+        MOTOR, UNSTABLE, ("grasp red cube", "no limit", "no collision arena"),
         "the hand shakes so much that the cube does not stay where it is put",
     ),
     Failure(
@@ -125,8 +125,8 @@ TREMORS = (
         "the hand swings to and fro over the cube and never settles",
     ),
     Failure(
-        "trembles all the time", "control/stack_cube", 9,
-        lambda a: shaken(a.do(), (0.0, 0.016, 0.0), every=3),
+        "trembles all the time", "control/stack_cube", 12,
+        lambda a: shaken(at_pace(a, 0.4), (0.0, 0.016, 0.0), every=3),
         MOTOR, UNSTABLE, ("grasp red cube", "no limit"),
         "all that is asked is attempted with a hand that shakes by three centimetres all the time",
     ),
@@ -161,7 +161,7 @@ DELAYS = (
     Failure(
         "stops after the first bin", "control/place_sphere_three_bins", 0,
         lambda a: a.do(a.clauses[0]),
-        TIMEOUT, INCOMPLETE, ("release yellow sphere",),
+        TIMEOUT, INCOMPLETE, ("release sphere",),
         "the first of three acts is done, and then nothing",
     ),
     Failure(
@@ -191,7 +191,7 @@ DELAYS = (
     Failure(
         "carries it around", "control/place_sphere", 5,
         lambda a: then(a.take(a.thing), a.wander(CORNERS, 8)),
-        TIMEOUT, DETOUR, ("grasp yellow sphere", "no release", "no drop"),
+        TIMEOUT, DETOUR, ("grasp sphere", "no release", "no drop"),
         "the ball is carried in circles until the time is up",
     ),
     Failure(

@@ -317,7 +317,7 @@ def test_the_expert_takes_again_what_it_lost_on_the_way(monkeypatch: pytest.Monk
 
 
 def test_another_version_of_a_task_is_not_run() -> None:
-    with pytest.raises(Unfit, match="at version 1, but the trial is of 99"):
+    with pytest.raises(Unfit, match="at version 2, but the trial is of 99"):
         Environment(Trial("primitive/pick_cube", 99, "still", 0), PolicySpec())
 
 

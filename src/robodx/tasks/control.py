@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import permutations
+from operator import and_
 
 from robodx.language.meaning import Clause, insert, push, put
 from robodx.language.phrasing import say
@@ -84,10 +86,11 @@ def in_every_order(streams: Streams, scene: Scene, *names: str) -> Scene:
     return replace(scene, things=tuple(moved(thing) for thing in scene))
 
 
-def to_do(scene: Scene, *clauses: Clause) -> Situation:
-    """What counts follows from what is said."""
+def to_do(scene: Scene, *clauses: Clause, finally_: tuple[Condition, ...] = ()) -> Situation:
+    """What counts follows from what is said; at the end these hold besides."""
     instruction = say(*clauses)
-    return Situation(scene, instruction, stages_for(instruction.meaning, scene))
+    *before, last = stages_for(instruction.meaning, scene)
+    return Situation(scene, instruction, (*before, reduce(and_, finally_, last)))
 
 
 def in_cell(thing: str, container: str) -> Condition:
@@ -125,9 +128,12 @@ def bins_in_every_order(streams: Streams, *order: str) -> Situation:
     return visit_bins(in_every_order(streams, scene, *names), "sphere", *names)
 
 
-def build(streams: Streams, cubes: tuple[str, ...], *clauses: Clause) -> Situation:
+def build(
+    streams: Streams, cubes: tuple[str, ...], *clauses: Clause, finally_: tuple[Condition, ...] = ()
+) -> Situation:
     scene = lay_out(streams, *(cube(colour).within(BUILDING) for colour in cubes))
-    return to_do(in_every_order(streams, scene, *(thing.name for thing in scene)), *clauses)
+    scene = in_every_order(streams, scene, *(thing.name for thing in scene))
+    return to_do(scene, *clauses, finally_=finally_)
 
 
 @control("easy", chance=1.0, varies=LOOKS)
@@ -190,9 +196,10 @@ def plug_charger(streams: Streams) -> Situation:
 @control("hard", chance=1 / 24)
 def stack_four(streams: Streams) -> Situation:
     """Build stack_three, then put the purple cube beside its base, within a centimetre."""
-    situation = build(
-        streams, ("red", "green", "blue", "purple"), *BASE_OF_TWO, put("purple cube", "beside", "green cube")
+    return build(
+        streams,
+        ("red", "green", "blue", "purple"),
+        *BASE_OF_TWO,
+        put("purple cube", "beside", "green cube"),
+        finally_=(On("blue cube", "red cube"), On("blue cube", "green cube")),
     )
-    *before, last = situation.stages
-    still_on_both = On("blue cube", "red cube") & On("blue cube", "green cube")
-    return replace(situation, stages=(*before, last & still_on_both))

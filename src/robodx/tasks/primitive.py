@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from robodx.language.meaning import pick, press, stand
+from robodx.language.phrasing import say
 from robodx.scoring.events import Event, SwitchLamp
+from robodx.scoring.from_meaning import stages_for
 from robodx.sim.objects import cube, peg, switch
 from robodx.sim.scene import Region, Thing, tabletop
 from robodx.streams import Streams, Variation
@@ -31,9 +31,9 @@ def pick_cube(streams: Streams) -> Situation:
 def press_switch(streams: Streams) -> Situation:
     """Press the switch, so that its lamp turns on."""
     scene = tabletop(switch().within(Region(x=(-0.2, 0.02), y=(-0.2, 0.2), yaw_rad=ANY_TURN)))
-    situation = to_do(scene, press("switch"))
-    (pressed,) = situation.stages
-    return replace(situation, events=(Event(pressed, SwitchLamp("switch/lamp")),))
+    instruction = say(press("switch"))
+    (pressed,) = stages_for(instruction.meaning, scene)
+    return Situation(scene, instruction, (pressed,), events=(Event(pressed, SwitchLamp("switch/lamp")),))
 
 
 def stand_upright(thing: Thing) -> Situation:
