@@ -174,9 +174,9 @@ UNDERSTOOD = {
     "negation": 25,
     "exclusion": 16,
     "ordinal": 25,
-    "conditional": 11,
+    "conditional": 10,
     "double_negation": 6,
-    "nested_reference": 12,
+    "nested_reference": 10,
 }
 
 

@@ -11,6 +11,7 @@ from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.rollout import rollout
+from robodx.tasks.base import TASKS
 
 PICK, DIRECT = "primitive/pick_cube", "language/direct"
 # A fault, the task and seed in which it must fail, and one that it must still solve.
@@ -37,7 +38,7 @@ WHERE = {
 
 
 def episode(policy: str, task: str, seed: int = 0, clock: str = "lockstep") -> Episode:
-    (finished,) = rollout([Trial(task, 1, policy, seed, clock=clock)], make_policy(policy))
+    (finished,) = rollout([Trial(task, TASKS[task].version, policy, seed, clock=clock)], make_policy(policy))
     assert finished.episode.error is None, finished.episode.error
     return finished.episode
 
@@ -92,7 +93,7 @@ def test_two_faults_are_both_there_and_draw_independently() -> None:
 @pytest.mark.parametrize("name", ["colour_blind", "frozen_plan+imprecise", "stale_view+jerky"])
 def test_the_same_trial_is_the_same_episode_in_any_batch(name: str) -> None:
     policy = f"fault:{name}"
-    trials = [Trial(DIRECT, 1, policy, seed) for seed in range(3)]
+    trials = [Trial(DIRECT, TASKS[DIRECT].version, policy, seed) for seed in range(3)]
     alone = {e.trial_id: e.trajectory_hash for trial in trials[::-1] for e, _ in rollout([trial], make_policy(policy))}
     assert alone == {e.trial_id: e.trajectory_hash for e, _ in rollout(trials, make_policy(policy), batch=3)}
 
