@@ -93,7 +93,7 @@ def test_two_faults_are_both_there_and_draw_independently() -> None:
 @pytest.mark.parametrize("name", ["colour_blind", "frozen_plan+imprecise", "stale_view+jerky"])
 def test_the_same_trial_is_the_same_episode_in_any_batch(name: str) -> None:
     policy = f"fault:{name}"
-    trials = [Trial(DIRECT, 1, policy, seed) for seed in range(3)]
+    trials = [Trial(DIRECT, TASKS[DIRECT].version, policy, seed) for seed in range(3)]
     alone = {e.trial_id: e.trajectory_hash for trial in trials[::-1] for e, _ in rollout([trial], make_policy(policy))}
     assert alone == {e.trial_id: e.trajectory_hash for e, _ in rollout(trials, make_policy(policy), batch=3)}
 

@@ -250,3 +250,4 @@ def test_conditions_are_true_and_false_by_turns() -> None:
         (choice,) = situation.instruction.meaning.clauses
         facts.append(choice.fact.holds(looks(situation.scene)))  # type: ignore[union-attr]
     assert 10 <= sum(facts) <= 15
+    assert all(0.3 < sum(facts[cube::3]) / len(facts[cube::3]) < 0.7 for cube in range(3)), "of each cube"

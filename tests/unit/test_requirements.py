@@ -62,7 +62,7 @@ def test_values_are_words_and_sizes_and_places_are_told_beside_the_other() -> No
 @pytest.mark.parametrize(
     ("task", "expected"),
     [
-        ("language/negation", {"choice", "language/negation", "motor/pick", "perception/colour"}),
+        ("language/negation", {"choice", "language/negation", "layout", "motor/pick", "perception/colour"}),
         (
             "control/place_sphere_three_bins",
             {"choice", "layout", "language/order", "motor/put in", "perception/colour"},

@@ -94,8 +94,9 @@ def _turn(streams: Streams, count: int, which: int) -> int:
     rounds = streams.turn("instruction", len(COLOURS) * ARRANGEMENTS * count) // len(COLOURS)
     seen, arrangement = divmod(rounds, ARRANGEMENTS)
     stride = next(step for step in (7, 11, 13, 17, 19) if math.gcd(step, count) == 1)
-    # Each cube a third further on: a few seeds already differ in more than the cube.
-    return (stride * seen + arrangement + which * (count // 3 + 1)) % count
+    # Each cube further on by an odd number: a few seeds already differ in more than the cube, and what is true by turns
+    # is so of each cube.
+    return (stride * seen + arrangement + 19 * which) % count
 
 
 def in_turn(*lists: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -29,11 +29,7 @@ verb(
     "touch",
     Sense(
         ("touch {target}", "tap {target}", "make contact with {target}"),
-        (
-            "bring a finger into contact with {target}",
-            "put your fingertips on {target}",
-            "reach for {target} until you touch it",
-        ),
+        ("come into contact with {target}", "put a fingertip on {target}", "poke {target}"),
         plan=plan,
     ),
     gerund="touching",
