@@ -10,6 +10,7 @@ import pytest
 from robodx.experts.skills import Hand, Steps, reach
 from robodx.language.meaning import Meaning, pick, release
 from robodx.language.phrasing import say
+from robodx.language.reference import resolve
 from robodx.policies.expert import ExpertPolicy, privileged, to_action
 from robodx.policy_contract import Observation, PolicySpec, make_policy
 from robodx.records.episode import Episode
@@ -18,7 +19,6 @@ from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
 from robodx.running.rounds import is_applicable
 from robodx.scoring.conditions import After
-from robodx.language.reference import resolve
 from robodx.scoring.events import Event, Move, NewInstruction
 from robodx.scoring.from_meaning import looks, stages_for
 from robodx.sim.geometry import Pose

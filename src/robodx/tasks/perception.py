@@ -19,7 +19,7 @@ from robodx.streams import Streams
 from robodx.tasks.base import Register, Situation, Tier, task
 
 TAGS = ("capability",)
-# Around which things may lie, on two rows: so far off that a place is not met blindly, and yet so far apart that a finger
+# Around these places things may lie, on two rows: so far off that none is met blindly, and so far apart that a finger
 # reaches one alone.
 SLOTS = tuple((x, y) for x in (-0.20, -0.04) for y in (0.16, 0.0, -0.16))
 JITTER_M = 0.035
