@@ -51,7 +51,7 @@ def capability_sheet(page: Path) -> None:
     small = []
     for task in tiered():
         # Drawn larger and averaged: smooth edges.
-        table = picture(task.id, 1024)[470:1010, 152:872]
+        table = picture(task.id, 720)[180:]
         write_jpeg(folder / f"{picture_name(task)}.jpg", shrunk(table, 2))
         small.append(shrunk(table, 3))
     write_png(IMAGES / "capability.png", tile(small, columns=9))

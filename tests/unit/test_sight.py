@@ -17,6 +17,7 @@ from robodx.policies.vision import CAMERAS, PIXELS
 from robodx.policy_contract import Calibration
 from robodx.sight.cloud import Eye, Points, look
 from robodx.sight.hand import without_hand
+from robodx.sight.lamp import towards_lamp
 from robodx.sight.segment import patches
 from robodx.sight.sighting import Sighting
 from robodx.sight.single_colour import single_colour
@@ -46,6 +47,7 @@ from robodx.sim.objects import (
 )
 from robodx.sim.render import Renderer
 from robodx.sim.robot import ROBOTS
+from robodx.sim.rooms import FAMILIAR_ROOMS, Room
 from robodx.sim.scene import Thing, tabletop
 from robodx.sim.simulation import Simulation
 
@@ -61,7 +63,10 @@ class Shown(NamedTuple):
     tool: Pose
 
     def sightings(self) -> list[Sighting]:
-        return sightings(patches(without_hand(look(self.eyes, self.images, self.depth), self.tool, 1.0)))
+        shown = (self.eyes, self.images, self.depth)
+        lamp = towards_lamp(*shown, ROBOTS["panda"].base_in_world)
+        assert lamp is not None
+        return sightings(patches(without_hand(look(*shown, lamp), self.tool, 1.0)))
 
     def is_empty(self, place: Vector) -> bool:
         return any(eye.sees_past(place, self.depth[name]) for name, eye in self.eyes.items())
@@ -71,10 +76,10 @@ def seen(things: Sequence[Thing], *, lit: str | None = None) -> list[Sighting]:
     return show(things, lit=lit).sightings()
 
 
-def show(things: Sequence[Thing], *, lit: str | None = None) -> Shown:
+def show(things: Sequence[Thing], *, lit: str | None = None, room: Room | None = None) -> Shown:
     robot = ROBOTS["panda"]
     home = np.concatenate([np.array(arm.home_rad) for arm in robot.arms])
-    scene = tabletop(*things)
+    scene = room.around(tabletop(*things)) if room else tabletop(*things)
     simulation = Simulation(scene, robot, home, substeps=25)
     if lit is not None:
         simulation.set_lamp(lit, True)
@@ -356,3 +361,17 @@ def test_fingers_that_close_on_nothing_hold_nothing() -> None:
     hand.tool, hand.opening, hand.grip = Pose((0.0, 0.1, 0.02)), 0.0, 0.0
     sight.feel(is_settled=True)
     assert not sight.is_grasped("object 1")
+
+
+@pytest.mark.parametrize("room", FAMILIAR_ROOMS)
+def test_in_every_familiar_room_colours_are_told_by_where_the_light_comes_from(room: Room) -> None:
+    """With the usual lamp a cube's sides in another light would be things of their own."""
+    colours = ("red", "green", "blue", "yellow", "orange", "purple", "white")
+    shown = show([cube(colour).at(*PLACES[2 * index]) for index, colour in enumerate(colours)], room=room)
+    assert sorted(one.thing.name for one in shown.sightings()) == sorted(f"{colour} cube" for colour in colours)
+
+
+def test_a_base_that_is_not_seen_tells_no_lamp() -> None:
+    shown = show([cube("red").at(-0.1, 0.0)])
+    dark = {name: np.zeros_like(depth) for name, depth in shown.depth.items()}
+    assert towards_lamp(shown.eyes, shown.images, dark, ROBOTS["panda"].base_in_world) is None

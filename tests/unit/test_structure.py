@@ -17,7 +17,7 @@ SOURCE = Path(robodx.__file__).parent
 FOLDERS = sorted(path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__")
 
 # Modules of `sim` that only declare: tasks may use these.
-DECLARATIONS = {"sim.scene", "sim.objects", "sim.geometry", "sim.colours", "sim.placement"}
+DECLARATIONS = {"sim.scene", "sim.rooms", "sim.objects", "sim.geometry", "sim.colours", "sim.placement"}
 
 # Who may import whom, imports for type checkers included: a folder, or a module that lies in none.
 ALLOWED: dict[str, set[str]] = {
@@ -41,7 +41,9 @@ ALLOWED: dict[str, set[str]] = {
     "perturbations": {
         "errors", "language", "policy_contract", "records", "registry", "robots", "scoring", "sim", "streams", "tasks",
     },
-    "suites": {"analysis", "errors", "perturbations", "records", "registry", "tasks", "users_code"},
+    "suites": {
+        "analysis", "errors", "perturbations", "policy_contract", "records", "registry", "tasks", "users_code",
+    },
     "sight": {"experts", "language", "policy_contract", "registry", "sim"},
     "faults": {"errors", "experts", "language", "policy_contract", "registry", "sim", "streams"},
     "policies": {

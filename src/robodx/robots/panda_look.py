@@ -39,6 +39,7 @@ class Shell(NamedTuple):
     rows: Sequence[Row]
     # 2 is an ellipse; larger is nearer to a rectangle.
     squareness: float = 2.0
+    sides: int = SIDES
 
 
 def ring(
@@ -70,6 +71,8 @@ LOOK: dict[str, dict[str, list[Shell]]] = {
                     Row(0.135, 0.059, 0.059),
                 ],
                 2.8,
+                # It is nearest to the cameras, and its flat sides would show.
+                sides=32,
             ),
         ],
         "dark": [ring("z", 0.139, 0.0575)],
@@ -245,28 +248,28 @@ def mesh_files() -> dict[str, bytes]:
 
 
 def loft(shells: Sequence[Shell]) -> bytes:
-    angles = np.arange(SIDES) * (2 * np.pi / SIDES)
-    i, j = np.arange(SIDES), np.roll(np.arange(SIDES), -1)
     vertices: list[Array] = []  # each (n, 3)
     faces: list[NDArray[np.int_]] = []  # each (m, 3): indices of vertices, counter-clockwise from outside
     first = 1  # an OBJ file counts from 1
     for shell in shells:
-        rows = sorted(shell.rows)
+        rows, sides = sorted(shell.rows), shell.sides
+        i, j = np.arange(sides), np.roll(np.arange(sides), -1)
+        angles = i * (2 * np.pi / sides)
         cosine, sine = (np.sign(w) * np.abs(w) ** (2 / shell.squareness) for w in (np.cos(angles), np.sin(angles)))
         loops = [
-            np.column_stack([np.full(SIDES, at), off_u + half_u * cosine, off_v + half_v * sine])
+            np.column_stack([np.full(sides, at), off_u + half_u * cosine, off_v + half_v * sine])
             for at, half_u, half_v, off_u, off_v in rows
         ]
         ends = np.array([(row.at, row.off_u, row.off_v) for row in (rows[0], rows[-1])])
         # (along, u, v) is a cyclic shift of (x, y, z), so triangles keep their facing.
         vertices.append(np.roll(np.vstack([*loops, ends]), "xyz".index(shell.axis), axis=1))
-        last = first + SIDES * (len(rows) - 1)
-        for low in range(first, last, SIDES):
-            faces.append(np.column_stack([low + i, low + j, low + SIDES + j]))
-            faces.append(np.column_stack([low + i, low + SIDES + j, low + SIDES + i]))
-        bottom, top = np.full(SIDES, last + SIDES), np.full(SIDES, last + SIDES + 1)
+        last = first + sides * (len(rows) - 1)
+        for low in range(first, last, sides):
+            faces.append(np.column_stack([low + i, low + j, low + sides + j]))
+            faces.append(np.column_stack([low + i, low + sides + j, low + sides + i]))
+        bottom, top = np.full(sides, last + sides), np.full(sides, last + sides + 1)
         faces += [np.column_stack([bottom, first + j, first + i]), np.column_stack([top, last + i, last + j])]
-        first = last + SIDES + 2
+        first = last + sides + 2
     lines = [f"v {x:.6f} {y:.6f} {z:.6f}" for x, y, z in np.vstack(vertices)]
     lines += [f"f {a} {b} {c}" for a, b, c in np.vstack(faces)]
     return "\n".join(lines).encode()

@@ -28,6 +28,9 @@ SAMPLES = 500
 PAST_M = 0.02
 # The headlight of every RoboDx scene: it shines along the way that the camera looks.
 HEADLIGHT = 0.25
+# The usual lamp: as bright everywhere, and in most rooms there.
+LAMP = LIGHTS[0].brightness
+TOWARDS_LAMP: Array = -np.array(LIGHTS[0].direction) / np.linalg.norm(LIGHTS[0].direction)
 
 
 class Points(NamedTuple):
@@ -73,7 +76,7 @@ class Eye:
             origin, rays, pose, focal, height, width, useful, np.ascontiguousarray(rays[useful].T, dtype=np.float32)
         )
 
-    def look(self, image: NDArray[np.uint8], depth: NDArray[np.float32]) -> Points:
+    def look(self, image: NDArray[np.uint8], depth: NDArray[np.float32], towards_lamp: Array = TOWARDS_LAMP) -> Points:
         """What stands out of the table, or is painted on it."""
         if not image.shape[:2] == depth.shape == (self.height, self.width):
             raise ValueError(f"a picture of {image.shape} with depth of {depth.shape}, not {self.height}x{self.width}")
@@ -89,8 +92,8 @@ class Eye:
         is_thing[painted] = (x[painted] > LOWEST[0]) & (x[painted] < HIGHEST[0]) & (np.abs(y[painted]) < HIGHEST[1])
         pixels = self.useful[is_thing]
         xyz = self._points(distances, pixels)
-        normals = self._normals(distances, pixels, xyz)
-        light = _light(normals, np.array(self.in_world.axis("z")))
+        normals = self.normals(distances, pixels)
+        light = brightness(normals, np.array(self.in_world.axis("z")), towards_lamp)
         # The foot of what stands on the table is low, too, but does not face up.
         is_flat = (xyz[:, 2] < TABLE_M) & (normals[:, 2] > 0.9)
         return Points(xyz, normals, colours[pixels] / (255 * light[:, None]), is_flat)
@@ -110,8 +113,9 @@ class Eye:
         points: Array = self.origin + distances[pixels, None] * self.rays[pixels]
         return points
 
-    def _normals(self, distances: NDArray[np.float32], pixels: NDArray[np.intp], here: Array) -> Array:
+    def normals(self, distances: NDArray[np.float32], pixels: NDArray[np.intp]) -> Array:
         """From the nearer neighbour on either side: the farther one may lie on what is behind."""
+        here = self._points(distances, pixels)
 
         def along(step: int) -> Array:
             ahead, behind = self._points(distances, pixels + step) - here, here - self._points(distances, pixels - step)
@@ -140,20 +144,20 @@ def _meets_workspace(origin: Array, rays: Array) -> NDArray[np.bool_]:
     return np.asarray(leaves > np.maximum(enters, 0.0))
 
 
-def _light(normals: Array, towards_eye: Array) -> Array:
-    """How bright a white surface is in the standard lighting."""
-    light = Arena().ambient + HEADLIGHT * np.clip(normals @ towards_eye, 0, 1)
-    for lamp in LIGHTS:
-        towards_lamp = -np.array(lamp.direction) / np.linalg.norm(lamp.direction)
-        light = light + lamp.brightness * np.clip(normals @ towards_lamp, 0, 1)
-    return np.asarray(light)
+def brightness(normals: Array, towards_eye: Array, towards_lamp: Array) -> Array:
+    """How bright a white surface is that is seen from one way, (3,) or (n, 3), and lit from another."""
+    from_eye = np.clip((normals * towards_eye).sum(axis=1), 0, 1)
+    return np.asarray(Arena().ambient + HEADLIGHT * from_eye + LAMP * np.clip(normals @ towards_lamp, 0, 1))
 
 
 def look(
-    eyes: Mapping[str, Eye], images: Mapping[str, NDArray[np.uint8]], depth: Mapping[str, NDArray[np.float32]]
+    eyes: Mapping[str, Eye],
+    images: Mapping[str, NDArray[np.uint8]],
+    depth: Mapping[str, NDArray[np.float32]],
+    towards_lamp: Array = TOWARDS_LAMP,
 ) -> Points:
     """What all of them see together; at least one of them looks."""
-    return joined([eye.look(images[name], depth[name]) for name, eye in eyes.items()])
+    return joined([eye.look(images[name], depth[name], towards_lamp) for name, eye in eyes.items()])
 
 
 def showing(eyes: Mapping[str, Eye], images: Mapping[str, NDArray[np.uint8]]) -> dict[str, Eye]:

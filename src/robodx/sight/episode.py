@@ -13,12 +13,13 @@ from robodx.language.meaning import Meaning
 from robodx.language.reading import NotUnderstood, read
 from robodx.policy_contract import Calibration, Observation
 from robodx.registry import UnknownName
-from robodx.sight.cloud import Eye, look, showing
+from robodx.sight.cloud import TOWARDS_LAMP, Eye, look, showing
 from robodx.sight.hand import without_hand
+from robodx.sight.lamp import towards_lamp
 from robodx.sight.segment import patches
 from robodx.sight.things import sightings
 from robodx.sight.tracking import NEW_LOOKS, Sight
-from robodx.sim.geometry import Pose, Vector
+from robodx.sim.geometry import Array, Pose, Vector
 
 # Steps between looks: as a rule, while something moves, and while the fingers do.
 STEPS = 4
@@ -44,6 +45,7 @@ class SeenEpisode:
         self._executor = PlanExecutor(self._hand)
         self._is_settled = True
         self._looks = 0
+        self._lamp: Array | None = None
         self._has_seen = False
         self._text: str | None = None
         self._meaning: Meaning | None = None
@@ -75,7 +77,11 @@ class SeenEpisode:
         hand.tool, hand.opening = self.base @ _pose(observation.state["ee_pose"]), opening
         eyes = showing(self._eyes, {name: _picture(observation, name) for name in self._eyes})
         if eyes:
-            points = without_hand(look(eyes, observation.images, observation.depth), hand.tool, opening)
+            shown = (eyes, observation.images, observation.depth)
+            # Once: a lamp stays where it is.
+            self._lamp = towards_lamp(*shown, self.base) if self._lamp is None else self._lamp
+            seen = look(*shown, TOWARDS_LAMP if self._lamp is None else self._lamp)
+            points = without_hand(seen, hand.tool, opening)
 
             def is_empty(place: Vector) -> bool:
                 return any(eye.sees_past(place, observation.depth[name]) for name, eye in eyes.items())

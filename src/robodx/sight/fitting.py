@@ -23,7 +23,7 @@ FACE_POINTS = 5
 # Points on a face lie within a millimetre of it: where fewer than this share of all do, it is a stray edge.
 FACE_SHARE = 0.01
 # The outermost points of a surface that is seen from above lie, on average, this far inside its edge.
-INSET_M = 0.0015
+INSET_M = 0.001
 
 
 class Sphere(NamedTuple):

@@ -19,7 +19,7 @@ CELL_M = 0.006
 # Cells nearer than this hang together: as far apart as pixels lie on a surface seen at a slant.
 NEAR_M = 0.014
 # Of patches with fewer points nothing can be told.
-FEWEST_POINTS = 12
+FEWEST_POINTS = 25
 # How little of what it touches a patch may be before it is taken for an edge of it: of the same hue, and of another.
 EDGE_SHARE = 0.25
 STAIN_SHARE = 0.04

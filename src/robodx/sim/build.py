@@ -7,15 +7,21 @@ import math
 import mujoco
 import numpy as np
 
-from robodx.sim import contacts
-from robodx.sim.colours import rgb
-from robodx.sim.geometry import Pose
+from robodx.sim import contacts, materials
+from robodx.sim.colours import RGB, rgb
+from robodx.sim.geometry import Pose, about
 from robodx.sim.robot import Robot
 from robodx.sim.scene import Arena, Camera, Light, Part, Scene, Shape, Thing
 
+# MuJoCo's pictures leave this group out.
+UNDRAWN_GROUP = 3
+# Around a turned shape.
+SLICES = 36
 PHYSICS_STEP_S = 0.002
 IMPEDANCE_RATIO = 20.0
 FLOOR_Z = -0.75
+WALL_X_M, WALL_Y_M = 1.6, 2.2
+WALL_HALF_WIDTH_M, WALL_HALF_HEIGHT_M = 4.0, 1.5
 # Parked things wait here, below the floor; they are compiled as things that touch, for MuJoCo would leave others out
 # of its search for contacts for good, and the simulation takes contact and weight from them.
 PARKING = Pose((0.0, 0.0, -3.0))
@@ -26,13 +32,9 @@ _GEOMS = {
     "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
     "capsule": mujoco.mjtGeom.mjGEOM_CAPSULE,
     "prism": mujoco.mjtGeom.mjGEOM_MESH,
+    "turned": mujoco.mjtGeom.mjGEOM_MESH,
 }
 _JOINTS = {"slide": mujoco.mjtJoint.mjJNT_SLIDE, "hinge": mujoco.mjtJoint.mjJNT_HINGE}
-_TEXTURES = {
-    "plain": mujoco.mjtBuiltin.mjBUILTIN_FLAT,
-    "checker": mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
-    "speckle": mujoco.mjtBuiltin.mjBUILTIN_FLAT,
-}
 
 
 def empty_spec() -> mujoco.MjSpec:
@@ -50,13 +52,9 @@ def empty_spec() -> mujoco.MjSpec:
 def build(scene: Scene, robot: Robot, substeps: int) -> mujoco.MjModel:
     """`substeps` is how many physics steps the longest control step has."""
     spec = empty_spec()
-    # Coarse cylinders and spheres: a third off the cost of a small software-rendered image.
-    spec.visual.quality.numslices = 16
-    spec.visual.quality.numstacks = 8
     spec.visual.map.znear = 0.01
-    spec.visual.map.zfar = 10.0
     # Shadows reach the table's corners.
-    spec.visual.map.shadowclip = 1.5
+    spec.visual.map.shadowclip = 1.2
     spec.stat.extent = 1.0
     spec.stat.center = [0.0, 0.0, 0.2]
     _add_arena(spec, scene.arena)
@@ -82,8 +80,9 @@ def _add_arena(spec: mujoco.MjSpec, arena: Arena) -> None:
         builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
         rgb1=top,
         rgb2=bottom,
-        width=64,
-        height=384,
+        # Only the cameras at the back see it, and it costs time at every reset.
+        width=16,
+        height=96,
     )
     spec.worldbody.add_geom(
         name="arena/floor",
@@ -98,28 +97,11 @@ def _add_arena(spec: mujoco.MjSpec, arena: Arena) -> None:
         type=mujoco.mjtGeom.mjGEOM_BOX,
         size=[half_x, half_y, 0.02],
         pos=[0, 0, -0.02],
-        rgba=[*arena.table_colour, 1],
         # Low, so that a ball's own rolling friction decides: the pair's friction is the element-wise maximum.
         friction=[1.0, 0.005, 1e-6],
     )
-    if arena.table_texture != "plain":
-        speckle = mujoco.mjtMark.mjMARK_RANDOM if arena.table_texture == "speckle" else mujoco.mjtMark.mjMARK_NONE
-        spec.add_texture(
-            name="arena/table",
-            type=mujoco.mjtTexture.mjTEXTURE_2D,
-            builtin=_TEXTURES[arena.table_texture],
-            mark=speckle,
-            markrgb=arena.table_second_colour,
-            random=0.05,
-            rgb1=arena.table_colour,
-            rgb2=arena.table_second_colour,
-            width=128,
-            height=128,
-        )
-        material = spec.add_material(name="arena/table", texrepeat=[6, 6], texuniform=False)
-        material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "arena/table"
-        table.material = "arena/table"
-        table.rgba = [1, 1, 1, 1]
+    _paint(spec, table, arena.table_material, arena.table_colour, arena.table_second_colour)
+    _add_walls(spec, arena)
     for index, (x, y) in enumerate(((1, 1), (1, -1), (-1, 1), (-1, -1))):
         spec.worldbody.add_geom(
             name=f"arena/leg{index}",
@@ -130,6 +112,49 @@ def _add_arena(spec: mujoco.MjSpec, arena: Arena) -> None:
             contype=0,
             conaffinity=0,
         )
+
+
+def _add_walls(spec: mujoco.MjSpec, arena: Arena) -> None:
+    """Behind the robot, further than the cameras there, and on both sides."""
+    for name, (x, y), yaw_rad in (
+        ("back", (-WALL_X_M, 0.0), 0.0),
+        ("left", (0.0, WALL_Y_M), -math.pi / 2),
+        ("right", (0.0, -WALL_Y_M), math.pi / 2),
+    ):
+        # Upright, its picture not turned, and facing the table.
+        stands = Pose((x, y, FLOOR_Z), about("z", yaw_rad)) @ Pose((0, 0, 0), about("z", math.pi / 2))
+        pose = stands @ Pose((0, 0, WALL_HALF_HEIGHT_M), about("x", math.pi / 2))
+        wall = spec.worldbody.add_geom(
+            name=f"arena/{name}_wall",
+            type=mujoco.mjtGeom.mjGEOM_PLANE,
+            size=[WALL_HALF_WIDTH_M, WALL_HALF_HEIGHT_M, 1],
+            pos=pose.position,
+            quat=pose.quaternion,
+            contype=0,
+            conaffinity=0,
+            # Some lamps hang behind it.
+            castshadow=False,
+        )
+        _paint(spec, wall, arena.wall_material, arena.wall_colour, arena.wall_second_colour)
+
+
+def _paint(spec: mujoco.MjSpec, geom: mujoco.MjsGeom, material: str, colour: RGB, second: RGB) -> None:
+    """With the picture of a material, or with the colour alone."""
+    picture = materials.picture(material, colour, second)
+    if picture is None:
+        geom.rgba = [*colour, 1]
+        return
+    name = f"arena/{material} {colour} {second}"
+    if spec.material(name) is None:
+        texture = spec.add_texture(
+            name=name, type=mujoco.mjtTexture.mjTEXTURE_2D, width=materials.PIXELS, height=materials.PIXELS, nchannel=3
+        )
+        texture.data = picture.rgb
+        repeats = [picture.repeats_per_m] * 2
+        # Dull: a bright spot would hide what it is made of.
+        made = spec.add_material(name=name, texrepeat=repeats, texuniform=True, specular=0.1, shininess=0.1)
+        made.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = name
+    geom.material = name
 
 
 def _add_light(spec: mujoco.MjSpec, light: Light) -> None:
@@ -210,11 +235,14 @@ def _add_shapes(
             condim=6 if shape.kind == "sphere" else 3,
             contype=int(shape.collides),
             conaffinity=int(shape.collides),
+            group=0 if shape.is_drawn else UNDRAWN_GROUP,
         )
         if shape.surface_velocity is not None:
             geom.surfacevel[:3] = shape.surface_velocity
         if shape.kind == "prism":
             geom.meshname = _add_prism(spec, f"{name}/{index}", shape)
+        elif shape.kind == "turned":
+            geom.meshname = _add_turned(spec, f"{name}/{index}", shape)
         else:
             geom.size[: len(shape.size)] = shape.size
 
@@ -223,4 +251,24 @@ def _add_prism(spec: mujoco.MjSpec, name: str, shape: Shape) -> str:
     half = shape.size[0]
     vertices = [(x, y, z) for z in (-half, half) for x, y in shape.outline]
     spec.add_mesh(name=name, uservert=np.array(vertices, dtype=np.float32).ravel())
+    return name
+
+
+def _add_turned(spec: mujoco.MjSpec, name: str, shape: Shape) -> str:
+    """A surface without thickness: of each slice two triangles a piece of the outline, facing out of it."""
+    turns = 2 * np.pi * np.arange(SLICES) / SLICES
+    radii, heights = np.array(shape.outline).T
+    rings = np.stack(
+        np.broadcast_arrays(np.outer(radii, np.cos(turns)), np.outer(radii, np.sin(turns)), heights[:, None])
+    )
+    here = np.arange(rings[0].size).reshape(rings[0].shape)[:-1]  # (pieces, slices)
+    beside, above = np.roll(here, -1, axis=1), here + SLICES
+    beside_above = beside + SLICES
+    faces = np.stack([here, beside, beside_above, here, beside_above, above], axis=-1).reshape(-1, 3)
+    spec.add_mesh(
+        name=name,
+        uservert=rings.reshape(3, -1).T.astype(np.float32).ravel(),
+        userface=faces.astype(np.int32).ravel(),
+        inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL,
+    )
     return name

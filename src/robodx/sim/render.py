@@ -16,15 +16,21 @@ from robodx.sim.simulation import Simulation
 
 @dataclass(frozen=True)
 class Quality:
-    """How much the renderer takes trouble: shadow map size and multisampling."""
+    """How much the renderer takes trouble: shadow map size, multisampling, and slices around what is round."""
 
     shadow_size: int
     samples: int
+    slices: int
 
 
 # Goes up when pictures of the same scene come out otherwise: other lights, materials or sampling.
-RENDERING_VERSION = "1"
-QUALITIES = {"fast": Quality(0, 0), "standard": Quality(1024, 4), "high": Quality(4096, 8)}
+RENDERING_VERSION = "2"
+QUALITIES = {"fast": Quality(0, 0, 20), "standard": Quality(1536, 4, 40), "high": Quality(4096, 8, 40)}
+# Nothing is further away than the far plane, where the background is.
+FAR_M = 10.0
+# MuJoCo holds shadows off the surfaces that cast them by a share of the distance to the far plane. With this one it is
+# about a millimetre: with 10 m it is nothing, and surfaces speckle themselves.
+SHADOW_FAR_M = 6000.0
 # A scene's size costs time at every reset; what MuJoCo draws beyond the model's own geoms is little.
 SPARE_GEOMS = 32
 BACKGROUND = "background"
@@ -40,6 +46,8 @@ class Renderer:
         settings = QUALITIES[quality]
         model.vis.global_.offheight, model.vis.global_.offwidth = largest
         model.vis.quality.shadowsize, model.vis.quality.offsamples = settings.shadow_size, settings.samples
+        model.vis.quality.numslices, model.vis.quality.numstacks = settings.slices, settings.slices // 2
+        self._far = SHADOW_FAR_M if settings.shadow_size else FAR_M
         gl.context()
         self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_50)
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
@@ -69,10 +77,10 @@ class Renderer:
         mujoco.mjr_readPixels(None, raw, rect, self._context)
         model = self._simulation.model
         near = float(model.vis.map.znear * model.stat.extent)
-        far = float(model.vis.map.zfar * model.stat.extent)
         # The depth buffer is reversed: 1 at the near plane, 0 at the far one, linear in 1 / distance.
         share = raw[::-1].astype(np.float64)
-        return (near * far / (near + share * (far - near))).astype(np.float32)
+        metres = near * self._far / (near + share * (self._far - near))
+        return np.minimum(metres, FAR_M).astype(np.float32)
 
     def segmentation(self, camera: str, height: int, width: int) -> NDArray[np.int32]:
         """(height, width): for each pixel the index into `names` of what it shows."""
@@ -95,6 +103,8 @@ class Renderer:
         if camera not in self._cameras:
             raise UnknownName(unknown("camera", camera, self._cameras))
         self._camera.fixedcamid = self._cameras[camera]
+        # At every picture: another renderer of this simulation may have set its own.
+        model.vis.map.zfar = self._far / model.stat.extent
         # Cameras and lights on the robot move with it.
         mujoco.mj_camlight(model, data)
         mujoco.mjv_updateScene(

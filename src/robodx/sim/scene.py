@@ -10,10 +10,11 @@ from typing import Literal
 from robodx.registry import UnknownName, unknown
 from robodx.sim.colours import RGB, rgb
 from robodx.sim.geometry import Pose, Quaternion, Vector, about, box_reach, cylinder_reach
+from robodx.sim.materials import PLAIN, check
 
 ORIGIN = Pose()
 
-ShapeKind = Literal["box", "sphere", "cylinder", "capsule", "prism"]
+ShapeKind = Literal["box", "sphere", "cylinder", "capsule", "prism", "turned"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class Shape:
     """One geometric primitive of a thing, in the thing's frame.
 
     `size` holds half extents: box (x, y, z), sphere (r,), cylinder and capsule (r, half length), prism (half height,),
-    a convex `outline` in the xy plane extruded along z. One with a `name` is a lamp, lit as `thing/name`.
+    a convex `outline` in the xy plane extruded along z, turned (), an `outline` of (radius, height) from the outside to
+    the inside, turned about z. One with a `name` is a lamp, lit as `thing/name`.
     """
 
     kind: ShapeKind
@@ -30,10 +32,18 @@ class Shape:
     colour: str | None = None
     outline: tuple[tuple[float, float], ...] = ()
     collides: bool = True
+    # What is not drawn only collides, under a finer shape that does not.
+    is_drawn: bool = True
     name: str | None = None
     # In the shape's frame: what rests on it is carried along like on a conveyor belt, m/s. Belts stand still until an
     # event runs them.
     surface_velocity: Vector | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind == "turned" and self.collides:
+            raise ValueError(
+                "a turned shape is hollow and only drawn: give it collides=False, and colliding shapes beside it"
+            )
 
     @property
     def volume_m3(self) -> float:
@@ -50,6 +60,8 @@ class Shape:
                 turned = self.outline[1:] + self.outline[:1]
                 area = sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(self.outline, turned, strict=True)) / 2
                 return abs(area) * 2 * self.size[0]
+            case "turned":
+                return 0.0
 
 
 @dataclass(frozen=True)
@@ -175,28 +187,34 @@ class Camera:
     fovy_deg: float = 45.0
 
 
-Texture = Literal["plain", "checker", "speckle"]
-
-
 @dataclass(frozen=True)
 class Arena:
-    """The room: table, floor and sky. The table's top is z = 0."""
+    """The room: table, floor, walls behind and beside the robot, and sky. The table's top is z = 0."""
 
     table_colour: RGB = (0.72, 0.60, 0.46)
-    table_texture: Texture = "plain"
     table_second_colour: RGB = (0.62, 0.50, 0.37)
+    table_material: str = PLAIN
+    wall_colour: RGB = (0.78, 0.78, 0.75)
+    wall_second_colour: RGB = (0.72, 0.72, 0.70)
+    wall_material: str = PLAIN
     table_half_size: tuple[float, float] = (0.85, 0.70)
     floor_colour: RGB = (0.42, 0.45, 0.49)
     sky_colours: tuple[RGB, RGB] = ((0.80, 0.86, 0.92), (0.55, 0.63, 0.72))
     ambient: float = 0.42
 
+    def __post_init__(self) -> None:
+        for material in (self.table_material, self.wall_material):
+            check(material)
 
-# Each sees the workspace and, at home, the whole arm.
+
+# Each sees the workspace; the overview and those at the back see, at home, the whole arm.
 CAMERAS: tuple[Camera, ...] = (
-    # From across the table, looking back at the robot: its left is the picture's right.
-    Camera("front", (1.00, 0.0, 0.80), (-0.20, 0.0, 0.28), 45.0),
-    Camera("left", (-0.34, 1.45, 0.72), (-0.35, 0.0, 0.27), 40.0),
-    Camera("right", (-0.34, -1.45, 0.72), (-0.35, 0.0, 0.27), 40.0),
+    # From across the table, looking back at the robot: its left is the picture's right. Far away and narrow: a 40 mm
+    # cube is 9 pixels wide in a picture of 128, and the near corners of the workspace are still in view.
+    Camera("front", (2.45, 0.0, 1.65), (-0.32, 0.0, 0.02), 10.8),
+    Camera("left", (-0.15, 1.35, 0.80), (-0.15, 0.0, 0.14), 29.0),
+    Camera("right", (-0.15, -1.35, 0.80), (-0.15, 0.0, 0.14), 29.0),
+    Camera("overview", (1.00, 0.0, 0.80), (-0.20, 0.0, 0.28), 45.0),
     Camera("back_left", (-1.30, 0.95, 1.10), (-0.27, 0.02, 0.22), 42.0),
     Camera("back_right", (-1.30, -0.95, 1.10), (-0.27, -0.02, 0.22), 42.0),
 )
@@ -232,5 +250,5 @@ class Scene:
 
 
 def tabletop(*things: Thing, arena: Arena | None = None) -> Scene:
-    """The table-top scene: these things, the usual arena, light and five standing cameras."""
+    """The table-top scene: these things, the usual arena, light and standing cameras."""
     return Scene(things, arena or Arena())

@@ -23,8 +23,8 @@ def plan(context: PlanContext, clause: Clause) -> Steps:
 verb(
     "pick",
     Sense(
-        ("pick up {target}", "lift {target}", "grab and raise {target}"),
-        ("scoop up {target}", "hoist {target} into the air", "get a hold of and lift {target}"),
+        ("pick up {target}", "lift {target}", "grasp and lift {target}"),
+        ("scoop up {target}", "raise {target} into the air", "hold up {target}"),
         read=tuple(f"{word} {{target}}" for word in EVERYDAY["pick up"]),
         stages=stages,
         plan=plan,
