@@ -34,7 +34,7 @@ def adaptability(
     return task(
         family="adaptability",
         tier=tier,
-        varies=("robot", "attributes", "layout", *varies),
+        varies=("robot", "attributes", "layout", "arena", *varies),
         tags=("stress", *tags),
         chance=chance,
         version=2,

@@ -44,7 +44,7 @@ def solid_and_box(
 
 @task(
     family="bias",
-    varies=("robot", "layout", "attributes", "instruction"),
+    varies=("robot", "layout", "attributes", "instruction", "arena"),
     tags=("bias",),
     chance=1.0,
     primitive="control/place_sphere",

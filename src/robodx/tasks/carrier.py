@@ -55,7 +55,7 @@ STABLE_S = 0.5
 def carrier(*, chance: float, primitive: str) -> Register:
     return task(
         family="carrier",
-        varies=("robot", "layout", "attributes", "instruction"),
+        varies=("robot", "layout", "attributes", "instruction", "arena"),
         tags=("carrier",),
         chance=chance,
         primitive=primitive,

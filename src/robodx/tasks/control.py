@@ -21,7 +21,7 @@ from robodx.streams import Streams, Variation
 from robodx.tasks.base import Register, Situation, Tier, task
 
 TAGS = ("capability",)
-POSES: tuple[Variation, ...] = ("robot", "layout")
+POSES: tuple[Variation, ...] = ("robot", "layout", "arena")
 LOOKS: tuple[Variation, ...] = (*POSES, "attributes")
 # What is named by its colour wears that one; anything else one of these.
 FAMILIAR_COLOURS = ("red", "green", "blue", "yellow", "orange", "purple")

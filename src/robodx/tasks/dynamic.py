@@ -36,7 +36,7 @@ def dynamic(tier: Tier, *, primitive: str, chance: float = 1.0) -> Register:
     return task(
         family="dynamic",
         tier=tier,
-        varies=("robot", "attributes", "layout", "timing"),
+        varies=("robot", "attributes", "layout", "timing", "arena"),
         tags=("capability",),
         chance=chance,
         version=2,

@@ -135,7 +135,7 @@ FACTORS = {
     "language": Factor(with_language, ("instruction",)),
     "spatial": Factor(with_spatial),
     "dynamic": Factor(with_dynamic, ("timing",)),
-    "novel": Factor(with_novel, ("arena",), DISTRACTORS),
+    "novel": Factor(with_novel, (), DISTRACTORS),
 }
 
 

@@ -47,7 +47,7 @@ def perception(tier: Tier, *, chance: float) -> Register:
     return task(
         family="perception",
         tier=tier,
-        varies=("robot", "attributes", "layout"),
+        varies=("robot", "attributes", "layout", "arena"),
         tags=TAGS,
         chance=chance,
         version=2,

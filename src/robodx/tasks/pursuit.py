@@ -34,7 +34,7 @@ def pursuit(tier: Tier) -> Register:
     return task(
         family="pursuit",
         tier=tier,
-        varies=("robot", "attributes", "layout", "timing"),
+        varies=("robot", "attributes", "layout", "timing", "arena"),
         tags=("stress",),
         time_limit_s=TIME_LIMIT_S,
         chance=1.0,

@@ -51,7 +51,7 @@ def spatial(tier: Tier, *, chance: float, primitive: str) -> Register:
     return task(
         family="spatial",
         tier=tier,
-        varies=("robot", "attributes", "layout", "instruction"),
+        varies=("robot", "attributes", "layout", "instruction", "arena"),
         tags=("capability",),
         chance=chance,
         version=2,
