@@ -18,7 +18,7 @@ PICK, DIRECT = "primitive/pick_cube", "language/direct"
 WHERE = {
     "colour_blind": ("perception/touch_red_sphere", 0, PICK, 0),
     "size_blind": ("perception/touch_cube_that_fits", 0, DIRECT, 0),
-    "shape_blind": ("perception/touch_sphere", 0, DIRECT, 0),
+    "shape_blind": ("perception/touch_sphere", 1, DIRECT, 0),
     "mirrors_left_right": ("spatial/pick_leftmost", 0, DIRECT, 0),
     "ignores_negation": ("language/negation", 0, DIRECT, 0),
     "ignores_condition": ("language/conditional", 1, DIRECT, 0),

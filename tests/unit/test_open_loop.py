@@ -36,7 +36,7 @@ def test_where_nothing_changes_the_blind_plan_is_what_the_expert_does(task: str)
 
 def test_the_blind_plan_goes_on_as_if_an_event_had_not_happened() -> None:
     policy = make_policy("open_loop")
-    environment = Environment(Trial("dynamic/colour_swap_pick", 1, "open_loop", 0), policy.spec)
+    environment = Environment(Trial("dynamic/colour_swap_pick", 2, "open_loop", 0), policy.spec)
     policy.reset([environment.start()])
     (plan,) = policy.act([environment.observe()])
     assert not isinstance(plan, Exception)
@@ -45,7 +45,7 @@ def test_the_blind_plan_goes_on_as_if_an_event_had_not_happened() -> None:
         environment.step()
     # It lifts what was red in the first frame, and that ends the episode.
     assert environment.world.log.count("event") == 1
-    assert environment.world.held() == "middle cube" and environment.world.colour("middle cube") != "red"
+    assert environment.world.held() == "cube 1" and environment.world.colour("cube 1") != "red"
     assert environment.score.broken is not None
     (rest,) = policy.act([environment.observe()])
     assert not isinstance(rest, Exception) and (rest == plan[-1:]).all()

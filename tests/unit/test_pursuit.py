@@ -94,7 +94,7 @@ def test_the_cube_rides_as_the_belt_runs_and_neither_sinks_nor_tips(task: str) -
     begins, speeds = map(np.array, zip(*runs(task, 0), strict=True))
     ends = np.append(begins[1:], np.inf)
     ridden = np.clip(np.array(times)[:, None], begins, ends) - begins
-    assert places == pytest.approx(start + ridden @ speeds, abs=0.01)
+    assert places == pytest.approx(start + ridden @ speeds, abs=0.02)
 
 
 @EVERY
@@ -114,7 +114,7 @@ def test_a_blind_plan_misses_the_cube(task: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("latency_s", "expected"), [(0.05, (True, True, True)), (0.15, (True, True, False)), (0.5, (False, False, False))]
+    ("latency_s", "expected"), [(0.05, (True, True, True)), (0.1, (True, True, False)), (0.5, (False, False, False))]
 )
 def test_the_faster_the_cube_the_less_a_hand_may_be_late(latency_s: float, expected: tuple[bool, ...]) -> None:
     clock = f"realtime:{latency_s}"

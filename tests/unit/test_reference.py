@@ -77,7 +77,7 @@ def test_new_words_are_known_from_the_query_on_that_carried_them(monkeypatch: py
         return heard[-1]
 
     monkeypatch.setattr(rollouts, "facts_of", listen)
-    (finished,) = rollout([Trial("adaptability/pick_other_cube", 1, "sixteen", 0)], Sixteen())
+    (finished,) = rollout([Trial("adaptability/pick_other_cube", 2, "sixteen", 0)], Sixteen())
     assert finished.episode.instructions[-1].step == 10
     assert [facts.informed_step for facts in heard] == [16]
     evidence = finished.episode.failure_evidence

@@ -68,14 +68,14 @@ def test_values_are_words_and_sizes_and_places_are_told_beside_the_other() -> No
             {"choice", "layout", "language/order", "motor/put in", "perception/colour"},
         ),
         ("control/insert_peg", {"layout", "motor/insert into"}),
-        ("dynamic/pick_sliding_cube", {"change/moving things", "motor/pick"}),
-        ("dynamic/press_switch_in_time", {"change/signal", "language/signal", "motor/press"}),
+        ("dynamic/pick_sliding_cube", {"change/moving things", "layout", "motor/pick"}),
+        ("dynamic/press_switch_in_time", {"change/signal", "language/signal", "layout", "motor/press"}),
         ("primitive/press_switch", {"layout", "motor/press"}),
         (
             "robustness/place_sphere_with_distractors",
             {"choice", "distractors", "layout", "motor/put in", "perception/shape"},
         ),
-        ("adaptability/pick_moved_cube", {"change/sudden", "motor/pick"}),
+        ("adaptability/pick_moved_cube", {"change/sudden", "layout", "motor/pick"}),
     ],
 )
 def test_requirements_follow_from_the_situation(task: str, expected: set[str]) -> None:

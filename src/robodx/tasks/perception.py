@@ -19,15 +19,15 @@ from robodx.streams import Streams
 from robodx.tasks.base import Register, Situation, Tier, task
 
 TAGS = ("capability",)
-# Around these things may lie, on two rows: so far off that a place is not met blindly, and yet so far apart that a
-# finger reaches one alone.
-SLOTS = tuple((x, y) for x in (-0.20, -0.04) for y in (0.16, 0.0, -0.16))
+# Around these places things may lie, on two rows: so far off that none is met blindly, and so far apart that a finger
+# reaches one alone.
+SLOTS = tuple((x, y) for x in (-0.21, -0.05) for y in (0.16, 0.0, -0.16))
 JITTER_M = 0.035
 APART_M = 0.12
 # What is wide is met blindly more often: it lies anywhere.
 ANYWHERE = Region(x=(-0.24, 0.06), y=(-0.25, 0.25), yaw_rad=(-math.pi, math.pi), gap_m=0.03)
 # Behind the rows, for what stands there.
-BACK = (0.125, 0.0)
+BACK = (0.115, 0.0)
 
 VIVID = ("red", "green", "blue", "yellow", "orange", "purple")
 LIKE_RED = ("orange", "pink", "magenta", "maroon", "brown", "purple")

@@ -22,6 +22,8 @@ STEP_S = 0.05
 TIME_LIMIT_S = 20.0
 # So far from the belt's middle a hand can still take the cube from above.
 REACH_M = 0.27
+# And so far from it the front camera shows it whole, where a ride begins.
+SEEN_M = 0.22
 # How far the cube is from the belt's middle line, and how far belt and cube are turned: little, so that fingers close
 # along the ride.
 OFF_M = 0.02
@@ -44,7 +46,7 @@ def pursuit(tier: Tier) -> Register:
 def ride(streams: Streams, start_m: float, runs: Sequence[tuple[float, float]]) -> Situation:
     """A cube on a belt across the table, `start_m` to the left of its middle, and the belt's speeds by their times."""
     rng = streams.rng("layout", "belt")
-    belt = conveyor().at(rng.uniform(-0.17, -0.03), 0.0, yaw_rad=math.pi / 2 + rng.uniform(-TURN_RAD, TURN_RAD))
+    belt = conveyor().at(rng.uniform(-0.19, 0.0), 0.0, yaw_rad=math.pi / 2 + rng.uniform(-TURN_RAD, TURN_RAD))
     (colour,) = some(streams, VIVID, 1)
     on_belt = Pose((start_m, rng.uniform(-OFF_M, OFF_M), 0.02), about("z", rng.uniform(-TURN_RAD, TURN_RAD)))
     block = cube(colour).named("cube").posed(belt.pose @ belt.frame("belt") @ on_belt)
@@ -61,7 +63,7 @@ def ride(streams: Streams, start_m: float, runs: Sequence[tuple[float, float]]) 
 def pick_from_slow_belt(streams: Streams) -> Situation:
     """Pick up the cube from a belt that runs slowly from one side to the other at constant speed."""
     layout = streams.rng("layout")
-    start_m, side = layout.uniform(0.14, 0.26), layout.choice((-1.0, 1.0))
+    start_m, side = layout.uniform(0.14, SEEN_M), layout.choice((-1.0, 1.0))
     # No faster than it stays in reach.
     speed_m_s = streams.rng("timing").uniform(0.02, min(0.027, (start_m + REACH_M) / TIME_LIMIT_S))
     return ride(streams, side * start_m, [(STEP_S, -side * speed_m_s)])
@@ -74,8 +76,8 @@ def pick_from_alternating_belt(streams: Streams) -> Situation:
     speed_m_s, run_s = rng.choice((-1.0, 1.0)) * rng.uniform(0.04, 0.06), rng.uniform(3.0, 4.0)
     way_m = speed_m_s * run_s
     times_s = np.arange(STEP_S, TIME_LIMIT_S, run_s)
-    # Wherever it stays in reach to both sides.
-    start_m = streams.rng("layout").uniform(-1.0, 1.0) * (REACH_M - abs(way_m) / 2) - way_m / 2
+    # Wherever it stays in reach.
+    start_m = streams.rng("layout").uniform(max(-SEEN_M, -REACH_M - way_m), min(SEEN_M, REACH_M - way_m))
     return ride(streams, start_m, [(time_s, speed_m_s * (-1) ** turns) for turns, time_s in enumerate(times_s)])
 
 
@@ -83,7 +85,7 @@ def pick_from_alternating_belt(streams: Streams) -> Situation:
 def pick_from_restless_belt(streams: Streams) -> Situation:
     """Pick up the cube from a fast belt that changes speed and direction at random times."""
     rng = streams.rng("timing")
-    start_m = streams.rng("layout").uniform(-0.15, 0.15)
+    start_m = streams.rng("layout").uniform(-SEEN_M, SEEN_M)
     runs: list[tuple[float, float]] = []
     time_s, place_m = STEP_S, start_m
     while time_s < TIME_LIMIT_S:
