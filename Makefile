@@ -7,7 +7,7 @@ export PYTHON
 # Else every process of the tests and the demo would compile all of src anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability vision-table stress-table validation-table why-table coverage pictures lock clean
+.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability confounding vision-table stress-table validation-table why-table coverage pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -57,8 +57,11 @@ bench: setup  ## measure speed against a bare loop, robosuite and vla-eval
 	@$(BIN)/python benchmarks/report.py
 	@$(BIN)/python benchmarks/speed.py
 
-validate-capability: setup  ## show that the capability suite measures what it says (a quarter of an hour)
-	@$(BIN)/python scripts/validate_capability.py
+validate-capability: setup  ## show that tasks measure what they say and none is passed blind (an hour; ARGS="--workers 16")
+	@$(BIN)/python scripts/validate_capability.py $(ARGS)
+
+confounding: setup  ## show how far each recorded attribute of situations predicts each other, by suite and family (three minutes)
+	@$(BIN)/python scripts/confounding.py $(ARGS)
 
 vision-table: setup  ## run `vision` through the capability suite and write its table into the docs (an hour)
 	@$(BIN)/python scripts/vision_table.py

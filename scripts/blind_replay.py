@@ -1,6 +1,6 @@
 """A plugin: the expert's commands of another seed of the same task, replayed without looking.
 
-robodx run control/stack_cube --plugin scripts/blind_replay.py --policy blind_replay:7 --seeds 25
+robodx run control/stack_cube --plugin scripts/blind_replay.py --policy blind_replay:100 --seeds 25 --repeats 5
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from robodx.tasks.base import TASKS
 
 @policy("blind_replay", takes="SEED")
 class BlindReplay:
-    """Does what solved the task at one seed, whatever the others look like: what success takes no eyes."""
+    """Does what solved the task at one seed, whatever the others look like: what success takes no eyes.
+
+    Each repeat replays the next source: of `blind_replay:100` the fifth is of seed 104.
+    """
 
     spec = PolicySpec(action_space="joint", state=())
 
@@ -26,7 +29,7 @@ class BlindReplay:
 
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
         for start in starts:
-            self._left[start.episode_id] = commands(start.task, self._seed, start.robot)
+            self._left[start.episode_id] = commands(start.task, self._seed + start.repeat, start.robot)
 
     def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
         chunks = [self._left[observation.episode_id] for observation in observations]

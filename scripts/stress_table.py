@@ -105,7 +105,8 @@ def cognitive(episodes: dict[str, pl.DataFrame]) -> str:
         cells = [_number(estimate(METRICS["stability"], _clean(table, task), rng)) for table in episodes.values()]
         lines.append(row("stability", index, task, cells))
     rates = [
-        f"{_median(table, 'actions_per_s'):.0f} actions/s, {_median(table, 'inference_ms_p50'):.1f} ms "
+        f"{_median(table, 'calls_per_s'):.0f} calls/s, {_median(table, 'actions_per_s'):.0f} actions/s, "
+        f"{_median(table, 'inference_ms_p50'):.1f} ms "
         f"(95% within {_median(table, 'inference_ms_p95'):.1f} ms)"
         for table in episodes.values()
     ]

@@ -78,6 +78,7 @@ def rows(kind: str) -> list[dict[str, Any]]:
             {
                 "perturbation": p.name, "kind": p.kind,
                 "levels": ", ".join(_level(level, value) for level, value in p.levels.items()), "summary": p.summary,
+                "anchor": p.anchor or None,
             }
             for p in PERTURBATIONS.entries()
         ]  # fmt: skip

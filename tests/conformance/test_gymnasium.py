@@ -63,7 +63,7 @@ def test_a_camera_that_is_not_there_is_refused_when_it_is_made() -> None:
 
 
 def test_the_same_actions_move_it_as_in_a_run() -> None:
-    ((episode, trajectory),) = rollout([Trial("control/stack_cube", 1, "expert", 5)], make_policy("expert"))
+    ((episode, trajectory),) = rollout([Trial("control/stack_cube", 2, "expert", 5)], make_policy("expert"))
     assert trajectory is not None
     env = gymnasium.make(env_id("control/stack_cube"), action_space="ee_pose", cameras=())
     _, info = env.reset(seed=5)

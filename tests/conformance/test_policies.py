@@ -60,7 +60,7 @@ def make(recorded: Path, addresses: Mapping[str, str]) -> Iterator[Make]:
 
 
 def trials(policy: str) -> list[Trial]:
-    return [Trial(TASK, 1, policy, seed) for seed in range(2)]
+    return [Trial(TASK, 2, policy, seed) for seed in range(2)]
 
 
 @pytest.mark.parametrize("name", TESTABLE)

@@ -183,7 +183,7 @@ def workers_plugin(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def few(policy: str) -> list[Trial]:
-    return [Trial(TASK, 1, policy, seed) for seed in range(2)]
+    return [Trial(TASK, 2, policy, seed) for seed in range(2)]
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_what_a_policys_factory_raises_in_a_worker_is_told(policy: str, message:
 def test_workers_close_the_policies_that_they_build(workers: int, workers_plugin: str, tmp_path: Path) -> None:
     job = Job(f"closing:{tmp_path}", plugins=(workers_plugin,))
     # More than one for each, for one that is still starting when all is done is not waited for.
-    trials = [Trial(TASK, 1, job.policy, seed) for seed in range(6 * workers)]
+    trials = [Trial(TASK, 2, job.policy, seed) for seed in range(6 * workers)]
     assert len(list(execute(trials, job, workers=workers))) == len(trials)
     built, closed = ({path.stem for path in tmp_path.glob(f"*.{what}")} for what in ("built", "closed"))
     assert closed and closed == built
@@ -270,7 +270,7 @@ def test_a_suite_in_rounds_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypa
     def rounds(done: pl.DataFrame, suite_request: SuiteRequest) -> list[Trial]:
         asked.append(len(done))
         seeds = range(2) if len(done) < 2 else range(5)
-        return [Trial(TASK, 1, suite_request.policy, seed, suite="rounds") for seed in seeds]
+        return [Trial(TASK, 2, suite_request.policy, seed, suite="rounds") for seed in seeds]
 
     monkeypatch.setitem(SUITES._entries, "rounds", rounds)
     request = Request(("rounds",), "expert", 1)

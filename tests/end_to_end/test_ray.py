@@ -147,7 +147,7 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def trials(policy: str, seeds: int) -> list[Trial]:
-    return [Trial(TASK, 1, policy, seed) for seed in range(seeds)]
+    return [Trial(TASK, 2, policy, seed) for seed in range(seeds)]
 
 
 Table = dict[int, tuple[object, ...]]
@@ -283,7 +283,7 @@ from robodx.records.trial import Trial
 from robodx.running.workers import Job, execute
 job = Job(sys.argv[2], plugins=(sys.argv[1],))
 with connect("local", workers=2) as cluster:
-    for episode in execute([Trial("primitive/press_switch", 1, job.policy, k) for k in range(99)], job,
+    for episode in execute([Trial("primitive/press_switch", 2, job.policy, k) for k in range(99)], job,
                            workers=2, cluster=cluster):
         print(episode.outcome, flush=True)
 """

@@ -50,7 +50,7 @@ with connect(address) as cluster:
     with cluster.pool(job, 2) as crew:
         while len(crew.idle) < 2:  # one on each node
             list(crew.wait())
-    trials = [Trial(task, 1, job.policy, k) for k in range(int(seeds))]
+    trials = [Trial(task, 2, job.policy, k) for k in range(int(seeds))]
     for episode in execute(trials, job, workers=2, cluster=cluster):
         print(episode.seed, episode.trajectory_hash, episode.attempt, flush=True)
 """
@@ -125,7 +125,7 @@ def test_what_ran_on_a_lost_machine_is_run_again_elsewhere(nodes: Nodes, tmp_pat
     # Ray writes notes of its own in between.
     said = [line.split() for line in (first + rest).splitlines()]
     lines = [words for words in said if len(words) == 3 and words[0].isdigit()]
-    alone = execute([Trial(TASK, 1, "slow_random", seed) for seed in range(SEEDS)], Job("slow_random"))
+    alone = execute([Trial(TASK, 2, "slow_random", seed) for seed in range(SEEDS)], Job("slow_random"))
     assert {int(seed): digest for seed, digest, _ in lines} == {one.seed: one.trajectory_hash for one in alone}
     # Whatever the lost machine was doing, it was doing one trial, or was given the next and never answered.
     assert len(lines) == SEEDS and {attempt for _, _, attempt in lines} == {"1", "2"}

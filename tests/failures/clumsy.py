@@ -38,13 +38,13 @@ MISSES = (
     ),
     Failure(
         "closes where it was", "dynamic/place_rolling_sphere", 0,
-        lambda a: then(a.wait(1.0), grasp_at(a, -0.17, 0.22)),
+        lambda a: then(a.wait(1.0), grasp_at(a, *a.view.position(a.thing)[:2])),
         MOTOR, MISSED, ("event", "no grasp"),
         "the ball has rolled on when the fingers close",
     ),
     Failure(
         "closes where it lay", "dynamic/pick_cube_bumped", 1,
-        lambda a: then(a.wait(1.5), grasp_at(a, 0.0, 0.0)),
+        lambda a: then(a.wait(1.5), grasp_at(a, *a.view.position(a.thing)[:2])),
         MOTOR, MISSED, ("event", "no grasp"),
         "the cube was knocked aside and is taken where it was",
     ),
@@ -182,7 +182,7 @@ MISPLACEMENTS = (
     Failure(
         "rolls it past", "dynamic/roll_ball_to_goal", 0,
         lambda a: roll_past(a),
-        MOTOR, MISPLACED, ("contact yellow sphere", "no broken"),
+        MOTOR, MISPLACED, ("contact sphere", "no broken"),
         "the ball is knocked across the disc and off the table",
     ),
 )  # fmt: skip

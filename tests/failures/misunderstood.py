@@ -61,7 +61,7 @@ WRONG_THINGS = (
     Failure(
         "true to the first look", "dynamic/colour_swap_pick", 2,
         lambda a: a.do(),
-        REFERENCE, MISORDERED, ("event", "grasp middle cube", "broken middle cube"),
+        REFERENCE, MISORDERED, ("event", "grasp cube 1", "broken cube 1"),
         "the colours are exchanged on the way, and it goes on to the cube that was red",
     ),
     Failure(
@@ -137,19 +137,19 @@ FORBIDDEN = (
     Failure(
         "catches before the light", "dynamic/catch_after_light", 0,
         lambda a: a.do(replace(a.clauses[0], once_lit=None)),
-        CONSTRAINT, MISORDERED, ("contact red sphere", "broken red sphere touched and not"),
+        CONSTRAINT, MISORDERED, ("contact sphere", "broken sphere touched and not"),
         "the ball is touched before the lamp is green",
     ),
     Failure(
         "lifts what is to be rolled", "dynamic/roll_ball_to_goal", 1,
         lambda a: a.take(a.thing),
-        CONSTRAINT, MISORDERED, ("grasp yellow sphere", "broken yellow sphere lifted"),
+        CONSTRAINT, MISORDERED, ("grasp sphere", "broken sphere lifted"),
         "the ball is picked up",
     ),
     Failure(
         "touches what must not be touched", "dynamic/pick_cube_ball_crossing", 0,
-        lambda a: a.poke("blue sphere"),
-        (CONSTRAINT, REFERENCE), MISORDERED, ("contact blue sphere", "no contact red cube", "broken blue sphere"),
+        lambda a: a.poke("sphere"),
+        (CONSTRAINT, REFERENCE), MISORDERED, ("contact sphere", "no contact cube", "broken sphere"),
         "it goes for the thing that it was told not to touch",
     ),
     Failure(

@@ -51,7 +51,7 @@ RELATIONS: list[Condition] = [
     InsideRegion(RED, (-0.1, 0.1), (0.0, 0.1)),
     Tilted(RED, 0.2),
     Aligned(RED, GREEN, 0.2),
-    Inserted("orange peg", "grey box with a hole", 0.02),
+    Inserted("orange peg", "grey block with a hole", 0.02),
 ]
 # How each falls off when the red cube is taken away from where it holds, straight in some direction.
 APPROACHES: list[tuple[Condition, tuple[float, float, float]]] = [
@@ -97,7 +97,7 @@ def test_progress_is_a_share_and_whole_exactly_when_it_holds(
     simulation: Simulation, world: World, red: Pose, peg_in_hole: Pose
 ) -> None:
     simulation.set_pose(RED, red)
-    simulation.set_pose("orange peg", world.frame("grey box with a hole", "hole") @ peg_in_hole)
+    simulation.set_pose("orange peg", world.frame("grey block with a hole", "hole") @ peg_in_hole)
     for relation in RELATIONS:
         progress = relation.progress(world)
         assert 0.0 <= progress <= 1.0, relation

@@ -71,7 +71,7 @@ def pictures() -> dict[str, NDArray[np.uint8]]:
     # Not a chessboard: one that is shifted by two squares is the same again.
     mosaic = np.random.default_rng(0).integers(20, 230, (6, 8, 3)).repeat(8, axis=0).repeat(8, axis=1)
     environment = Environment(
-        Trial("control/stack_cube", 1, "still", 0), PolicySpec(cameras=(CameraRequest("front", 48, 64),), state=())
+        Trial("control/stack_cube", 2, "still", 0), PolicySpec(cameras=(CameraRequest("front", 48, 64),), state=())
     )
     table = environment.observe().images["front"]
     environment.close()

@@ -101,7 +101,7 @@ def test_only_calls_after_settling_are_timed() -> None:
 def test_while_it_settles_robodx_rests_and_the_servers_first_reply_is_still_the_first() -> None:
     wide = Local(Answering(lambda *_: np.zeros((1, 9), np.float32)))
     policy = RemotePolicy(wide, replace(wide.endpoint.preset, settle_steps=10))
-    ((episode, _),) = rollout([Trial(TASK, 1, "wide", 0)], policy)
+    ((episode, _),) = rollout([Trial(TASK, 2, "wide", 0)], policy)
     assert episode.outcome == "error" and "\nthe policy's first reply is" in (episode.error or "")
     # How long it settles is the preset's to say: a run of before can be resumed.
     assert "settle_steps" not in description_of(declared(policy), [])["policy_spec"]

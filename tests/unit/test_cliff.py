@@ -93,7 +93,7 @@ def test_the_budget_is_kept_when_it_is_no_multiple_of_a_wave() -> None:
         (f"cliff/paket_loss/{TASK}", 'No perturbation "paket_loss". Did you mean "packet_loss"'),
         ("cliff/packet_loss/primitive/pres_switch", 'Did you mean "primitive/press_switch"'),
         ("cliff/packet_loss", "write cliff/STRESSOR/FAMILY/TASK"),
-        (f"cliff/light_flicker/{TASK}", "ordered stressors are: actuator_latency, "),
+        (f"cliff/light_flicker/{TASK}", "ordered stressors are: action_repeat, "),
         (f"cliff/packet_loss=2/{TASK}", "must be 0 to 1, not 2"),
         (f"cliff/packet_loss=0/{TASK}", "must be above 0"),
         (f"cliff/packet_loss=v9/{TASK}", 'No level of packet_loss "v9"'),

@@ -42,7 +42,7 @@ class Stepping:
 
 
 def run(clock: str, policy: Stepping) -> Trajectory:
-    ((episode, trajectory),) = rollout([Trial(TASK, 1, "stepping", 0, clock=clock)], policy)
+    ((episode, trajectory),) = rollout([Trial(TASK, 2, "stepping", 0, clock=clock)], policy)
     assert trajectory is not None, episode.error
     return trajectory
 
@@ -104,7 +104,7 @@ def test_seconds_may_be_written_with_their_unit() -> None:
 
 def test_the_expert_is_slowed_but_not_stopped_by_a_latency() -> None:
     episodes = {
-        clock: next(iter(rollout([Trial(TASK, 1, "expert", 0, clock=clock)], make_policy("expert")))).episode
+        clock: next(iter(rollout([Trial(TASK, 2, "expert", 0, clock=clock)], make_policy("expert")))).episode
         for clock in ("lockstep", "realtime:0.1")
     }
     assert all(episode.success for episode in episodes.values())

@@ -32,7 +32,7 @@ def resolve(space: ActionSpace, numbers: NDArray[np.float32], last: Command = HO
 
 
 def environment(space: ActionSpace) -> Environment:
-    return Environment(Trial("primitive/press_switch", 1, "still", 0), PolicySpec(space))
+    return Environment(Trial("primitive/press_switch", 2, "still", 0), PolicySpec(space))
 
 
 def is_same_command(a: Command, b: Command) -> bool:

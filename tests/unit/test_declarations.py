@@ -99,7 +99,7 @@ def test_the_last_line_of_an_error_names_it_whatever_it_is() -> None:
         def act(self, observations: Any) -> Any:
             raise ExceptionGroup("several", [ValueError("one"), KeyError("two")])
 
-    (finished,) = rollout([Trial(TASK, 1, "several", 0)], Several())
+    (finished,) = rollout([Trial(TASK, 2, "several", 0)], Several())
     last = (finished.episode.error or "").splitlines()[-1]
     assert re.fullmatch(r"ExceptionGroup: several \(2 sub-exceptions\) \(.*test_declarations\.py:\d+\)", last)
 

@@ -11,6 +11,7 @@ from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.rollout import rollout
+from robodx.tasks.base import TASKS
 
 PICK, DIRECT = "primitive/pick_cube", "language/direct"
 # A fault, the task and seed in which it must fail, and one that it must still solve.
@@ -26,7 +27,7 @@ WHERE = {
     "frozen_plan": ("dynamic/colour_swap_pick", 0, DIRECT, 0),
     "wrong_order": ("spatial/build_tower", 0, DIRECT, 0),
     "imprecise": ("control/stack_three", 0, DIRECT, 0),
-    "weak_grip": (PICK, 0, DIRECT, 0),
+    "weak_grip": (PICK, 1, DIRECT, 0),
     "releases_early": ("control/stack_cube", 0, PICK, 0),
     "undershoots": (PICK, 0, None, 0),
     "stale_view": ("dynamic/pick_cube_ball_crossing", 0, DIRECT, 0),
@@ -37,7 +38,7 @@ WHERE = {
 
 
 def episode(policy: str, task: str, seed: int = 0, clock: str = "lockstep") -> Episode:
-    (finished,) = rollout([Trial(task, 1, policy, seed, clock=clock)], make_policy(policy))
+    (finished,) = rollout([Trial(task, TASKS[task].version, policy, seed, clock=clock)], make_policy(policy))
     assert finished.episode.error is None, finished.episode.error
     return finished.episode
 
@@ -62,7 +63,7 @@ def test_who_trembles_is_flagged_and_who_scrapes_collides() -> None:
 
 
 def test_what_slips_is_dropped_and_what_is_let_go_of_is_released() -> None:
-    slipped, released = episode("fault:weak_grip", PICK), episode("fault:releases_early", "control/stack_cube")
+    slipped, released = episode("fault:weak_grip", PICK, 1), episode("fault:releases_early", "control/stack_cube")
     assert (slipped.failure_type, released.failure_type) == ("grasp stability", "placement and release")
     assert slipped.drops and not released.drops
 
@@ -82,7 +83,7 @@ def test_a_noisy_policy_stops_in_some_episodes() -> None:
 def test_two_faults_are_both_there_and_draw_independently() -> None:
     both = "fault:colour_blind+weak_grip"
     assert episode(both, "perception/touch_red_sphere").failure_kind == "reference"
-    assert episode(both, PICK).failure_type == "grasp stability"
+    assert episode(both, PICK, 1).failure_type == "grasp stability"
     assert not episode("fault:ignores_condition+ignores_updates", *WHERE["ignores_condition"][:2]).success
     alone = episode("fault:colour_blind", "perception/touch_red_sphere")
     with_noise = episode("fault:noisy_healthy=0+colour_blind", "perception/touch_red_sphere")

@@ -87,7 +87,7 @@ def test_what_stands_still_is_drawn_once_and_what_moves_at_every_step(monkeypatc
         return draw(renderer, camera, height, width)
 
     monkeypatch.setattr(Renderer, "rgb", counted)
-    trial = Trial("primitive/press_switch", 1, "still", 0)
+    trial = Trial("primitive/press_switch", 2, "still", 0)
     ((episode, trajectory),) = rollout([trial], make_policy("still"))
     assert trajectory is not None and episode.steps == 400
     film = list(frames(trial, trajectory, (), hz=20.0, cameras=("front",), size=48))

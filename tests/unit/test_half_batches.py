@@ -27,6 +27,7 @@ from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.policy_channel import PATIENCE_S
 from robodx.running.rollout import rollout
+from robodx.tasks.base import TASKS
 
 # Far longer than any of it takes: a test that would hang fails instead.
 LONG_S = 30.0
@@ -88,7 +89,7 @@ class Wanderer:
 
 
 def trial(seed: int = 0, task: str = "primitive/pick_cube") -> Trial:
-    return Trial(task, 1, "scripted", seed)
+    return Trial(task, TASKS[task].version, "scripted", seed)
 
 
 def threads() -> list[threading.Thread]:

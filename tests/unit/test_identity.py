@@ -13,10 +13,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+from robodx.perturbations.base import PERTURBATIONS
 from robodx.records.design import trials_of
 from robodx.records.table import load
 from robodx.records.trial import Trial
-from robodx.records.values import applied_record
+from robodx.records.values import Applied, applied_record
 from robodx.suites.base import SuiteRequest, ask
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -61,8 +62,22 @@ def solved(trials: list[Trial]) -> pl.DataFrame:
 
 
 def as_of_then(trials: list[Trial]) -> list[Trial]:
-    """Tasks have joined since, and others have got new versions: of the tasks of then, what was asked for then."""
-    return [replace(trial, task_version=1) for trial in trials if trial.task in golden()["tasks"]]
+    """Tasks and stressors have joined since, and others have got new versions and levels: what was asked for then."""
+    return [
+        replace(trial, task_version=1, perturbations=tuple(map(at_level_of_then, trial.perturbations)))
+        for trial in trials
+        if trial.task in golden()["tasks"] and not any(has_joined(name) for name, _ in trial.perturbations)
+    ]
+
+
+def has_joined(name: str) -> bool:
+    return PERTURBATIONS[name].is_stressor and name not in golden()["levels"]
+
+
+def at_level_of_then(applied: Applied) -> Applied:
+    name, value = applied
+    levels, then = list(PERTURBATIONS[name].levels.values()), golden()["levels"].get(name)
+    return (name, then[levels.index(value)]) if then and value in levels else applied
 
 
 @pytest.mark.parametrize("name", list(ASKED))

@@ -135,18 +135,19 @@ def test_nothing_is_executed_when_all_is_solved() -> None:
         asked.append(len(trials))
         return (replace(lost(trial, "", 1, 0.0), outcome="success") for trial in trials)
 
-    assert len(list(Loop(execute, retries=10_000)._persist([Trial(TASK, 1, "still", 0)]))) == 1
+    assert len(list(Loop(execute, retries=10_000)._persist([Trial(TASK, 2, "still", 0)]))) == 1
     assert asked == [1]
 
 
 def test_an_episode_that_could_not_be_read_again_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(motion, "path_length_m", lambda tools: math.inf)
-    ((episode, _),) = rollout([Trial(TASK, 1, "expert", 0)], make_policy("expert"))
+    ((episode, _),) = rollout([Trial(TASK, 2, "expert", 0)], make_policy("expert"))
     assert episode.outcome == "error" and "path_length_m of this episode is inf" in (episode.error or "")
 
 
 def test_a_task_that_is_solved_from_the_start_has_no_ratio_of_paths(monkeypatch: pytest.MonkeyPatch) -> None:
-    trial = Trial(TASK, 1, "still", 0)
-    monkeypatch.setitem(reference._PATHS, reference.reference_trial(trial).id, 0.0)
+    trial = Trial(TASK, 2, "still", 0)
+    needs = reference.Needs(path_m=0.0, duration_s=0.0, grasps=0)
+    monkeypatch.setitem(reference._NEEDS, reference.reference_trial(trial).id, needs)
     finished = Finished(replace(lost(trial, "", 1, 0.0), outcome="success", path_length_m=0.5), None)
     assert reference.ExpertReference().after_episode(trial, finished).episode.length_ratio is None

@@ -64,9 +64,18 @@ def test_sparc_is_nothing_for_one_who_stands_still() -> None:
 
 def test_stability_is_the_mean_of_the_changes() -> None:
     joints = np.array([[0.0, 0.0], [0.3, 0.4], [0.3, 0.4]])
-    assert motion.stability(joints) == pytest.approx(np.exp(-0.25))
-    assert motion.stability(np.zeros((5, 7))) == 1.0
-    assert motion.stability(np.zeros((1, 7))) is None
+    assert motion.stability(joints, PERIOD_S) == pytest.approx(np.exp(-0.25))
+    assert motion.stability(np.zeros((5, 7)), PERIOD_S) == 1.0
+    assert motion.stability(np.zeros((1, 7)), PERIOD_S) is None
+
+
+@pytest.mark.parametrize("hz", [10.0, 20.0, 40.0])
+def test_the_stability_of_a_motion_does_not_depend_on_the_rate_of_its_record(hz: float) -> None:
+    t = np.arange(0.0, 8.0 + 1e-9, 1.0 / hz)
+    joints = np.stack([np.sin(t), 0.3 * np.cos(2 * t), 0.1 * t], axis=1)
+    fine = np.linspace(0.0, 8.0, 20_001)
+    speed = np.linalg.norm([np.cos(fine), -0.6 * np.sin(2 * fine), np.full(len(fine), 0.1)], axis=0).mean()
+    assert motion.stability(joints, 1.0 / hz) == pytest.approx(np.exp(-speed / 20), abs=2e-4)
 
 
 def test_shaking_is_turning_back_again_and_again() -> None:

@@ -30,6 +30,7 @@ BUILT: dict[str, Thing] = {
     "bin_": objects.bin_("blue"),
     "bowl": objects.bowl("white"),
     "crate": objects.crate("grey"),
+    "open_box": objects.open_box("yellow"),
     "charger": objects.charger(),
     "receptacle": objects.receptacle(),
     "goal_disc": objects.goal_disc(),

@@ -15,10 +15,16 @@ from robodx.scoring.events import Roll, RunBelt
 from robodx.sim.objects import cube, ramp, sphere, switch
 from robodx.sim.simulation import Simulation
 from robodx.sim.world import World
+from robodx.tasks.base import TASKS
 
 
 def episodes(task: str, policy: str, seeds: int) -> list[Episode]:
-    return [episode for episode, _ in rollout([Trial(task, 1, policy, s) for s in range(seeds)], make_policy(policy))]
+    return [
+        episode
+        for episode, _ in rollout(
+            [Trial(task, TASKS[task].version, policy, s) for s in range(seeds)], make_policy(policy)
+        )
+    ]
 
 
 @pytest.mark.parametrize("task", ["control/stack_cube", "control/push_cube", "control/insert_peg"])

@@ -76,7 +76,7 @@ def test_json_on_the_terminal_can_be_read_again(tmp_path: Path) -> None:
 
 def test_the_errors_of_a_run_are_counted_by_trial_and_attempts_apart() -> None:
     said = io.StringIO()
-    trials = [Trial("primitive/press_switch", 1, "still", seed) for seed in range(2)]
+    trials = [Trial("primitive/press_switch", 2, "still", seed) for seed in range(2)]
     with redirect_stderr(said), progress_bar() as progress:
         for attempt in range(3):
             for trial in trials:

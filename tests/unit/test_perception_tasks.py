@@ -33,6 +33,8 @@ from robodx.tasks.isolation import FACTORS, GLIDE_M, PLAIN
 SEEDS = range(60)
 PERCEPTION = [task.id for task in TASKS.entries() if task.family == "perception"]
 ISOLATION = [task.id for task in TASKS.entries() if task.family == "isolation"]
+# Where things lie anywhere; in the others each lies around a slot of its own.
+CLUTTERED = "perception/touch_red_t_in_clutter"
 EVERY = pytest.mark.parametrize("task", PERCEPTION)
 Perform = Callable[[Simulation, Callable[[Hand], Steps]], None]
 
@@ -93,7 +95,9 @@ def test_the_right_thing_takes_every_place_and_every_turn_in_the_scene(task: str
         position = situation.scene.thing(right(situation)).pose.position
         places[min(perception.SLOTS, key=lambda slot: math.dist(slot, position[:2]))] += 1
         turns[names.index(right(situation))] += 1
-    assert set(places.values()) == {len(SEEDS) // len(perception.SLOTS)}
+    assert set(places) == set(perception.SLOTS)
+    if task != CLUTTERED:
+        assert set(places.values()) == {len(SEEDS) // len(perception.SLOTS)}
     assert set(turns) == set(range(len(names)))
 
 
@@ -107,8 +111,28 @@ def test_things_lie_far_enough_apart_for_a_finger(task: str) -> None:
                 assert gap > 0.015, (seed, one.name, other.name)
 
 
-@pytest.mark.parametrize("task", ["touch_sphere", "touch_cube_that_fits"])
-def test_colour_says_nothing_where_it_is_not_asked_for(task: str) -> None:
+@EVERY
+def test_a_place_is_seldom_met_blindly(task: str) -> None:
+    """The right thing of another seed is seldom where this one's is: a finger's breadth off, and it is missed."""
+    places = [right_place(task, seed) for seed in range(125)]
+    met = [math.dist(one, other) < 0.03 for one in places[100:] for other in places[:25]]
+    assert sum(met) / len(met) < TASKS[task].chance / 2
+
+
+def right_place(task: str, seed: int) -> tuple[float, float]:
+    situation = TASKS[task].situation(seed)
+    return situation.scene.thing(right(situation)).pose.position[:2]
+
+
+@pytest.mark.parametrize(
+    ("task", "colours"),
+    [
+        ("touch_sphere", perception.VIVID),
+        ("touch_cube_that_fits", perception.VIVID),
+        ("touch_banded_peg", ("white", "grey", "dark grey", "black")),
+    ],
+)
+def test_colour_says_nothing_where_it_is_not_asked_for(task: str, colours: tuple[str, ...]) -> None:
     rights: Counter[str] = Counter()
     wrongs: Counter[str] = Counter()
     for seed in range(240):
@@ -116,7 +140,7 @@ def test_colour_says_nothing_where_it_is_not_asked_for(task: str) -> None:
         name = right(situation)
         for thing in loose(situation):
             (rights if thing.name == name else wrongs)[thing.colour] += 1
-    for colour in perception.VIVID:
+    for colour in colours:
         # One of three is right, whatever it wears.
         assert rights[colour] / (rights[colour] + wrongs[colour]) == pytest.approx(1 / 3, abs=0.12), colour
 
@@ -198,7 +222,8 @@ def test_in_an_unseen_layout_everything_lies_far_from_where_it_lies_otherwise(pl
     for seed in SEEDS:
         for thing in TASKS[f"isolation/{plain_task.id.partition('/')[2]}_with_novel"].situation(seed).scene:
             x, y, _ = thing.pose.position
-            assert min(math.dist((x, y), slot) for slot in perception.SLOTS) > 4 * perception.JITTER_M
+            # Outside of the squares around all slots.
+            assert min(max(abs(x - sx), abs(y - sy)) for sx, sy in perception.SLOTS) > perception.JITTER_M
             assert -0.25 < x < 0.13 and abs(y) < 0.28
 
 

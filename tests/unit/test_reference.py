@@ -24,14 +24,20 @@ TASK = "primitive/press_switch"
 
 def test_paths_of_a_run_are_measured_by_the_experts_in_the_same_situation(tmp_path: Path) -> None:
     episodes = run(Request((TASK,), "random", 2), tmp_path / "run")
-    trials = [Trial(TASK, 1, "expert", seed) for seed in episodes["seed"]]
-    expected = [finished.episode.path_length_m for finished in rollout(trials, make_policy("expert"))]
+    trials = [Trial(TASK, 2, "expert", seed) for seed in episodes["seed"]]
+    experts = [finished.episode for finished in rollout(trials, make_policy("expert"))]
+    expected = [expert.path_length_m for expert in experts]
     assert expected[0] != expected[1]
     ratios = [length / path for length, path in zip(episodes["path_length_m"], expected, strict=True)]
     assert episodes["length_ratio"].to_list() == pytest.approx(ratios)
     assert all(
         ("detour" in flags) == (ratio > 2) for flags, ratio in zip(episodes["quality_flags"], ratios, strict=True)
     )
+    # What the expert needs there is an attribute of the situation.
+    recorded = [{one["name"]: one["value"] for one in row["numbers"]} for row in episodes["attributes"].to_list()]
+    assert [numbers["expert_duration_s"] for numbers in recorded] == [expert.duration_s for expert in experts]
+    assert [numbers["expert_path_m"] for numbers in recorded] == expected
+    assert [numbers["expert_grasps"] for numbers in recorded] == [0, 0]
 
 
 def test_the_experts_own_clean_episode_is_its_own_measure(tmp_path: Path) -> None:
@@ -43,7 +49,7 @@ def test_the_experts_own_clean_episode_is_its_own_measure(tmp_path: Path) -> Non
 
 def test_the_reference_keeps_the_scene_and_nothing_else() -> None:
     stressed = Trial(
-        TASK, 1, "vision", 3, repeat=2, clock="realtime:0.1", perturbations=(("brightness", 0.5), ("noise", 10))
+        TASK, 2, "vision", 3, repeat=2, clock="realtime:0.1", perturbations=(("brightness", 0.5), ("noise", 10))
     )
     reference = reference_trial(stressed)
     assert (reference.policy, reference.seed, reference.repeat, reference.clock) == ("expert", 3, 0, "lockstep")

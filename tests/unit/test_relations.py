@@ -76,7 +76,7 @@ NEARLY_BESIDE = Beside("red cube", "green cube", gap_m=0.05, offset_m=0.1)
 BETWEEN = Between("red cube", "green cube", "blue cube")
 IN = In("yellow sphere", "blue bin")
 # Its hole's mouth lies 30 mm in front of its centre.
-HOLED = "grey box with a hole"
+HOLED = "grey block with a hole"
 FLANKING = Flanking("red cube", "green cube", "left of")
 MOVED = Displaced("red cube", (0.1, 0.2), "left", 0.1)
 REGION = InsideRegion("red cube", x=(-0.1, 0.1), y=(0.0, 0.2))
@@ -227,8 +227,8 @@ def test_turned_things_can_be_on_in_and_beside_each_other(simulate: Callable[...
 
 
 def test_a_square_peg_fits_whichever_way_it_is_rolled(bench: Bench) -> None:
-    hole = bench.world.frame("grey box with a hole", "hole")
+    hole = bench.world.frame("grey block with a hole", "hole")
     tip = bench.world.thing("orange peg").frame("tip")
     for roll in (0.0, math.pi / 2):
         deep = hole @ Pose((0.03, 0, 0), about("x", roll)) @ tip.inverse()
-        assert Inserted("orange peg", "grey box with a hole", 0.025).holds(bench.put({"orange peg": deep}))
+        assert Inserted("orange peg", "grey block with a hole", 0.025).holds(bench.put({"orange peg": deep}))

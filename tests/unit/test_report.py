@@ -440,6 +440,14 @@ def test_a_radar_draws_no_line_over_what_was_not_measured() -> None:
     assert broken.count('class="profile') == 1 and broken.count("<circle") == 3
 
 
+def test_stress_and_isolation_are_no_axes_of_the_capability_radar(tmp_path: Path) -> None:
+    beside = [episode(f"{family}/a", seed) for family in ("adaptability", "pursuit", "isolation") for seed in range(2)]
+    page = report([run_folder(tmp_path / "a", [*capability(), *beside])]).html()
+    drawn = page[page.index("vision by tier") :]
+    drawn = drawn[: drawn.index("</svg>")]
+    assert "perception" in drawn and not any(row["family"] in drawn for row in beside)
+
+
 def test_names_are_written_so_that_markdown_shows_them() -> None:
     assert escaped("100% [−12, +3]") == "100% [−12, +3]"
     assert escaped("[a](b)") == "\\[a](b)" and escaped("# a") == "\\# a" and escaped("1. a") == "1\\. a"

@@ -63,12 +63,18 @@ def test_values_are_words_and_sizes_and_places_are_told_beside_the_other() -> No
     ("task", "expected"),
     [
         ("language/negation", {"choice", "language/negation", "motor/pick", "perception/colour"}),
-        ("control/place_sphere_three_bins", {"choice", "language/order", "motor/put in", "perception/colour"}),
-        ("control/insert_peg", {"motor/insert into"}),
+        (
+            "control/place_sphere_three_bins",
+            {"choice", "layout", "language/order", "motor/put in", "perception/colour"},
+        ),
+        ("control/insert_peg", {"layout", "motor/insert into"}),
         ("dynamic/pick_sliding_cube", {"change/moving things", "motor/pick"}),
         ("dynamic/press_switch_in_time", {"change/signal", "language/signal", "motor/press"}),
         ("primitive/press_switch", {"layout", "motor/press"}),
-        ("robustness/place_sphere_with_distractors", {"choice", "distractors", "motor/put in"}),
+        (
+            "robustness/place_sphere_with_distractors",
+            {"choice", "distractors", "layout", "motor/put in", "perception/shape"},
+        ),
         ("adaptability/pick_moved_cube", {"change/sudden", "motor/pick"}),
     ],
 )

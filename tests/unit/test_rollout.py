@@ -49,7 +49,7 @@ class Scripted:
 
 
 def trial(task: str = "primitive/pick_cube", seed: int = 0) -> Trial:
-    return Trial(task, 1, "scripted", seed)
+    return Trial(task, TASKS[task].version, "scripted", seed)
 
 
 def bad_at(step: int, bad: ActionChunk) -> Callable[[int], ActionChunk]:
@@ -323,17 +323,17 @@ def test_another_version_of_a_task_is_not_run() -> None:
 
 def test_a_trial_refuses_what_it_cannot_mean() -> None:
     with pytest.raises(UserError, match='No clock "banana"'):
-        Trial("primitive/pick_cube", 1, "still", 0, clock="banana")
+        Trial("primitive/pick_cube", 2, "still", 0, clock="banana")
     with pytest.raises(UserError, match="applied twice"):
-        Trial("primitive/pick_cube", 1, "still", 0, perturbations=(("frame_drop", 0.1), ("frame_drop", 0.2)))
-    one, other = (Trial("primitive/pick_cube", 1, "still", 0, perturbations=(("a", level),)) for level in (1, 1.0))
+        Trial("primitive/pick_cube", 2, "still", 0, perturbations=(("frame_drop", 0.1), ("frame_drop", 0.2)))
+    one, other = (Trial("primitive/pick_cube", 2, "still", 0, perturbations=(("a", level),)) for level in (1, 1.0))
     assert one.id == other.id
     with pytest.raises(UnknownName, match=r'No action space "ee_dlta"\. Did you mean "ee_delta"'):
         PolicySpec(action_space="ee_dlta")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="asked for twice: front, front"):
         PolicySpec(cameras=(CameraRequest("front"), CameraRequest("front", 64, 64)))
     with pytest.raises(ValueError, match="seed -1"):
-        Trial("primitive/pick_cube", 1, "still", -1)
+        Trial("primitive/pick_cube", 2, "still", -1)
     with pytest.raises(ValueError, match="at least 1 action"):
         PolicySpec(replan=0)
     with pytest.raises(ValueError, match="0×128"):

@@ -19,6 +19,7 @@ from robodx.records.trial import Trial
 from robodx.running.loop import LONGEST_STREAK
 from robodx.running.request import Request
 from robodx.running.run import Execution, run
+from robodx.streams import FIRST_TRAINING_SEED
 from robodx.suites.base import SUITES, SuiteRequest
 from robodx.terminal.summary import print_summary
 
@@ -77,6 +78,13 @@ def test_an_error_that_does_not_come_twice_leaves_no_trace_but_the_attempt(
     assert once.sort("seed")["outcome"].to_list() == ["timeout", "error", "timeout"]
 
 
+def test_who_runs_on_seeds_for_training_is_told(failing: type[Failing], tmp_path: Path) -> None:
+    told: list[str] = []
+    for number, first in enumerate((FIRST_TRAINING_SEED - 2, FIRST_TRAINING_SEED - 1)):
+        run(Request((TASK,), "failing", 2, first_seed=first), tmp_path / str(number), tell=told.append)
+    assert told == ["Seeds from 1,000,000 on are for training; scores on them are no test."]
+
+
 def test_errors_in_a_row_that_read_alike_stop_the_run(failing: type[Failing], tmp_path: Path) -> None:
     failing.fails = staticmethod(lambda seed, begun: RuntimeError("the model is not loaded") if seed >= 3 else None)
     seeds = 3 + LONGEST_STREAK + 4
@@ -110,7 +118,7 @@ def test_an_error_that_is_no_text_is_stored_all_the_same(failing: type[Failing],
 def test_a_suite_in_rounds_is_not_finished_by_a_shard_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def rounds(done: pl.DataFrame, suite_request: SuiteRequest) -> list[Trial]:
         seeds = range(2) if done.is_empty() else range(4)
-        return [Trial(TASK, 1, suite_request.policy, seed, suite="rounds") for seed in seeds]
+        return [Trial(TASK, 2, suite_request.policy, seed, suite="rounds") for seed in seeds]
 
     monkeypatch.setitem(SUITES._entries, "rounds", rounds)
     for part in (1, 2):

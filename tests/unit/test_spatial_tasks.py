@@ -26,6 +26,7 @@ from robodx.sim.scene import Scene
 from robodx.sim.simulation import Simulation
 from robodx.sim.world import World
 from robodx.tasks.base import TASKS, Situation
+from robodx.tasks.perception import VIVID
 from robodx.tasks.spatial import DISTANCES_M, ENDS, ROW, SIDES
 from robodx.verbs.put import free_side
 
@@ -51,6 +52,16 @@ def test_what_can_be_moved_looks_alike(task: str) -> None:
     for situation in situations(task):
         loose = {(t.kind, t.colour, t.shapes, t.mass_kg, t.friction) for t in situation.scene if not t.is_fixed}
         assert len(loose) == 1
+
+
+@EVERY
+def test_any_colour_is_worn_and_no_container_looks_like_the_cubes(task: str) -> None:
+    worn: set[str] = set()
+    for situation in situations(task):
+        cubes, containers = ({t.colour for t in situation.scene if t.is_fixed is fixed} for fixed in (False, True))
+        assert not cubes & containers
+        worn |= cubes
+    assert worn == set(VIVID)
 
 
 @EVERY
@@ -168,7 +179,7 @@ def test_the_ends_of_a_row_stand_out(task: str, measures: tuple[Callable[[float,
 
 def test_the_closest_and_the_farthest_stand_out() -> None:
     for situation in situations("spatial/pick_closest"):
-        centre = situation.scene.thing("white bowl").pose.position[:2]
+        centre = situation.scene.thing("bowl").pose.position[:2]
         distances = sorted(math.dist(t.pose.position[:2], centre) for t in situation.scene if t.kind == "cube")
         assert min(distances[1] - distances[0], distances[2] - distances[1]) >= CLEAR_M
 

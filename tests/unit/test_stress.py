@@ -21,6 +21,7 @@ from robodx.records.values import Applied
 from robodx.registry import UnknownName
 from robodx.suites.base import SUITES, SuiteRequest, ask
 from robodx.suites.stress import CARRIERS, STABILITY, carriers
+from robodx.tasks.base import TASKS
 from robodx.terminal.stress import lines
 
 NOTHING_DONE = pl.DataFrame(schema=SCHEMA)
@@ -38,7 +39,8 @@ def stress(done: pl.DataFrame, asked: SuiteRequest) -> list[Trial]:
 def episode(trial: Trial, success: bool) -> Episode:
     """What is enough of an episode for these tables; each moved in its own way."""
     return Episode(
-        trial.id, trial.pair_id, trial.suite, trial.task, trial.task_version, "a family", None, (), trial.robot,
+        trial.id, trial.pair_id, trial.suite, trial.task, trial.task_version, TASKS[trial.task].family, None, (),
+        trial.robot,
         trial.policy, trial.seed, trial.repeat, trial.perturbations, trial.clock, 1, 0.0,
         outcome="success" if success else "timeout", success=success, trajectory_hash=trial.id, queries=10,
         perturbed_queries=5, steps=10, perturbed_steps=0, inference_ms_p95=33.0,
@@ -192,6 +194,25 @@ def test_trends_are_adjusted_over_the_stressors_and_only_of_ordered_ones() -> No
     assert {row.stressor for row in table.rows} == {"noise", "light_flicker", "frame_drop"}
     for trend in table.trends:
         assert trend.p is not None and trend.p_holm == pytest.approx(2 * trend.p)
+
+
+def test_late_commands_are_told_apart_where_things_wait_and_where_they_move() -> None:
+    table = table_of(
+        lambda trial: 9.0 * (not trial.perturbations or trial.task in CARRIERS), stressor="actuator_latency", seeds=10
+    )
+    static, moving = "actuator_latency (static)", "actuator_latency (moving)"
+    found = {(row.stressor, row.level): row for row in table.rows if row.task is None}
+    assert set(found) == {(name, level) for name in (static, moving) for level in ("v1", "v2", "v3")}
+    assert {row.perturbation for row in table.rows} == {"actuator_latency"}
+    assert set(found[static, "v3"].tasks) == set(CARRIERS) and found[static, "v3"].difference.value == 0.0
+    late = found[moving, "v3"]
+    assert (late.tasks, late.difference.value) == (("dynamic/place_rolling_sphere",), -1.0)
+    assert (late.clean.n, found[static, "v3"].clean.n) == (10, 30)
+    # Two questions, each with its own trend, adjusted for both.
+    trends = {trend.stressor: trend for trend in table.trends}
+    assert set(trends) == {static, moving} and (trends[moving].p_holm or 1.0) == 2 * (trends[moving].p or 1.0)
+    text = list(lines(table))
+    assert any(line.startswith(f"somebody breaks under {moving}") for line in text) and max(map(len, text)) <= 120
 
 
 def test_situations_that_went_alike_in_every_variant_are_one() -> None:

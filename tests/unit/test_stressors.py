@@ -16,10 +16,12 @@ from robodx.perturbations.motion_blur import line
 from robodx.perturbations.noise import alias_table, distribution
 from robodx.perturbations.resolution import pooling, stretching
 from robodx.policy_contract import CameraRequest, Observation, PolicySpec
+from robodx.records.trajectory import Trajectory
 from robodx.records.trial import Trial
 from robodx.robots.kinematics import Kinematics
 from robodx.running.environment import Environment
 from robodx.sim.simulation import Command
+from robodx.spaces import ActionSpace
 from robodx.streams import Streams
 
 TASK = "control/stack_cube"
@@ -37,7 +39,7 @@ def sensor(name: str, severity: float, seed: int = 0, *, hz: float = 20.0) -> Se
 
 
 def environment(*applied: tuple[str, float], seed: int = 0, spec: PolicySpec | None = None) -> Environment:
-    return Environment(Trial(TASK, 1, "still", seed, perturbations=applied), spec or PolicySpec())
+    return Environment(Trial(TASK, 2, "still", seed, perturbations=applied), spec or PolicySpec())
 
 
 def command(value: float, opening: float = 1.0) -> Command:
@@ -129,14 +131,38 @@ def test_a_dropped_frame_is_gone_with_all_its_parts() -> None:
     assert 0.2 < np.mean(dropped) < 0.4
 
 
-@pytest.mark.parametrize(("rows", "bands"), [(512, 20), (256, 20), (128, 5)])
-def test_flicker_has_as_many_bands_as_said_or_as_can_be_seen(rows: int, bands: int) -> None:
+@pytest.mark.parametrize(("rows", "bands"), [(1024, 40), (512, 20), (256, 10), (128, 5)])
+def test_flicker_has_as_many_bands_a_row_as_said_at_every_height(rows: int, bands: int) -> None:
     image = np.full((rows, 4, 3), 120, dtype=np.uint8)
     first, second = (sensor("light_flicker", 20.0).image(image, "front", step)[:, 0, 0] / 120 - 1 for step in (0, 1))
     spectrum = np.abs(np.fft.rfft(first))
     assert int(spectrum[1:].argmax()) + 1 == bands
     assert 2 * spectrum.max() / rows == pytest.approx(0.1, rel=0.02)
     assert not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("severity", [20.0, 50.0, 80.0, PERTURBATIONS["light_flicker"].most])
+def test_flicker_changes_with_the_height_by_no_leap_and_stays_below_what_can_be_drawn(severity: float) -> None:
+    def lit(rows: int) -> NDArray[np.uint8]:
+        image = np.full((rows, 1, 3), 120, dtype=np.uint8)
+        return sensor("light_flicker", severity).image(image, "front", 0)[:, 0, 0]
+
+    whole = lit(1024)
+    for rows in (1, 64, 255, 256, 257, 511):
+        assert np.array_equal(lit(rows), whole[:rows])
+    # Of a wave above half the rows another, slower one would be seen.
+    assert np.abs(np.fft.rfft(whole / 120.0 - 1.0))[1:].argmax() + 1 == 2 * severity < 512
+
+
+def test_frames_are_dropped_by_each_camera_alone_or_by_all_together() -> None:
+    def dropped(name: str) -> NDArray[np.bool_]:
+        running = sensor(name, 0.3)
+        return np.array([[running.image(GREY, c, step) is not GREY for c in ("front", "wrist")] for step in range(400)])
+
+    apart, together = dropped("frame_drop"), dropped("frame_drop_all")
+    for found in (apart, together):
+        assert (found.mean(axis=0) > 0.2).all() and (found.mean(axis=0) < 0.4).all()
+    assert (together[:, 0] == together[:, 1]).all() and 0.03 < apart.all(axis=1).mean() < 0.18
 
 
 def test_rows_are_shifted_by_the_root_of_their_height() -> None:
@@ -300,6 +326,53 @@ def test_packet_loss_holds_joint_commands_though_the_policy_sends_steps(hz: floa
     for step in range(len(issued)):
         last = last if lost[step] else issued[step]
         assert np.array_equal(executed[step], last)
+
+
+def sent(space: ActionSpace, severity: float, actions: list[NDArray[np.float32]]) -> Trajectory:
+    running = environment(("action_repeat", severity), spec=PolicySpec(action_space=space, state=()))
+    for each in actions:
+        running.accept(each[None], 0.0)
+        running.step()
+    return running.trajectory()
+
+
+def test_a_lost_step_makes_the_one_before_be_done_again() -> None:
+    rng = np.random.default_rng(5)
+    steps = [np.append(rng.uniform(-0.01, 0.01, 6), 1.0).astype(np.float32) for _ in range(40)]
+    kept = sent("ee_delta", 0.3, steps)
+    lost = kept.is_command_perturbed
+    assert 4 <= lost.sum() <= 20 and not lost[0] and lost[1:].any()
+    arrived = [steps[max(s for s in range(step + 1) if not lost[s])] for step in range(40)]
+    done = sent("ee_delta", 0.0, arrived)
+    assert np.array_equal(kept.commands, done.commands) and not done.is_command_perturbed.any()
+    assert np.array_equal(kept.actions, steps), "recorded is what the policy sent"
+    # The robot goes on where under packet loss it stands.
+    assert (np.abs(np.diff(kept.commands[:, :7], axis=0)).max(axis=1) > 0).all()
+
+
+@pytest.mark.parametrize("space", ["joint", "ee_pose"])
+def test_a_lost_target_is_held_as_under_packet_loss(space: ActionSpace) -> None:
+    home = environment()
+    if space == "joint":
+        start = np.append(home.simulation.command.joints, 1.0)
+    else:
+        tool = Kinematics("panda").tool_in_base(home.simulation.command.joints.astype(np.float64))
+        start = np.array([*tool.position, *tool.quaternion, 1.0])
+    moved = np.zeros(len(start))
+    moved[0] = 0.003
+    kept = sent(space, 0.3, [(start + step * moved).astype(np.float32) for step in range(40)])
+    lost = kept.is_command_perturbed
+    held = np.abs(np.diff(kept.commands[:, :7], axis=0)).max(axis=1)
+    assert 4 <= lost.sum() <= 20
+    assert held[lost[1:]].max() < 1e-4 < held[~lost[1:]].min()
+
+
+@pytest.mark.parametrize("stressor", ["actuator_latency", "packet_loss"])
+def test_stability_is_of_what_the_policy_commands_not_of_what_is_executed(stressor: str) -> None:
+    clean, stressed = drive((), 20.0), drive(((stressor, 0.5),), 20.0)
+    assert np.array_equal(clean.issued_joints, clean.trajectory().commands[:, :7])
+    assert np.array_equal(stressed.issued_joints, clean.issued_joints)
+    assert not np.array_equal(stressed.trajectory().commands[:, :7], stressed.issued_joints)
 
 
 def test_two_stressors_draw_as_each_does_alone() -> None:

@@ -41,7 +41,9 @@ ALLOWED: dict[str, set[str]] = {
     "perturbations": {
         "errors", "language", "policy_contract", "records", "registry", "robots", "scoring", "sim", "streams", "tasks",
     },
-    "suites": {"analysis", "errors", "perturbations", "records", "registry", "tasks", "users_code"},
+    "suites": {
+        "analysis", "errors", "perturbations", "policy_contract", "records", "registry", "tasks", "users_code",
+    },
     "sight": {"experts", "language", "policy_contract", "registry", "sim"},
     "faults": {"errors", "experts", "language", "policy_contract", "registry", "sim", "streams"},
     "policies": {

@@ -167,8 +167,8 @@ def test_everything_goes_into_the_json() -> None:
     rows = [*tries("a/one", 3, 8, chance=0.5, stability=0.9), *tries("a/one", 1, 8, **noisy(25.0))]
     content = json.loads(json.dumps(Summary(table(*rows), {"perturbations": NOISE}).everything(None, ["progress"])))
     assert set(content) == {
-        "all", "headlines", "rows", "by_family", "by_tier", "by_perturbation", "stress", "failures",
-        "failures_by_variant", "errors", "medians", "metrics",
+        "all", "headlines", "rows", "by_family", "by_tier", "by_perturbation", "stress", "isolation", "levels",
+        "null_inputs", "failures", "failures_by_variant", "errors", "medians", "metrics",
     }  # fmt: skip
     assert content["rows"][0]["above_chance"]["value"] == pytest.approx(-0.25)
     assert [one["group"] for one in content["by_perturbation"]] == ["clean", "noise=v2"]
@@ -212,7 +212,7 @@ def test_the_mean_over_tasks_comes_first_and_the_count_of_episodes_beside_it() -
 def test_a_stress_run_goes_on_with_what_stress_costs_and_ends_in_a_conclusion() -> None:
     shown = text(stressed_run())
     assert shown[2] == "Change in success of p under stress, in points on the same situations:"
-    assert shown[3].split()[:6] == ["stressor", "kind", "clean", "n", "v1", "v2"], "in the order of levels"
+    assert shown[3].split()[:5] == ["stressor", "clean", "n", "v1", "v2"], "in the order of levels"
     assert "p breaks under noise (from v2 on)." in shown
     clean = shown[shown.index("Without stress:") + 2]
     assert clean.split() == ["a/one", "100%", "[84,", "100]", "20", "50%", "100"], "the clean variant alone"

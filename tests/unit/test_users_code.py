@@ -140,7 +140,7 @@ def test_what_a_policy_does_costs_no_more_than_its_episode(method: str, ends: Ca
     setattr(mine, method, ends)
     # A batch of two has a thread of its own.
     for batch in (1, 2):
-        (episode,) = [one.episode for one in rollout([Trial(TASK, 1, "mine", 0)], mine, batch=batch)]
+        (episode,) = [one.episode for one in rollout([Trial(TASK, 2, "mine", 0)], mine, batch=batch)]
         assert episode.outcome == "error" and episode.error
         last = episode.error.strip().splitlines()[-1]
         is_exception = told.startswith(("raised KeyError", "raised Mute"))
@@ -150,7 +150,7 @@ def test_what_a_policy_does_costs_no_more_than_its_episode(method: str, ends: Ca
 def test_what_a_policy_does_at_an_episodes_end_is_told() -> None:
     mine = Holding()
     mine.finish = lambda ids: os._exit(0)  # type: ignore[method-assign]
-    (episode,) = [one.episode for one in rollout([Trial(TASK, 1, "mine", 0)], mine)]
+    (episode,) = [one.episode for one in rollout([Trial(TASK, 2, "mine", 0)], mine)]
     assert "the policy called os._exit(0)" in (episode.error or "")
 
 
@@ -358,7 +358,7 @@ def test_a_mistake_that_we_know_of_is_told_with_its_place_too(source: str, told:
 def test_an_error_in_an_episode_says_where_in_the_users_code_it_was() -> None:
     mine = Holding()
     mine.act = throws(KeyError("image"))  # type: ignore[method-assign]
-    (finished,) = rollout([Trial(TASK, 1, "mine", 0)], mine)
+    (finished,) = rollout([Trial(TASK, 2, "mine", 0)], mine)
     assert re.search(rf"\nKeyError: 'image' {HERE}", (finished.episode.error or "").strip())
 
 

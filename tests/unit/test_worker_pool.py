@@ -20,7 +20,7 @@ from robodx.running.worker_pool import MAX_ATTEMPTS, WorkerLost, carry_out
 
 
 def trials(number: int) -> list[Trial]:
-    return [Trial("primitive/press_switch", 1, "still", seed) for seed in range(number)]
+    return [Trial("primitive/press_switch", 2, "still", seed) for seed in range(number)]
 
 
 class Play:

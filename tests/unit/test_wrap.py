@@ -100,7 +100,7 @@ def test_each_kind_of_picture_stress_reaches_the_arm_s_view_and_nothing_else(
 ) -> None:
     clean, _ = reacher.reset(seed=3)
     # Severe enough that it is there from the first seconds on.
-    env = robodx.wrap(reacher, name, level="v3", hz=5.0)
+    env = robodx.wrap(reacher, name, level=list(PERTURBATIONS[name].levels)[-1], hz=5.0)
     observed, info = env.reset(seed=3)
     assert np.array_equal(observed["state"], clean["state"])
     is_touched = []
@@ -146,6 +146,13 @@ def test_every_picture_is_found_and_what_is_none_is_passed_on() -> None:
     for shown, clean in zip(observed["views"], given["views"], strict=True):
         assert np.abs(shown.astype(int) - 100).max() == 30 and (clean == 100).all()
     assert observed["mask"] is given["mask"] and observed["joints"] is given["joints"]
+
+
+def test_one_picture_of_several_is_blank_and_the_others_are_not() -> None:
+    observed, _ = robodx.wrap(Nested(), "camera_blank", level="views/1").reset(seed=0)
+    assert [view.any() for view in observed["views"]] == [True, False]
+    with pytest.raises(UserError, match=r"camera_blank=front: .* it is shown: views/0, views/1"):
+        robodx.wrap(Nested(), "camera_blank", level="front").reset(seed=0)
 
 
 def test_info_says_whether_this_observation_was_touched() -> None:
@@ -201,6 +208,14 @@ def test_a_lost_motion_is_no_motion_and_a_lost_target_is_the_last_one() -> None:
         last = last if is_lost else 0.01 * (step + 1)
         assert moved[step][0] == pytest.approx(0.0 if is_lost else last)
         assert aimed[step][0] == pytest.approx(last)
+
+
+def test_a_lost_action_may_be_the_one_before_again_whatever_it_means() -> None:
+    executed, lost = sent(robodx.wrap(Nested(), "action_repeat", level=0.4), 60)
+    assert 10 < sum(lost) < 40 and not lost[0]
+    for step, is_lost in enumerate(lost):
+        expected = executed[step - 1][0] if is_lost else 0.01 * (step + 1)
+        assert executed[step][0] == pytest.approx(expected)
 
 
 def test_what_needs_more_than_pictures_and_commands_is_refused_with_what_can_be_had() -> None:

@@ -1021,7 +1021,7 @@ def test_a_replay_over_the_wire_moves_bit_for_bit_as_in_process(tmp_path: Path) 
     recorded = tmp_path / "run"
     run(Request((TASK,), "expert", 2), recorded)
     name = f"replay:{recorded}"
-    trials = [Trial(TASK, 1, name, seed) for seed in range(2)]
+    trials = [Trial(TASK, 2, name, seed) for seed in range(2)]
     here = {e.trial_id: e.trajectory_hash for e, _ in rollout(trials, make_policy(name))}
     with our_server(name) as port:
         policy = make_policy(f"gr00t://localhost:{port}")

@@ -161,7 +161,7 @@ def test_a_policy_acts_through_the_script(checkpoint: Path, preset: str, stand_i
         assert isinstance(chunk, np.ndarray)
         expected = np.concatenate([seen.state["joint_positions"], seen.state["gripper_opening"]])
         np.testing.assert_array_equal(chunk, np.tile(expected, (4, 1)))
-        (finished,) = rollout([Trial(TASK, 1, "lerobot", 0)], policy)
+        (finished,) = rollout([Trial(TASK, 2, "lerobot", 0)], policy)
         assert finished.episode.outcome == "timeout", finished.episode.error
         assert finished.trajectory is not None and len(finished.trajectory.query_steps) == finished.episode.steps / 4
     finally:

@@ -279,7 +279,7 @@ def test_a_privileged_policy_is_not_served() -> None:
 
 def test_replay_over_the_wire_is_replay_in_process(tmp_path: Path) -> None:
     run(Request((TASK,), "expert", 1), tmp_path / "run")
-    trial = Trial(TASK, 1, "replay", 0)
+    trial = Trial(TASK, 2, "replay", 0)
     (local,) = rollout([trial], make_policy(f"replay:{tmp_path / 'run'}"))
     with in_another_process(f"replay:{tmp_path / 'run'}") as port:
         policy = named(port)
@@ -290,7 +290,7 @@ def test_replay_over_the_wire_is_replay_in_process(tmp_path: Path) -> None:
 
 def test_episodes_at_once_are_the_episodes_one_by_one(tmp_path: Path) -> None:
     run(Request((TASK,), "expert", 3), tmp_path / "run")
-    trials = [Trial(TASK, 1, "replay", seed) for seed in range(3)]
+    trials = [Trial(TASK, 2, "replay", seed) for seed in range(3)]
     with in_another_process(f"replay:{tmp_path / 'run'}") as port:
         hashes = [
             {one.episode.seed: one.episode.trajectory_hash for one in rollout(trials, policy, batch=batch)}

@@ -254,7 +254,7 @@ def test_an_episode_runs_over_the_wire() -> None:
         policy = make_policy(f"openvla+http://127.0.0.1:{port}", "openvla")
         assert isinstance(policy, RemotePolicy)
         CLIENTS.append(policy)
-        (finished,) = rollout([Trial("control/stack_cube", 1, "openvla", 0)], policy)
+        (finished,) = rollout([Trial("control/stack_cube", 2, "openvla", 0)], policy)
     assert finished.episode.outcome == "timeout" and finished.trajectory is not None
     tool = finished.trajectory.tool_in_world[:, 0, :3]
     assert tool[-1, 2] - tool[0, 2] > 0.1

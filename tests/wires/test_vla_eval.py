@@ -235,7 +235,7 @@ def test_what_is_sent_is_what_the_policy_sees_and_its_answer_comes_back() -> Non
 def test_a_replay_over_the_wire_is_the_replay_in_process(tmp_path: Path) -> None:
     run(Request((TASK,), "expert", 2), tmp_path / "recorded")
     name = f"replay:{tmp_path / 'recorded'}"
-    trials = [Trial(TASK, 1, name, seed) for seed in range(2)]
+    trials = [Trial(TASK, 2, name, seed) for seed in range(2)]
     with in_another_process(name) as port:
         policy = make_policy(f"vla-eval://127.0.0.1:{port}?timeout=20")
         over_the_wire = {e.trial_id: e for e, _ in rollout(trials, policy, batch=2)}

@@ -13,6 +13,8 @@ Array = NDArray[np.float64]
 SPARC_CUTOFF_HZ = 10.0
 SPARC_AMPLITUDE = 0.05
 SPARC_PADDING = 4
+# The rate of the paper's robots: at it, stability is of the change from one command to the next.
+STABILITY_HZ = 20.0
 # A reversal counts from this change of the joint targets on: smaller ones are rounding, or a hand that holds still.
 SHAKE_RAD = 0.005
 # Twice a second for so long; the expert, where it follows what moves, does so five times at most.
@@ -63,11 +65,12 @@ def _arc_length(speed: Array, period_s: float) -> float:
     return -float(np.hypot(np.diff(frequencies) / frequencies[-1], np.diff(spectrum)).sum())
 
 
-def stability(joints: Array) -> float | None:
-    """exp(−mean change of the joint targets (n, joints) from step to step, in radians): 1 is at rest."""
+def stability(joints: Array, period_s: float) -> float | None:
+    """exp(−mean speed of the joint targets (n, joints), in radians per 1/20 s): 1 is at rest, whatever the rate."""
     if len(joints) < 2:
         return None
-    return float(np.exp(-np.linalg.norm(np.diff(joints, axis=0), axis=1).mean()))
+    changes = np.linalg.norm(np.diff(joints, axis=0), axis=1)
+    return float(np.exp(-changes.mean() / (period_s * STABILITY_HZ)))
 
 
 def reversals(joints: Array) -> NDArray[np.intp]:

@@ -23,20 +23,28 @@ from robodx.records.derived_design import designed
 from robodx.records.values import read_applied, spelled
 
 SITUATION = ("task", "pair_id", "clock")
+# A command that comes late costs little where things wait and much where they move: two questions, and two answers.
+APART = ("actuator_latency",)
+MOVING = ("dynamic", "pursuit")
 
 
 @dataclass(frozen=True)
 class Degradation:
     """One stressor at one level, on one carrier or (task is None) on all that are testable.
 
+    One whose static and moving carriers are told apart is named so: "actuator_latency (static)".
     Rates are of situations, those that went alike in both variants counted once. With too many errors there are none.
     """
 
     policy: str
     stressor: str
+    # The name that the stressor is registered under.
+    perturbation: str
     kind: str
     level: str
     task: str | None
+    # The carriers that this is about.
+    tasks: tuple[str, ...]
     clean: Estimate
     stressed: Estimate
     # Stressed − clean on the same situations, and the exact p of its being none.
@@ -85,7 +93,7 @@ class StressTable:
 def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.random.Generator) -> StressTable:
     """Of what the suite `stress` asked for, given the run's run.json."""
     cards = about.get("perturbations", {})
-    every = _with_motion(designed(episodes, about))
+    every = with_courses(designed(episodes, about))
     asked = of_suite(every, "stress")
     rows: list[Degradation] = []
     trends: list[StressTrend] = []
@@ -98,25 +106,26 @@ def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.rando
         weak = _weak(clean.join(again, on="task", how="semi", maintain_order="left"))
         not_testable += [NotTestable(str(policy), task, rate) for task, rate in weak.items()]
         found: list[StressTrend] = []
-        for name in sorted(stressed["stressor"].unique(), key=lambda name: (cards.get(name, {}).get("kind", ""), name)):
+        names = set(stressed.select("stressor", "perturbation").iter_rows())
+        for label, name in sorted(names, key=lambda pair: (cards.get(pair[1], {}).get("kind", ""), pair)):
             card, group = (
                 cards.get(name, {}),
-                stressed.filter((pl.col("stressor") == name) & ~pl.col("task").is_in(list(weak))),
+                stressed.filter((pl.col("stressor") == label) & ~pl.col("task").is_in(list(weak))),
             )
             for severity, level in sorted(set(group.select("severity", "level").iter_rows())):
-                variant = _side_by_side(clean, again, group.filter(pl.col("severity") == severity))
-                degraded = partial(_degradation, str(policy), name, card.get("kind", ""), level)
+                variant = side_by_side(clean, again, group.filter(pl.col("severity") == severity))
+                degraded = partial(_degradation, str(policy), label, name, card.get("kind", ""), level)
                 rows.append(degraded(None, variant))
                 rows += [degraded(str(task), part) for (task,), part in variant.group_by("task", maintain_order=True)]
             if card.get("is_ordered", True):
                 slope, p, situations = trend(_by_level(clean, group), rng)
-                found.append(StressTrend(str(policy), name, slope, p, None, situations))
+                found.append(StressTrend(str(policy), label, slope, p, None, situations))
         adjusted = holm({one.stressor: one.p for one in found})
         trends += [replace(one, p_holm=adjusted[one.stressor]) for one in found]
     return StressTable(tuple(rows), tuple(trends), tuple(not_testable))
 
 
-def _with_motion(episodes: pl.DataFrame) -> pl.DataFrame:
+def with_courses(episodes: pl.DataFrame) -> pl.DataFrame:
     """With no success of errors, and with what is the same for episodes that went alike."""
     return episodes.with_columns(
         success=pl.when(pl.col("outcome") != "error").then("success"),
@@ -143,11 +152,19 @@ def _stressed(asked: pl.DataFrame, cards: Cards) -> pl.DataFrame:
         value if isinstance(value, float) else severity_of(cards, name, level)
         for level, (name, value) in zip(levels, applied, strict=True)
     ]
+    labels = [_label(name, family) for (name, _), family in zip(applied, rows["family"], strict=True)]
     return rows.with_columns(
-        pl.Series("stressor", [name for name, _ in applied], pl.String),
+        pl.Series("stressor", labels, pl.String),
+        pl.Series("perturbation", [name for name, _ in applied], pl.String),
         pl.Series("level", levels, pl.String),
         pl.Series("severity", severities, pl.Float64),
     )
+
+
+def _label(stressor: str, family: str | None) -> str:
+    if stressor not in APART:
+        return stressor
+    return f"{stressor} ({'moving' if family in MOVING else 'static'})"
 
 
 def severity_of(cards: Cards, stressor: str, level: str) -> float:
@@ -162,11 +179,11 @@ def severity_of(cards: Cards, stressor: str, level: str) -> float:
 
 def _weak(clean: pl.DataFrame) -> dict[str, Estimate]:
     tasks = clean.group_by("task", maintain_order=True)
-    rates = {str(task): _rate(_situations(part)["success"]) for (task,), part in tasks}
+    rates = {str(task): rate_of(situations_of(part)["success"]) for (task,), part in tasks}
     return {task: rate for task, rate in rates.items() if rate.value is None or rate.value < TESTABLE}
 
 
-def _side_by_side(clean: pl.DataFrame, again: pl.DataFrame, stressed: pl.DataFrame) -> pl.DataFrame:
+def side_by_side(clean: pl.DataFrame, again: pl.DataFrame, stressed: pl.DataFrame) -> pl.DataFrame:
     """Clean trials with the outcomes of what is held against them, null where one erred; those alike in all once."""
     measured = stressed.select(
         "source_id", "success", "course", "queries", "perturbed_queries", "steps", "perturbed_steps"
@@ -191,7 +208,7 @@ def _once(trials: pl.DataFrame, courses: list[str]) -> pl.DataFrame:
     return alike_once(trials, pl.col("task"), pl.struct(SITUATION).hash(), pl.struct(courses).hash())
 
 
-def _situations(trials: pl.DataFrame) -> pl.DataFrame:
+def situations_of(trials: pl.DataFrame) -> pl.DataFrame:
     """The mean over repeats of each situation's outcomes, and of whether they differ: repeats are no more evidence."""
     again = [name for name in ("success_stressed", "success_again") if name in trials.columns]
     unlike = {
@@ -203,39 +220,43 @@ def _situations(trials: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _rate(outcomes: pl.Series) -> Estimate:
+def rate_of(outcomes: pl.Series) -> Estimate:
     known = outcomes.drop_nulls()
     return wilson(float(known.sum()), len(known))
 
 
-def _degradation(policy: str, name: str, kind: str, level: str, task: str | None, variant: pl.DataFrame) -> Degradation:
+def _degradation(
+    policy: str, label: str, name: str, kind: str, level: str, task: str | None, variant: pl.DataFrame
+) -> Degradation:
     pairs = variant.drop_nulls(["success", "success_stressed"])
     # Without the repeated variant nothing can be said of what stress loses beyond it.
     triples = pairs.drop_nulls("success_again")
-    situations = _situations(pairs)
+    situations = situations_of(pairs)
     errors = len(variant) - len(pairs)
     lost = float(situations["only_success_success_stressed"].sum())
     won = float(situations["only_success_stressed_success"].sum())
     found = Degradation(
         policy=policy,
-        stressor=name,
+        stressor=label,
+        perturbation=name,
         kind=kind,
         level=level,
         task=task,
-        clean=_rate(situations["success"]),
-        stressed=_rate(situations["success_stressed"]),
+        tasks=tuple(variant["task"].unique(maintain_order=True)),
+        clean=rate_of(situations["success"]),
+        stressed=rate_of(situations["success_stressed"]),
         difference=tango(lost, won, len(situations)),
-        p=_p(situations, lost, won),
-        visible_drop=_visible_drop(_situations(triples) if len(triples) else situations),
+        p=paired_p(situations, lost, won),
+        visible_drop=_visible_drop(situations_of(triples) if len(triples) else situations),
         exposure=_share(pairs, "perturbed_queries", "queries"),
         commands=_share(pairs, "perturbed_steps", "steps"),
         errors=errors,
-        **_kept(_situations(triples.filter("success"))),
+        **_kept(situations_of(triples.filter("success"))),
     )
     return found if errors <= MAX_ERROR_SHARE * len(variant) else _without_rates(found)
 
 
-def _p(situations: pl.DataFrame, lost: float, won: float) -> float | None:
+def paired_p(situations: pl.DataFrame, lost: float, won: float) -> float | None:
     """Exact where each situation was tried once; of means over repeats by exchanging the two within situations."""
     if situations.is_empty():
         return None
@@ -254,8 +275,8 @@ def _kept(solved: pl.DataFrame) -> dict[str, Estimate]:
     only_stressed = float(solved["only_success_stressed_success_again"].sum())
     only_again = float(solved["only_success_again_success_stressed"].sum())
     return {
-        "retained": _rate(solved["success_stressed"]),
-        "repeated": _rate(solved["success_again"]),
+        "retained": rate_of(solved["success_stressed"]),
+        "repeated": rate_of(solved["success_again"]),
         "excess_loss": tango(only_stressed, only_again, len(solved)),
     }
 

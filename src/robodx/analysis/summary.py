@@ -20,9 +20,12 @@ from robodx.analysis.failure_summary import (
     shown_outcome,
     without_fixed_interval,
 )
+from robodx.analysis.graded import Graded, levels
+from robodx.analysis.isolation import Contrast, contrasts
 from robodx.analysis.metrics import success as of_success
 from robodx.analysis.metrics.base import METRICS, Metric, estimate
 from robodx.analysis.metrics.observations import STRATUM, distinct_episodes
+from robodx.analysis.null_inputs import InputUse, input_uses
 from robodx.analysis.statistics.estimates import Estimate, above_chance
 from robodx.analysis.statistics.medians import median
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
@@ -37,7 +40,7 @@ TIERS = ("easy", "medium", "hard")
 # How it moves and answers, in the table's own columns: their medians say what is usual, for a few may be far off.
 MOTION = (
     "length_ratio", "sparc", "stability", "duration_s", "mean_squared_jerk",
-    "actions_per_s", "inference_ms_p50", "inference_ms_p95",
+    "calls_per_s", "actions_per_s", "inference_ms_p50", "inference_ms_p95",
 )  # fmt: skip
 
 
@@ -132,6 +135,21 @@ class Summary:
         table = stress_table(self.episodes, self._about, np.random.default_rng(0))
         return table if table.rows or table.not_testable else None
 
+    @cached_property
+    def null_inputs(self) -> tuple[InputUse, ...]:
+        """Of a run of the suite `null_inputs`; its intervals are of a fixed n."""
+        return input_uses(self.episodes) if self.stopped == "planned" else ()
+
+    @cached_property
+    def contrasts(self) -> list[Contrast]:
+        """Of a run of the suite `isolation`."""
+        return contrasts(self.episodes, self._about) if self.stopped == "planned" else []
+
+    @cached_property
+    def levels(self) -> list[Graded]:
+        """Of a run with stability, adaptability or inference frequency."""
+        return levels(self.episodes, self._about) if self.stopped == "planned" else []
+
     @property
     def base_variants(self) -> list[str]:
         """Those without a suite's stressors; of one that perturbs everything, just that."""
@@ -201,6 +219,9 @@ class Summary:
             "rows": _plain(self.rows()),
             **{f"by_{group}": _plain(self.subtotals(group)) for group in BYS if group != "task"},
             "stress": None if self.stress is None else asdict(self.stress),
+            "null_inputs": _plain(self.null_inputs),
+            "isolation": _plain(self.contrasts),
+            "levels": _plain(self.levels),
             "failures": _plain(self.failures()),
             "failures_by_variant": _plain(self.failures(by_variant=True)),
             "errors": _plain(self.errors()),
@@ -334,7 +355,9 @@ def _medians(episodes: pl.DataFrame, stopped: Stopped) -> dict[str, Estimate]:
     return {name: without_fixed_interval(median(values[name]), stopped) for name in MOTION}
 
 
-def _plain(found: Sequence[Headline | Row | Subtotal | Measured | Failures | Error]) -> list[dict[str, Any]]:
+def _plain(
+    found: Sequence[Headline | Row | Subtotal | Measured | Failures | Error | Contrast | Graded | InputUse],
+) -> list[dict[str, Any]]:
     return [asdict(one) for one in found]
 
 

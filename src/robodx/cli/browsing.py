@@ -30,7 +30,10 @@ def list_(
     if as_json:
         print_json(rows)
     else:
-        print_table(rows)
+        print_table([{name: value for name, value in row.items() if name != "anchor"} for row in rows])
+        if anchored := [row for row in rows if row.get("anchor")]:
+            print_text("\nWhat does this, at the levels v1, v2 and v3:")
+            print_table([{"stressor": row["perturbation"], "for example": row["anchor"]} for row in anchored])
 
 
 @app.command(rich_help_panel="Look around")
@@ -63,6 +66,8 @@ def show(
         print_text(f"  stage {index}      {stage}")
     for name, (x, y, z) in card["things"].items():
         print_text(f"  {name:24} x {x:+.3f}  y {y:+.3f}  z {z:+.3f}")
+    if out is not None and {"front", "all"} & set(camera.split(",")):
+        print_text("Seen from the front, the robot's left is on the right.")
     print_text(f"Wrote {out}" if out else "Add -o x.png for a picture, or -o x.mp4 for a video of the expert.")
 
 

@@ -34,6 +34,7 @@ def wrap(
 ) -> Stressed:
     """`env` under one stressor, at a level by name or any severity; 0 bypasses it.
 
+    A picture in dictionaries or tuples is named by its keys, as in `wrap(env, "camera_blank", level="images/front")`.
     Pictures are uint8 boxes of (height, width, 3) anywhere in the observation; their spaces stay as they are. Stress on
     commands needs to know what `actions` are, targets that stay (absolute) or motions that would go on (relative), and
     the action that stands `still`: always, or where targets are absolute, at the start; it may be a function of an
@@ -72,14 +73,16 @@ class Stressed(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordCons
                 f"{name} changes more than pictures and commands; "
                 f"any environment can be wrapped with: {', '.join(wrappable())}"
             )
-        self._severity = self._entry.severity(str(level))
+        self._value = self._entry.parse(str(level))
         self._pictures = list(_pictures(env.observation_space)) if self._entry.kind == "sensor" else []
         if self._entry.kind == "sensor" and not self._pictures:
             raise UserError(
                 f"{name} changes pictures, uint8 boxes of (height, width, 3), but {env} has none: "
                 f"its observations are {env.observation_space}"
             )
-        if self._entry.kind == "execution" and (actions not in ("relative", "absolute") or still is None):
+        # Which action is done again is plain; what it is to stand still is not.
+        self._has_commands = self._entry.cls.action is not Perturbation.action
+        if self._has_commands and (actions not in ("relative", "absolute") or still is None):
             raise UserError(
                 f'{name} delays or drops commands: give actions="absolute" (targets) or "relative" (motions), '
                 f"and still=, the action that leaves the robot where it is when an episode starts"
@@ -98,9 +101,9 @@ class Stressed(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordCons
         if seed is not None:
             self._seed, self._episode = seed, 0
         self._step = 0
-        self._running = self._start() if self._severity else None
+        self._running = self._start() if self._value else None
         self._episode += 1
-        if self._entry.kind == "execution":
+        if self._has_commands:
             self._standing = self._stand(observed)
         shown = self._shown(observed)
         return shown, _noted(info, shown is not observed)
@@ -115,7 +118,7 @@ class Stressed(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordCons
 
     def _start(self) -> Perturbation:
         episode = int(Streams(self._seed).rng("wrap", self._episode).integers(2**31))
-        return self._entry.start(self._severity, Draws(Streams(episode), self._entry.name), self._period_s)
+        return self._entry.start(self._value, Draws(Streams(episode), self._entry.name), self._period_s)
 
     def _stand(self, observed: Any) -> Any:
         space = self.env.action_space
@@ -135,7 +138,8 @@ class Stressed(gymnasium.Wrapper[Any, Any, Any, Any], gymnasium.utils.RecordCons
             return still if running.is_lost(self._step) else action
         # A copy is kept: an agent may write its next action into the same memory.
         kept = copy.deepcopy(action)
-        executed = running.action(kept, still, self._step)
+        arrived: Any = running.reply(kept, self._step)
+        executed = running.action(arrived, still, self._step)
         return action if executed is kept else executed
 
     def _shown(self, observed: Any) -> Any:

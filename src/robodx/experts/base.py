@@ -7,7 +7,7 @@ A clause is solved by the plan for its verb and relation; these are in the folde
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -38,6 +38,7 @@ CROSSING_S = 1.5
 # Where a thing may be put that is in the way, and the room it should have there on all sides: for open fingers.
 SPOTS = tuple((0.05 * i, 0.05 * j) for i in range(-4, 3) for j in range(-5, 6))
 ROOM_M = 0.045
+Spot = tuple[float, float]
 
 
 class View(Visible, Protocol):
@@ -80,12 +81,15 @@ class PlanContext:
     def grasp(self, name: str) -> PoseNow:
         """From above, at the thing's `grasp` frame if it has one, following it while it moves."""
         thing = self.view.thing(name)
-        spot = dict(thing.frames).get("grasp", Pose())
+        frames, half = dict(thing.frames), thing.half_extents
+        spot = frames.get("grasp", Pose())
+        # What has a tip is not taken by it: the fingers close across.
+        half = (math.inf, *half[1:]) if "tip" in frames else half
 
         def now() -> Pose:
             pose = self.view.pose(name)
             x, y, z = pose.apply(spot.position)
-            return from_above(x, y, z, grasp_yaw(pose, thing.half_extents, thing.kind))
+            return from_above(x, y, z, grasp_yaw(pose, half, thing.kind))
 
         return now
 
@@ -181,26 +185,35 @@ def put(
 
 def aside(context: PlanContext, name: str) -> PoseNow:
     """Flat on the table at the nearest spot with room for the hand."""
-    view = context.view
-    here, radius = view.position(name), view.thing(name).radius_m
-    others = [(looks.position, view.thing(other).radius_m) for other, looks in looks_now(view).items() if other != name]
-
-    def room(spot: tuple[float, float]) -> float:
-        return min((math.dist(spot, at[:2]) - radius - other for at, other in others), default=math.inf)
-
-    free = [spot for spot in SPOTS if room(spot) > ROOM_M] or [max(SPOTS, key=room)]
-    x, y = min(free, key=lambda spot: math.dist(spot, here[:2]))
+    x, y = roomy(context, name, SPOTS)
     return lambda: resting(context, name, x, y, 0.0)
 
 
-def resting(context: PlanContext, name: str, x: float, y: float, floor_z: float) -> Pose:
-    """The thing set down at a place, squared up with the table by the smallest turn."""
+def roomy(context: PlanContext, name: str, spots: Sequence[Spot], beside: tuple[str, ...] = ()) -> Spot:
+    """The nearest of these spots with room for the thing and the hand, or else the roomiest; `beside` may be near."""
+    view = context.view
+    here, radius = view.position(name), view.thing(name).radius_m
+    others = [
+        (looks.position, view.thing(other).radius_m)
+        for other, looks in looks_now(view).items()
+        if other not in (name, *beside)
+    ]
+
+    def room(spot: Spot) -> float:
+        return min((math.dist(spot, at[:2]) - radius - other for at, other in others), default=math.inf)
+
+    free = [spot for spot in spots if room(spot) > ROOM_M] or [max(spots, key=room)]
+    return min(free, key=lambda spot: math.dist(spot, here[:2]))
+
+
+def resting(context: PlanContext, name: str, x: float, y: float, floor_z: float, turn_rad: float = 0.0) -> Pose:
+    """The thing set down at a place, squared up with what is turned so, or with the table, and the hand with it."""
     pose, thing = context.view.pose(name), context.view.thing(name)
     height = floor_z + thing.half_extents[2] + DROP_M
     if thing.kind == "sphere":
         # However it has rolled, it is the right way up.
         return Pose((x, y, height), pose.quaternion)
-    yaw = yaw_of(pose)
-    # A cube looks the same after a quarter turn: undo only what is needed to square it up.
-    square = yaw - nearest_turn(yaw, math.pi / 2)
+    # A cube looks the same after a quarter turn: it is given the one that brings the hand nearest its home.
+    in_hand = yaw_of(pose) - yaw_of(context.hand.tool)
+    square = in_hand - nearest_turn(in_hand, math.pi / 2) + nearest_turn(turn_rad, math.pi / 2)
     return Pose((x, y, height), about("z", square))

@@ -11,7 +11,13 @@ WIDEST_M = 0.072
 POINTING_DOWN = about("x", math.pi)
 ROUND = ("sphere", "cylinder")
 # Of what is no box, after which turn about z its outline is the same; the fingers close on its sides along y.
-OUTLINE_TURN_RAD = {"hexagonal block": math.pi / 3, "cross": math.pi / 2, "half-moon": 2 * math.pi}
+OUTLINE_TURN_RAD = {
+    "hexagonal block": math.pi / 3,
+    "cross": math.pi / 2,
+    "half-moon": 2 * math.pi,
+    "triangular block": math.pi,
+    "T-block": 2 * math.pi,
+}
 
 
 class CannotBeDone(ValueError):

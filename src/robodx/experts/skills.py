@@ -27,6 +27,8 @@ APPROACH_M = 0.08
 LOST_M = 0.03
 # Slower than this a thing is taken to be at rest.
 MOVING_M_S = 0.01
+# A hand that pushes a thing comes back to straight behind it over about this way.
+STEERING_M = 0.05
 # A thing this far beside the hand that comes down on it got away.
 STRAYED_M = 0.025
 GRIP_STEPS = 14
@@ -224,11 +226,17 @@ def push(hand: Hand, behind: PoseNow, pushed: PoseNow, goal: PoseNow, *, near_m:
     yield from reach(hand, lambda: back_off(behind(), APPROACH_M))
     yield from reach(hand, behind)
     while math.dist(pushed().position[:2], goal().position[:2]) > near_m:
-        # Steer: always from the far side of the thing, straight at the goal.
         (px, py, _), (gx, gy, _) = pushed().position, goal().position
         length = math.hypot(gx - px, gy - py)
+        ux, uy = (gx - px) / length, (gy - py) / length
         x, y, z = hand.commanded.position
-        ahead = Pose((x + (gx - px) / length * 0.1, y + (gy - py) / length * 0.1, z), hand.commanded.quaternion)
+        before_m, aside_m = (px - x) * ux + (py - y) * uy, (py - y) * ux - (px - x) * uy
+        if before_m < 0:
+            # It slipped away to the side.
+            break
+        # Steer: at the goal, and back to straight behind the thing.
+        slant = aside_m / STEERING_M
+        ahead = Pose((x + 0.1 * (ux - slant * uy), y + 0.1 * (uy + slant * ux), z), hand.commanded.quaternion)
         yield hand.towards(ahead, 1.5 * CAREFUL_SPEED_M_S)
     yield from back_away(hand, pushed, 0.04)
     yield from retreat(hand)

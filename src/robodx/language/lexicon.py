@@ -4,8 +4,8 @@ from __future__ import annotations
 
 SIZES = ("big", "small")
 KINDS = (
-    "cube", "sphere", "cylinder", "triangular block", "T-block", "peg", "box with a hole", "bin", "bowl", "crate",
-    "charger", "receptacle", "disc", "slot", "switch", "lamp", "ramp", "conveyor",
+    "cube", "sphere", "cylinder", "triangular block", "T-block", "peg", "block with a hole", "bin", "bowl", "crate",
+    "box", "charger", "receptacle", "disc", "slot", "switch", "lamp", "ramp", "conveyor",
     "hexagonal block", "cross", "half-moon", "octagonal peg", "kit tray",
 )  # fmt: skip
 ORDINALS = ("first", "second", "third", "fourth")
@@ -14,9 +14,9 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 # Other words for the same, which anybody uses; and some that one may not know.
 EVERYDAY: dict[str, tuple[str, ...]] = {
     "red": ("crimson", "scarlet", "ruby"),
-    "green": ("emerald", "jade", "verdant"),
+    "green": ("emerald", "jade"),
     "blue": ("azure", "cobalt", "sapphire"),
-    "cube": ("block", "cuboid", "box"),
+    "cube": ("block", "cuboid", "brick"),
     "sphere": ("ball", "orb"),
     "peg": ("rod", "stick"),
     "disc": ("disk", "circle"),
@@ -31,9 +31,9 @@ EVERYDAY: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 RARE: dict[str, tuple[str, ...]] = {
     "red": ("vermilion", "carmine"),
-    "green": ("viridian", "malachite"),
+    "green": ("viridian", "verdant"),
     "blue": ("ultramarine", "cerulean"),
-    "cube": ("brick",),
+    "cube": ("hexahedron",),
     "pick up": ("clutch", "snatch up"),
 }
 
@@ -43,6 +43,6 @@ def article(words: str) -> str:
 
 
 def plural_kind(kind: str) -> str:
-    """Of "box with a hole" it is the box that there are several of."""
+    """Of "block with a hole" it is the block that there are several of."""
     head, space, rest = kind.partition(" with ")
     return f"{head}{'es' if head.endswith(('s', 'x', 'ch')) else 's'}{space}{rest}"

@@ -12,7 +12,7 @@ from robodx.registry import UnknownName, unknown
 
 Direction = Literal["left", "right", "forward", "back"]
 Relation = Literal[
-    "on", "in", "onto", "into", "beside", "between", "left of", "right of", "in front of", "behind",
+    "on", "in", "onto", "into", "beside", "near", "between", "left of", "right of", "in front of", "behind",
     "left", "right", "forward", "back",
 ]  # fmt: skip
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
@@ -151,6 +151,9 @@ class Instruction:
 
     text: str
     meaning: Meaning
+    # Where a task has its own sentences for it: all that are for training, and those to test with. Else its verbs'.
+    train: tuple[str, ...] = field(default=(), compare=False)
+    test: tuple[str, ...] = field(default=(), compare=False)
 
 
 Words = str | Reference

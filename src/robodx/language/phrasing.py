@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Literal
 
@@ -15,14 +16,14 @@ Split = Literal["train", "test"]
 # Around a clause that waits for a lamp, and around a choice; in each split's first, second and third phrasing.
 SIGNALS = {
     "train": (
-        "when {lamp} lights up, {clause}",
-        "{clause} as soon as {lamp} lights up",
-        "wait for {lamp} to light, then {clause}",
+        "{clause} when {lamp} lights up",
+        "as soon as {lamp} lights up, {clause}",
+        "{clause} the moment {lamp} lights up",
     ),
     "test": (
         "once {lamp} is on, {clause}",
         "{clause}, but only after {lamp} comes on",
-        "hold until {lamp} shines, then {clause}",
+        "{clause} right after {lamp} turns on",
     ),
 }
 CHOICES = {
@@ -47,10 +48,18 @@ def say(*clauses: Clause) -> Instruction:
 def phrase(meaning: Meaning, split: Split, index: int) -> Instruction:
     """The same meaning in the split's `index`-th phrasing, counted around."""
     forbidden = [part for part in meaning.clauses if isinstance(part, Clause) and part.is_negated]
-    text = _say_part(meaning.clauses[0], split, index, forbidden)
+    text = _say_part(meaning.clauses[0], None, split, index, forbidden)
     for before, part in pairwise(meaning.clauses):
-        text += f", {_joint(before, part)} {_say_part(part, split, index, forbidden)}"
+        text += f", {_joint(before, part)} {_say_part(part, before, split, index, forbidden)}"
     return Instruction(f"{text[0].upper()}{text[1:]}.", meaning)
+
+
+def wordings(instruction: Instruction, split: Split) -> tuple[Instruction, ...]:
+    """The same in all words of the split: a task's own sentences, or the phrasings of the verbs."""
+    if own := getattr(instruction, split):
+        return tuple(replace(instruction, text=text) for text in own)
+    count = phrasing_count(instruction.meaning, split)
+    return tuple(phrase(instruction.meaning, split, index) for index in range(count))
 
 
 def phrasing_count(meaning: Meaning, split: Split) -> int:
@@ -68,34 +77,38 @@ def _clauses(part: Clause | If) -> tuple[Clause, ...]:
     return (part.then, part.otherwise) if isinstance(part, If) else (part,)
 
 
-def _say_part(part: Clause | If, split: Split, index: int, forbidden: Sequence[Clause]) -> str:
+def _say_part(
+    part: Clause | If, before: Clause | If | None, split: Split, index: int, forbidden: Sequence[Clause]
+) -> str:
     if not isinstance(part, If):
-        return _say_clause(part, split, index, forbidden)
+        is_same = isinstance(before, Clause) and before.target == part.target
+        return _say_clause(part, "it" if is_same else _target(part, forbidden), split, index)
     return CHOICES[split][index % len(CHOICES[split])].format(
-        then=_say_clause(part.then, split, index, forbidden),
-        otherwise=_say_clause(part.otherwise, split, index, forbidden),
+        then=_say_clause(part.then, _target(part.then, forbidden), split, index),
+        otherwise=_say_clause(part.otherwise, _target(part.otherwise, forbidden), split, index),
         fact=say_fact(part.fact),
         negated_fact=_say_negated(part.fact),
         bare_fact=say_fact(part.fact).partition(" ")[2],
     )
 
 
-def _say_clause(clause: Clause, split: Split, index: int, forbidden: Sequence[Clause]) -> str:
+def _say_clause(clause: Clause, target: str, split: Split, index: int) -> str:
     templates: tuple[str, ...] = getattr(clause.phrasings, split)
     template = templates[index % len(templates)]
-    if clause.is_negated:
-        # Before the verb, which follows the comma where the place is named first.
-        front, comma, main = template.rpartition(", ")
-        template = f"{front}{comma}do not {main}"
     place = clause.place
-    text = template.format(
-        target=f"{_determiner(clause, forbidden)} {clause.target.words}",
+    text = ("do not " if clause.is_negated else "") + template.format(
+        target=target,
         place=_the(place.of) if place and place.of else "",
         distance=f"{100 * place.distance_m:g} cm" if place and place.distance_m else "",
     )
     if clause.once_lit is None:
         return text
-    return SIGNALS[split][index % len(SIGNALS[split])].format(lamp=f"the {clause.once_lit.words}", clause=text)
+    lamp = "its lamp" if clause.once_lit == clause.target else f"the {clause.once_lit.words}"
+    return SIGNALS[split][index % len(SIGNALS[split])].format(lamp=lamp, clause=text)
+
+
+def _target(clause: Clause, forbidden: Sequence[Clause]) -> str:
+    return f"{_determiner(clause, forbidden)} {clause.target.words}"
 
 
 def _determiner(clause: Clause, forbidden: Sequence[Clause]) -> str:

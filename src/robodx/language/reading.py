@@ -18,6 +18,7 @@ from robodx.language.meaning import Clause, Exists, If, Meaning, Place, Relation
 from robodx.language.phrasing import CHOICES, SIGNALS
 from robodx.language.reference import (
     AFTER,
+    FROM_YOU,
     Comparative,
     Measure,
     Rank,
@@ -46,7 +47,7 @@ def read(text: str) -> Meaning:
     while (bare := _OPENING.sub("", words)) != words:
         words = bare
     try:
-        return Meaning(_parts(words))
+        return Meaning(_without_pronouns(_parts(words)))
     except NotUnderstood as error:
         raise NotUnderstood(f"Cannot read {error}.") from None
 
@@ -65,6 +66,23 @@ def _parts(text: str) -> tuple[Clause | If, ...]:
     joints = re.finditer(r", (?:then|and|but) ", text)
     ways = (partial(_sequence, text[: joint.start()], text[joint.end() :]) for joint in joints)
     return _only(text, [partial(_single, text), *ways])
+
+
+# What "it" stands for is known when what comes before is.
+_IT = Reference(said="it")
+
+
+def _without_pronouns(parts: tuple[Clause | If, ...]) -> tuple[Clause | If, ...]:
+    """With the target of the clause before in the place of "it"."""
+    known: list[Clause | If] = []
+    for part in parts:
+        if any(clause.target is _IT for clause in ((part.then, part.otherwise) if isinstance(part, If) else (part,))):
+            if isinstance(part, If) or not known or isinstance(known[-1], If):
+                raise NotUnderstood('what "it" is')
+            target = known[-1].target
+            part = replace(part, target=target, once_lit=target if part.once_lit is _IT else part.once_lit)
+        known.append(part)
+    return tuple(known)
 
 
 def _single(text: str) -> tuple[Clause | If, ...]:
@@ -104,17 +122,14 @@ def _negated(clause: Clause) -> Clause:
 
 
 def _signalled(found: Fields) -> Clause:
-    return replace(_clause(found["clause"]), once_lit=_thing(found["lamp"]))
+    clause = _clause(found["clause"])
+    return replace(clause, once_lit=clause.target if found["lamp"] == "its lamp" else _thing(found["lamp"]))
 
 
 def _done(act: str, found: Fields) -> Clause:
     action, _, relation = act.partition(" ")
     place = _place(relation, found) if relation else None  # type: ignore[arg-type]
-    other = re.fullmatch(r"the other (.*)", found["target"])
-    if other is None or place is None:
-        return Clause(action, _thing(found["target"]), place)
-    # "The other cube": not the one that it is to go to.
-    return Clause(action, _with(_described(other[1]), but=place.of), place)
+    return Clause(action, _IT if found["target"] == "it" else _thing(found["target"]), place)
 
 
 def _place(relation: Relation, found: Fields) -> Place:
@@ -227,7 +242,8 @@ _RELATIONS = {
     said: relation
     for relation in (*get_args(Spatial), *get_args(Measure))
     for said in (relation, AFTER.get(relation, relation))
-}
+} | {"to the left of": "left of", "to the right of": "right of"}
+_FROM_YOU = {said: by for by, said in FROM_YOU.items()}
 _RELATED = re.compile(rf"(?:that is )?(?:({_NTH}) )?({_any_of(_RELATIONS)}) (the .*)")
 _OTHER_THAN = re.compile(r"(?:other than|except|apart from|but) (.*)")
 
@@ -327,12 +343,15 @@ def _numbered(reference: Reference, found: re.Match[str]) -> Reference:
 
 
 def _from_you(reference: Reference, found: re.Match[str]) -> Reference:
-    if found[2] is None:
-        if reference.rank is None or reference.rank.by not in ("nearest", "farthest"):
-            raise NotUnderstood(f'"{found[0]}"')
-        return reference
     nth = _WORDS[found[1]].value if found[1] else 1
-    return _with(reference, rank=Rank(found[2], nth))  # type: ignore[arg-type]
+    return _with(reference, rank=Rank(_FROM_YOU[found[2]], _from_first(nth)))  # type: ignore[arg-type]
+
+
+def _of_you(reference: Reference, found: re.Match[str]) -> Reference:
+    """ "The nearest cube to you"."""
+    if reference.rank is None or reference.rank.by not in ("nearest", "farthest"):
+        raise NotUnderstood(f'"{found[0]}"')
+    return reference
 
 
 def _own(reference: Reference, found: re.Match[str]) -> Reference:
@@ -360,7 +379,8 @@ _SHORT: tuple[tuple[re.Pattern[str], Callable[[Reference, re.Match[str]], Refere
     (re.compile(rf"{pattern}(?= |$)"), specify)
     for pattern, specify in (
         (rf"number (\w+) counted from (?:the|your) ({_SIDE})", _numbered),
-        (rf"(?:that is (?:({_NTH}) )?(nearest|farthest) )?(?:to|from) you", _from_you),
+        (rf"(?:that is )?(?:({_NTH}) )?({_any_of(_FROM_YOU)})", _from_you),
+        (r"(?:to|from) you", _of_you),
         (r"that differs in size", lambda reference, found: _with(reference, rank=Rank("odd"))),
         (rf"with ((?:{_COLOUR})(?:(?:, | and )(?:{_COLOUR}))*) bands in that order", _banded),
         (

@@ -288,18 +288,20 @@ _HOLDS: dict[str, Callable[[Looks, Looks], bool]] = {
     "behind": lambda a, b: a.position[0] > b.position[0] + LEVEL_M,
 }
 
-# How a relation is said after what it is said of, where not by its own name.
+# How a relation is said after what it is said of, where not by its own name; of places it says whose left it is.
 AFTER: dict[str, str] = {
-    "left of": "to the left of",
-    "right of": "to the right of",
+    "left of": "further to your left than",
+    "right of": "further to your right than",
+    "in front of": "nearer to you than",
+    "behind": "farther from you than",
     "that fits": "that exactly fits",
 }
-# And whose side, or nearness to whom, a rank is about.
+# And so of a rank among places.
 FROM_YOU: dict[str, str] = {
-    "left": "from your left",
-    "right": "from your right",
-    "nearest": "to you",
-    "farthest": "from you",
+    "leftmost": "furthest to your left",
+    "rightmost": "furthest to your right",
+    "nearest": "nearest to you",
+    "farthest": "farthest from you",
 }
 
 
@@ -310,17 +312,18 @@ def _words(reference: Reference) -> str:
     # Said by way of other things; joined by "and", for else the next would be said of the thing before it.
     related = [_relation(where.relation, where.of) for where in reference.where]
     if rank is not None:
-        if rank.by in get_args(Side) or (rank.n > 1 and rank.of is None):
-            before.append(ORDINALS[rank.n - 1])
-        if rank.by in FROM_YOU:
-            after.append(FROM_YOU[rank.by])
+        nth = f"{ORDINALS[rank.n - 1]} " if rank.n > 1 else ""
         if rank.of is not None:
-            nth = f"{ORDINALS[rank.n - 1]} " if rank.n > 1 else ""
             related.append(nth + _relation(rank.by, rank.of))
+        elif rank.by in FROM_YOU:
+            after.append(nth + FROM_YOU[rank.by])
+        elif rank.by in get_args(Side):
+            before.append(ORDINALS[rank.n - 1])
+            after.append(f"from your {rank.by}")
         elif rank.by == "odd":
             after.append("that differs in size")
-        elif rank.by not in get_args(Side):
-            before.append(rank.by)
+        else:
+            before.append(nth + rank.by)
     if reference.bands:
         after.insert(0, f"with {listed(reference.bands)} bands in that order")
     if reference.but:

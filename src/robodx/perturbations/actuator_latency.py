@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 SLACK = 1e-9
 
 
-@perturbation("actuator_latency", kind="execution", levels={"v1": 0.25, "v2": 0.75, "v3": 1.25}, most=10.0)
+@perturbation(
+    "actuator_latency",
+    kind="execution",
+    levels={"v1": 0.25, "v2": 0.75, "v3": 1.25},
+    most=10.0,
+    anchor="Seconds there and back. 0.25: another continent; 0.75: a geostationary satellite and buffers; 1.25: "
+    "an overloaded link.",
+)
 class ActuatorLatency(Perturbation):
     """Delays every command by this many seconds; the robot holds its initial pose until the first arrives.
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from robodx.errors import UserError
 from robodx.language.meaning import Instruction
-from robodx.policy_contract import Observation
+from robodx.policy_contract import Observation, PolicySpec
 from robodx.records.values import Value, parse_numbers, settled, spelled
 from robodx.registry import Registry, UnknownName, require, unknown
 from robodx.scoring.events import Event
@@ -53,6 +53,8 @@ class Perturbation:
 
     # Whether all that it does, it does to pictures or to commands as a whole: then any environment with them will do.
     is_wrappable = False
+    # Whether what is asked for, and scored and recorded, stays what it was, whatever is said instead.
+    keeps_goal = False
 
     def __init__(self, value: Value, draws: Draws, period_s: float, robot: str = "panda") -> None:
         self.value = value
@@ -66,6 +68,10 @@ class Perturbation:
 
     def begin(self) -> None:
         """Set up what is kept through the episode."""
+
+    @classmethod
+    def check(cls, value: Value, spec: PolicySpec) -> None:
+        """Refuse before a run, by a `UserError`, a policy on which this value makes no sense."""
 
     def plan(self, situation: Situation) -> None:
         """What the task has laid out, before any seam; for what depends on what will be asked for."""
@@ -82,6 +88,10 @@ class Perturbation:
     def observation(self, observation: Observation) -> Observation:
         return observation
 
+    def reply(self, action: NDArray[np.float32], step: int) -> NDArray[np.float32]:
+        """Which of the policy's actions (action_dim,) reaches the controller in this step, in its own action space."""
+        return action
+
     def action(self, command: Command, held: Command, step: int) -> Command:
         """What is executed instead of `command`; `held` is what was executed last, at first the initial pose."""
         return command
@@ -92,6 +102,15 @@ class Perturbation:
 
     def events(self) -> tuple[Event, ...]:
         return ()
+
+
+class NullWords(Perturbation):
+    """Other words in place of the instruction, to see whether a policy uses them; what is asked for stays the same.
+
+    A privileged policy reads meanings, and gets that of the words that are said.
+    """
+
+    keeps_goal = True
 
 
 class SensorStress(Perturbation):
@@ -136,6 +155,10 @@ class PerturbationEntry:
     # Whether more of it is worse: else there is no trend and no cliff to look for.
     is_ordered: bool = True
     most: float = math.inf
+    # Of one that is set to words: whether any other word will do too, as the name of a camera of yours.
+    takes_any_word: bool = False
+    # What camera, network or robot does this at its levels, in a sentence.
+    anchor: str = ""
 
     def __post_init__(self) -> None:
         values = [settled(value) for value in self.levels.values()]
@@ -191,7 +214,7 @@ class PerturbationEntry:
             if not 0 <= value <= most:
                 raise UserError(f"a severity of {self.name} must be 0 to {most:g}, not {value:g}")
         elif isinstance(value, str):
-            if value not in self.levels.values():
+            if value not in self.levels.values() and not (self.takes_any_word and isinstance(self._example, str)):
                 raise UnknownName(unknown(f"level of {self.name}", value, self.levels))
         elif _form(value) != _form(self._example) or not _is_finite(value):
             raise UserError(f"{self.name} takes values such as {spelled(self._example)}, not {spelled(value)}")
@@ -210,14 +233,26 @@ PERTURBATIONS: Registry[PerturbationEntry] = Registry("perturbation", "perturbat
 
 
 def perturbation(
-    name: str, *, kind: Kind, levels: Mapping[str, Value], is_ordered: bool = True, most: float = math.inf
+    name: str,
+    *,
+    kind: Kind,
+    levels: Mapping[str, Value],
+    is_ordered: bool = True,
+    most: float = math.inf,
+    takes_any_word: bool = False,
+    anchor: str = "",
 ) -> Callable[[type[Perturbation]], type[Perturbation]]:
-    """Register the decorated class; `most` is the largest severity that has a meaning, as 1 for a probability."""
+    """Register the decorated class; `most` is the largest severity that has a meaning, as 1 for a probability.
+
+    `anchor` says what in the world does this at its levels.
+    """
     require("kind of perturbation", kind, get_args(Kind))
 
     def register(cls: type[Perturbation]) -> type[Perturbation]:
         summary = next(iter((cls.__doc__ or "").strip().splitlines()), "")
-        PERTURBATIONS.add(name, PerturbationEntry(name, kind, levels, cls, summary, is_ordered, most))
+        PERTURBATIONS.add(
+            name, PerturbationEntry(name, kind, levels, cls, summary, is_ordered, most, takes_any_word, anchor)
+        )
         return cls
 
     return register

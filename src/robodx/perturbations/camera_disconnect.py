@@ -8,8 +8,13 @@ from robodx.perturbations.intermittent import Intermittent
 from robodx.policy_contract import Observation
 
 
-# A hub that resets a port, a driver that opens its device anew, a camera that starts again.
-@perturbation("camera_disconnect", kind="sensor", levels={"v1": 0.25, "v2": 0.5, "v3": 1.0}, most=20.0)
+@perturbation(
+    "camera_disconnect",
+    kind="sensor",
+    levels={"v1": 0.25, "v2": 1.0, "v3": 4.0},
+    most=20.0,
+    anchor="Seconds. 0.25: a loose plug; 1: a driver that opens its device anew; 4: a camera that starts again.",
+)
 class CameraDisconnect(WholeFrames):
     """Blanks one camera for this many seconds, repeatedly; the camera is drawn per trial.
 

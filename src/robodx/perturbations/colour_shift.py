@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 from robodx.perturbations.base import SensorStress, perturbation
 
 
-@perturbation("colour_shift", kind="sensor", levels={"v1": 30, "v2": 60, "v3": 120}, most=255)
+@perturbation(
+    "colour_shift",
+    kind="sensor",
+    levels={"v1": 30, "v2": 60, "v3": 120},
+    most=255,
+    anchor="8-bit steps. 30: white balance set for another lamp; 60: a coloured lamp; 120: a channel that is "
+    "nearly lost.",
+)
 class ColourShift(SensorStress):
     """Adds this to, or subtracts it from, one colour channel; channel and sign are drawn per trial."""
 

@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 SETTLE_S = 0.5
 
 
-# Up to 0.6, 1.1 and 2.3 degrees a joint: a zero taught by eye, a belt that jumped, a hobby servo's horn.
-@perturbation("encoder_bias", kind="execution", levels={"v1": 0.01, "v2": 0.02, "v3": 0.04}, most=0.5)
+@perturbation(
+    "encoder_bias",
+    kind="execution",
+    levels={"v1": 0.01, "v2": 0.02, "v3": 0.04},
+    most=0.5,
+    anchor="Up to 0.6, 1.1 and 2.3° a joint: a zero taught by eye, a belt that jumped, a hobby servo's horn.",
+)
 class EncoderBias(Perturbation):
     """Adds a constant error of at most this many radians to each joint encoder, drawn per trial.
 

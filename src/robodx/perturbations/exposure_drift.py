@@ -13,8 +13,13 @@ DRIFT_S = 3.0
 GAMMA = 2.2
 
 
-# In stops: an automatic exposure hunts by a half, a cloud takes one, a blind that is drawn takes two.
-@perturbation("exposure_drift", kind="sensor", levels={"v1": 0.5, "v2": 1.0, "v3": 2.0}, most=8.0)
+@perturbation(
+    "exposure_drift",
+    kind="sensor",
+    levels={"v1": 0.5, "v2": 1.0, "v3": 2.0},
+    most=8.0,
+    anchor="Stops. 0.5: an automatic exposure that hunts; 1: a cloud before the sun; 2: a blind that is drawn.",
+)
 class ExposureDrift(SensorStress):
     """Drifts the exposure by this many stops over three seconds; up or down is drawn per trial."""
 

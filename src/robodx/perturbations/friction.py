@@ -27,8 +27,14 @@ class Oil:
         return f"everything keeps {self.share:.2f} of its friction"
 
 
-# Rubber on plastic has a coefficient of about 1: half of that when dusty, a fifth when wet, a twentieth when oiled.
-@perturbation("friction", kind="execution", levels={"v1": 0.5, "v2": 0.8, "v3": 0.95}, most=1.0)
+@perturbation(
+    "friction",
+    kind="execution",
+    levels={"v1": 0.5, "v2": 0.8, "v3": 0.95},
+    most=1.0,
+    anchor="Rubber on plastic has a coefficient of about 1: half of that when dusty, a fifth when wet, a "
+    "twentieth when oiled.",
+)
 class Friction(Perturbation):
     """Objects, table and fingers lose this share of their friction when the episode begins."""
 

@@ -13,8 +13,13 @@ if TYPE_CHECKING:
     from robodx.sim.simulation import Command
 
 
-# On a gripper that opens by 80 mm: 4, 8 and 16 mm of play, from a hobby servo's gears to a belt that has stretched.
-@perturbation("gripper_backlash", kind="execution", levels={"v1": 0.05, "v2": 0.1, "v3": 0.2}, most=1.0)
+@perturbation(
+    "gripper_backlash",
+    kind="execution",
+    levels={"v1": 0.05, "v2": 0.1, "v3": 0.2},
+    most=1.0,
+    anchor="Of 80 mm: 4, 8 and 16 mm of play, from a hobby servo's gears to a belt that has stretched.",
+)
 class GripperBacklash(Perturbation):
     """Adds play to the gripper, as a share of the full opening: it neither opens nor closes fully.
 

@@ -6,8 +6,14 @@ from robodx.perturbations.base import Perturbation, perturbation
 from robodx.perturbations.intermittent import Intermittent
 
 
-# A shared GPU, a network that sends again, a server that moves the model to another machine.
-@perturbation("inference_pauses", kind="execution", levels={"v1": 0.25, "v2": 0.5, "v3": 1.0}, most=20.0)
+@perturbation(
+    "inference_pauses",
+    kind="execution",
+    levels={"v1": 0.25, "v2": 1.0, "v3": 4.0},
+    most=20.0,
+    anchor="Seconds. 0.25: a shared GPU is busy; 1: a network connects anew; 4: a model server loads its "
+    "weights again.",
+)
 class InferencePauses(Perturbation):
     """Holds back the policy's replies for this many seconds, repeatedly; they arrive at the end of the pause."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from robodx.perturbations.base import Draws
 
-# What lies between two spells on average: with spells of 0.25, 0.5 and 1 s a fault is there 11, 20 and 33% of the time.
+# What lies between two spells on average: with spells of 0.25, 1 and 4 s a fault is there 11, 33 and 67% of the time.
 # Short, for so are episodes: a fault that comes after the end is none.
 GAP_S = 2.0
 

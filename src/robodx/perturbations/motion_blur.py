@@ -24,8 +24,14 @@ class Tap(NamedTuple):
     weight: int
 
 
-# A hand that moves at 0.5 m/s sees a table 0.3 m away, 0.35 m of it, and is exposed for 14, 35 or 70 ms.
-@perturbation("motion_blur", kind="sensor", levels={"v1": 0.02, "v2": 0.05, "v3": 0.1}, most=1.0)
+@perturbation(
+    "motion_blur",
+    kind="sensor",
+    levels={"v1": 0.02, "v2": 0.05, "v3": 0.1},
+    most=1.0,
+    anchor="A hand at 0.5 m/s that sees 0.35 m of the table and is exposed for 14, 35 and 70 ms: a lit, a dim "
+    "and a dark room.",
+)
 class MotionBlur(SensorStress):
     """Blurs along a line of this share of the picture's width, in a direction drawn per trial.
 

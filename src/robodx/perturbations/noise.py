@@ -16,7 +16,14 @@ VALUES = 256
 FAR = 12
 
 
-@perturbation("noise", kind="sensor", levels={"v1": 10, "v2": 25, "v3": 75}, most=255)
+@perturbation(
+    "noise",
+    kind="sensor",
+    levels={"v1": 10, "v2": 25, "v3": 75},
+    most=255,
+    anchor="8-bit steps. 10: a small sensor at high gain in a dim room; 25: the strong noise of denoising "
+    "tests; 75: a sensor that hardly works.",
+)
 class Noise(SensorStress):
     """Adds Poisson and Gaussian noise to every pixel and channel: Poisson(Λ·I/255) less its mean, and N(0, Λ²)."""
 

@@ -32,8 +32,13 @@ class Window(NamedTuple):
     stencil: tuple[slice, slice]
 
 
-# A hand is 9 cm wide: of a 45° camera's picture that is so much of the height at 0.7, 0.35 and 0.25 m.
-@perturbation("occluding_blob", kind="sensor", levels={"v1": 0.15, "v2": 0.3, "v3": 0.45}, most=3.0)
+@perturbation(
+    "occluding_blob",
+    kind="sensor",
+    levels={"v1": 0.15, "v2": 0.45, "v3": 0.9},
+    most=3.0,
+    anchor="A hand, 9 cm wide, before a 45° camera: 0.7, 0.24 and 0.12 m away.",
+)
 class OccludingBlob(SensorStress):
     """Hides part of each view behind a slowly moving blob, this share of the picture's height wide.
 

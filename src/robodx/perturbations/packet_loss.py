@@ -10,7 +10,14 @@ if TYPE_CHECKING:
     from robodx.sim.simulation import Command
 
 
-@perturbation("packet_loss", kind="execution", levels={"v1": 0.1, "v2": 0.2, "v3": 0.3}, most=1.0)
+@perturbation(
+    "packet_loss",
+    kind="execution",
+    levels={"v1": 0.1, "v2": 0.2, "v3": 0.3},
+    most=1.0,
+    anchor="Commands sent without repeats. A cable loses next to none; 0.1: a congested Wi-Fi network; 0.3: the "
+    "edge of its range.",
+)
 class PacketLoss(Perturbation):
     """Drops a command with this probability; the previous joint command is held for the step."""
 

@@ -8,8 +8,13 @@ from robodx.perturbations.base import Perturbation, perturbation
 from robodx.sim.scene import Scene
 
 
-# Things weigh 40 to 100 g. A full cup, a full bottle, and as much as a Panda is sold to carry: its fingers hold 4 kg.
-@perturbation("payload", kind="execution", levels={"v1": 0.5, "v2": 1.5, "v3": 3.0}, most=10.0)
+@perturbation(
+    "payload",
+    kind="execution",
+    levels={"v1": 0.5, "v2": 2.0, "v3": 4.0},
+    most=10.0,
+    anchor="Kilograms. 0.5: a full cup; 2: a large bottle; 4: a third more than a Panda is rated for (3 kg).",
+)
 class Payload(Perturbation):
     """Adds this many kilograms to every loose object."""
 

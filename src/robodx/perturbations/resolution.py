@@ -13,7 +13,13 @@ from robodx.perturbations.base import SensorStress, perturbation
 Floats = NDArray[np.float32]
 
 
-@perturbation("resolution", kind="sensor", levels={"v1": 2, "v2": 4, "v3": 8}, most=64)
+@perturbation(
+    "resolution",
+    kind="sensor",
+    levels={"v1": 2, "v2": 4, "v3": 8},
+    most=64,
+    anchor="2, 4, 8: detail as from two, four and eight times the distance, or a stream that is sent so much smaller.",
+)
 class Resolution(SensorStress):
     """Reduces the resolution by this factor: area pooling, then bilinear interpolation back to size.
 

@@ -13,7 +13,14 @@ from robodx.perturbations.base import SensorStress, perturbation
 Pixels = TypeVar("Pixels", bound=np.generic)
 
 
-@perturbation("rolling_shutter", kind="sensor", levels={"v1": 0.1, "v2": 0.2, "v3": 0.5}, most=1.0)
+@perturbation(
+    "rolling_shutter",
+    kind="sensor",
+    levels={"v1": 0.1, "v2": 0.2, "v3": 0.5},
+    most=1.0,
+    anchor="If 60° are read in 33 ms: a camera that turns at 180, 360 and 900°/s. The first is a quick wrist, "
+    "the others a knock.",
+)
 class RollingShutter(SensorStress):
     """Shifts row y of H to the right by this share of the width times √(y/H); the edge is repeated.
 

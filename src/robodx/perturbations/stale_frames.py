@@ -11,8 +11,14 @@ from robodx.perturbations.frames import Part, Pixels, WholeFrames
 from robodx.perturbations.intermittent import Intermittent
 
 
-# A full buffer, a capture thread that waits, a video stream that loses its key frame.
-@perturbation("stale_frames", kind="sensor", levels={"v1": 0.25, "v2": 0.5, "v3": 1.0}, most=20.0)
+@perturbation(
+    "stale_frames",
+    kind="sensor",
+    levels={"v1": 0.25, "v2": 1.0, "v3": 4.0},
+    most=20.0,
+    anchor="Seconds. 0.25: a full buffer; 1: a video stream that waits for its key frame; 4: a stream that is "
+    "connected anew.",
+)
 class StaleFrames(WholeFrames):
     """Freezes each view for this many seconds, repeatedly: it shows the last frame from before.
 

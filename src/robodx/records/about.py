@@ -142,6 +142,7 @@ SHAPES: dict[str, Shape] = {
     "perturbations.*": TABLE,
     "perturbations.*.kind": TEXT,
     "perturbations.*.is_ordered": FLAG,
+    "perturbations.*.anchor": TEXT,
     "perturbations.*.levels": TABLE,
     "perturbations.*.levels.*": VALUE,
 }

@@ -71,10 +71,34 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a plugin measured of an episode."""
+    """A number by name: what a plugin measured of an episode, or an attribute of its situation."""
 
     name: str
     value: float
+
+
+@dataclass(frozen=True)
+class Label:
+    """A text by name: an attribute of a situation that has no order."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """What a situation is like at its beginning, by name; what it does not have, as a goal, is not among them.
+
+    Two lists and not a column each: whoever searches over all attributes treats those of a kind alike, and an attribute
+    that is added later changes no table.
+    """
+
+    texts: tuple[Label, ...] = ()
+    numbers: tuple[Quantity, ...] = ()
+
+    @property
+    def values(self) -> dict[str, str | float]:
+        return {text.name: text.value for text in self.texts} | {one.name: one.value for one in self.numbers}
 
 
 def _later() -> Any:
@@ -124,6 +148,8 @@ class Episode:
     # What it takes, as paths; see running/requirements.py.
     requirements: tuple[str, ...] = _later()
     target: Target | None = None
+    # See running/attributes.py.
+    attributes: Attributes | None = None
     mistaken: tuple[Mistake, ...] = _later()
     trajectory_hash: str | None = None
     duration_s: float | None = None
@@ -144,6 +170,7 @@ class Episode:
     perturbed_queries: int | None = None
     # Steps in which something else was executed than the policy asked for.
     perturbed_steps: int | None = None
+    calls_per_s: float | None = None
     actions_per_s: float | None = None
     inference_ms_p50: float | None = None
     inference_ms_p95: float | None = None
@@ -154,6 +181,7 @@ class Episode:
     def __post_init__(self) -> None:
         """A table with such a number could not be read again: it ends the trial in an error instead."""
         logged = (("an event", event.value) for event in self.events)
-        for name, value in (*vars(self).items(), *logged):
+        counted = ((one.name, one.value) for one in (self.attributes or Attributes()).numbers)
+        for name, value in (*vars(self).items(), *logged, *counted):
             if isinstance(value, float) and not math.isfinite(value):
                 raise ValueError(f"{name} of this episode is {value}, not a finite number")

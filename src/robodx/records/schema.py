@@ -66,7 +66,7 @@ OUTCOMES: tuple[str, ...] = get_args(Outcome)
 SHARES = ("progress", "chance")
 
 # What took how long: of two runs of the same trials these differ.
-TIMINGS = ("wall_s", "actions_per_s", "inference_ms_p50", "inference_ms_p95", "inference_ms_p99")
+TIMINGS = ("wall_s", "calls_per_s", "actions_per_s", "inference_ms_p50", "inference_ms_p95", "inference_ms_p99")
 
 # What makes two episodes of different runs the same trial, whoever acted.
 KEY = ("task", "task_version", "robot", "seed", "repeat", "perturbations", "clock")

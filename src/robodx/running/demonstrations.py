@@ -14,6 +14,7 @@ from robodx.running.environment import Environment
 from robodx.running.observers import EpisodeObserver
 from robodx.running.rollout import rollout
 from robodx.sim.geometry import Array, Pose
+from robodx.streams import FIRST_TRAINING_SEED
 from robodx.tasks.base import EVALUATION_ONLY, TASKS
 
 
@@ -36,7 +37,7 @@ class Frame:
 
 
 def demonstrate(
-    spec: PolicySpec, tasks: Sequence[str], *, seed: int = 0, every: int = 1, robot: str = "panda"
+    spec: PolicySpec, tasks: Sequence[str], *, seed: int = FIRST_TRAINING_SEED, every: int = 1, robot: str = "panda"
 ) -> Iterator[Frame]:
     """The expert solves each task in the situation of the seed, and every so many of its steps is a frame."""
     refuse_evaluation_only(tasks)

@@ -42,9 +42,11 @@ def _versions(spec: PolicySpec) -> dict[str, str | None]:
 def perturbation_cards() -> dict[str, dict[str, Any]]:
     """What a report needs to know of perturbations, by name."""
     return {
-        entry.name: {"kind": entry.kind, "levels": dict(entry.levels), "is_ordered": entry.is_ordered}
+        entry.name: {
+            "kind": entry.kind, "levels": dict(entry.levels), "is_ordered": entry.is_ordered, "anchor": entry.anchor
+        }
         for entry in PERTURBATIONS.entries()
-    }
+    }  # fmt: skip
 
 
 def _card(task_id: str) -> dict[str, Any]:

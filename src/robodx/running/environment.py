@@ -27,7 +27,6 @@ from robodx.scoring.stages import Score, Stage
 from robodx.sim.build import PHYSICS_STEP_S, camera_quaternion
 from robodx.sim.geometry import Array, Pose
 from robodx.sim.log import LogEntry
-from robodx.sim.placement import needs_layout, place
 from robodx.sim.render import Renderer
 from robodx.sim.robot import ROBOTS, Robot
 from robodx.sim.scene import Camera, Scene
@@ -58,13 +57,9 @@ class Environment:
         if trial.task_version != self.task.version:
             raise Unfit(f"{trial.task} is at version {self.task.version}, but the trial is of {trial.task_version}")
         streams = Streams.of(trial.seed, self.task.varies)
-        situation = self.task.situation(trial.seed)
+        situation = self.task.placed(trial.seed)
         self._perturbations = _start_perturbations(trial, 1.0 / spec.hz)
-        scene = (
-            place(situation.scene, streams.rng("layout", "placement"))
-            if needs_layout(situation.scene)
-            else situation.scene
-        )
+        scene = situation.scene
         nominal = {camera.name: camera for camera in scene.cameras}
         planned = scene
         for perturbation in self._perturbations:
@@ -91,7 +86,7 @@ class Environment:
         self.events = (*situation.events, *(event for p in self._perturbations for event in p.events()))
         self._script = Script(self.events)
         self.instruction_updates: list[InstructionUpdate] = []
-        # What each of these means.
+        # What is asked for by each of these.
         self.meanings: list[Meaning] = []
         self._instruct(situation.instruction)
         self._controller = Controller(self.robot, spec.action_space, spec.delta_frame, spec.delta_from)
@@ -233,16 +228,20 @@ class Environment:
         simulation = self.simulation
         step = simulation.step_count
         substeps = self._substeps[step]
+        is_another = False
         if self._awaited is not None and step >= self._awaited[1]:
             self._pending.extend(self._awaited[0])
             self._awaited = None
         if self._is_assisted and self._takeover_expert is not None:
             action = self._no_action
-            self._issued = self._takeover_expert.command(self._instruction.meaning, self._issued)
+            self._issued = self._takeover_expert.command(self.meaning, self._issued)
         elif self._pending:
-            action = self._pending.popleft()
+            action = arrived = self._pending.popleft()
+            for perturbation in self._perturbations:
+                arrived = perturbation.reply(arrived, step)
+            is_another = arrived is not action
             achieved = simulation.joint_positions() if self._controller.starts_from_achieved else None
-            resolved = self._controller.resolve(action, self._issued, substeps * PHYSICS_STEP_S, achieved)
+            resolved = self._controller.resolve(arrived, self._issued, substeps * PHYSICS_STEP_S, achieved)
             if resolved.limits or self._limits:
                 self._note_limits(resolved.limits)
             self._issued = resolved.command
@@ -257,8 +256,8 @@ class Environment:
         is_last = simulation.step_count >= self.max_steps
         self.score.update(self.world, is_last=is_last)
         self._is_over = is_last or self.score.is_over
-        is_perturbed = self._is_assisted or command is not self._issued
-        self._recorder.note_step(action, command, is_perturbed)
+        is_perturbed = self._is_assisted or is_another or command is not self._issued
+        self._recorder.note_step(action, command, self._issued, is_perturbed)
         self._recorder.note_state(simulation, len(self.score.stage_steps))
         if self._takeover_expert is not None:
             self._change_hands()
@@ -280,14 +279,27 @@ class Environment:
 
     @property
     def meaning(self) -> Meaning:
-        """Of the instruction that holds now."""
-        return self._instruction.meaning
+        """What is asked for now, whatever words a null input puts in its place."""
+        return self.meanings[-1]
+
+    @property
+    def calls_per_s(self) -> float | None:
+        """Of the policy at its boundary: how many queries it answers in a second of its thinking."""
+        return self._per_s(len(self.queries))
 
     @property
     def actions_per_s(self) -> float | None:
-        """Of the policy at its boundary: how many actions it gave for a second of its thinking."""
+        """As `calls_per_s`, of the actions in its answers."""
+        return self._per_s(self._actions_received)
+
+    def _per_s(self, count: int) -> float | None:
         thinking_s = sum(query.inference_s for query in self.queries)
-        return self._actions_received / thinking_s if thinking_s > 0 else None
+        return count / thinking_s if thinking_s > 0 else None
+
+    @property
+    def issued_joints(self) -> Array:
+        """What the policy's actions came to (n, joints), before a perturbation executed something else."""
+        return self._recorder.issued_joints()
 
     def trajectory(self) -> Trajectory:
         return self._recorder.trajectory(self.queries)
@@ -298,14 +310,15 @@ class Environment:
             self._renderer = None
 
     def _instruct(self, instruction: Instruction) -> None:
-        said = instruction
+        said = asked = instruction
         for perturbation in self._perturbations:
             instruction = perturbation.instruction(instruction)
+            asked = asked if perturbation.keeps_goal else instruction
         self._is_altered = self._is_altered or instruction is not said
         self._instruction = instruction
-        self.meanings.append(instruction.meaning)
+        self.meanings.append(asked.meaning)
         if self._takeover_expert is not None and not self._is_assisted:
-            self._takeover_expert.listen(instruction.meaning)
+            self._takeover_expert.listen(self.meaning)
         step = self.simulation.step_count
         self.instruction_updates.append(InstructionUpdate(step, instruction.text))
         if step:
@@ -342,9 +355,7 @@ def check_fit(spec: PolicySpec, robot: Robot, scene: Scene) -> None:
 
 def usual_layout(task: str) -> Scene:
     """How the task looks in another seed: what one remembers who goes by memory."""
-    streams = Streams.of(USUAL_SEED, TASKS[task].varies)
-    scene = TASKS[task].situation(USUAL_SEED).scene
-    return place(scene, streams.rng("layout", "placement")) if needs_layout(scene) else scene
+    return TASKS[task].placed(USUAL_SEED).scene
 
 
 def _tools_in_base(simulation: Simulation, world_in_base: Pose, arms: int) -> list[float]:

@@ -26,6 +26,8 @@ class Recorder:
         self._times: list[float] = []
         self._stages: list[int] = []
         self._is_perturbed: list[bool] = []
+        # The joints that were asked for where others were executed, by step.
+        self._issued_apart: dict[int, NDArray[np.float32]] = {}
         # Of float64 numbers.
         self._qpos, self._positions, self._matrices = bytearray(), bytearray(), bytearray()
         # Of float32 numbers.
@@ -39,11 +41,22 @@ class Recorder:
             self._positions += position.tobytes()
             self._matrices += matrix.tobytes()
 
-    def note_step(self, action: NDArray[np.float32], command: Command, is_perturbed: bool) -> None:
+    def note_step(self, action: NDArray[np.float32], command: Command, issued: Command, is_perturbed: bool) -> None:
+        """`command` was executed, `issued` is what the policy's action came to."""
+        if command is not issued:
+            self._issued_apart[len(self._is_perturbed)] = issued.joints
         self._actions += action.tobytes()
         self._commands += command.joints.tobytes()
         self._commands += command.openings.tobytes()
         self._is_perturbed.append(is_perturbed)
+
+    def issued_joints(self) -> Array:
+        """(n, joints)."""
+        width = action_width("joint", self._robot)
+        joints = _floats(self._commands).reshape(-1, width)[:, : width - len(self._robot.arms)].astype(np.float64)
+        for step, issued in self._issued_apart.items():
+            joints[step] = issued
+        return joints
 
     def trajectory(self, queries: Sequence[Query]) -> Trajectory:
         states, steps, arms = len(self._times), len(self._is_perturbed), len(self._robot.arms)

@@ -15,7 +15,7 @@ from robodx.language.reference import Reference, Seen, Unresolved, candidates, r
 from robodx.records.episode import Mistake, Target
 from robodx.scoring.events import Event, NewInstruction, Push, Roll, RunBelt, SwitchLamp
 from robodx.scoring.from_meaning import looks
-from robodx.sim.scene import Scene
+from robodx.sim.scene import Scene, Thing
 
 MOVING = (Roll, RunBelt, Push)
 LEFT_RIGHT = ("left", "right", "leftmost", "rightmost", "left of", "right of")
@@ -27,8 +27,6 @@ def requirements(
 ) -> tuple[str, ...]:
     """Of all that was said in one episode, in the scene as it was at first."""
     loose = [thing for thing in scene if not thing.is_fixed and not thing.is_parked]
-    named = [reference for meaning in meanings for clause in _clauses(meaning) for reference in _all_of(clause)]
-    kinds = {reference.kind for reference in named}
     found = {path for meaning in meanings for path in _of_words(meaning, scene)}
     # What is told later is first of all to be heard: the skill that it takes is that of what was told at first.
     skills = set(_of_words(meanings[0], scene))
@@ -36,19 +34,25 @@ def requirements(
     found |= {path for event in events if (path := _of_event(event, meanings))}
     if len(loose) > 1:
         found.add("choice")
-    # Things of a kind that nobody speaks of.
-    if None not in kinds and any(thing.kind not in kinds for thing in loose):
+    if distractors(meanings, scene):
         found.add("distractors")
     if "layout" in varies:
         found.add("layout")
     return tuple(sorted(found))
 
 
+def distractors(meanings: Sequence[Meaning], scene: Scene) -> list[Thing]:
+    """Loose things of a kind that nobody speaks of."""
+    spoken = [reference for meaning in meanings for clause in stated(meaning) for reference in _all_of(clause)]
+    kinds = {reference.kind for reference in spoken}
+    return [t for t in scene if None not in kinds and not t.is_fixed and not t.is_parked and t.kind not in kinds]
+
+
 def _of_words(meaning: Meaning, scene: Scene) -> Iterator[str]:
     seen = looks(scene)
     if any(
         clause.is_negated or clause.plain.is_negated or any(reference.but for reference in _all_of(clause))
-        for clause in _clauses(meaning)
+        for clause in stated(meaning)
     ):
         yield "language/negation"
     for part in meaning.clauses:
@@ -83,7 +87,7 @@ def _of_words(meaning: Meaning, scene: Scene) -> Iterator[str]:
         if words & set(NEAR_FAR):
             yield "language/front and back"
         for reference in clause.references:
-            for attribute in needed(reference, seen, _alike(scene, reference)):
+            for attribute in needed(reference, seen, alike(scene, reference)):
                 yield f"perception/{attribute}"
                 yield "choice"
 
@@ -93,12 +97,13 @@ def _of_event(event: Event, meanings: Sequence[Meaning]) -> str | None:
     if isinstance(effect, NewInstruction):
         return "change/words"
     if isinstance(effect, SwitchLamp):
-        is_awaited = any(clause.once_lit for meaning in meanings for clause in _clauses(meaning))
+        is_awaited = any(clause.once_lit for meaning in meanings for clause in stated(meaning))
         return "change/signal" if is_awaited else None
     return "change/moving things" if isinstance(effect, MOVING) else "change/sudden"
 
 
-def _clauses(meaning: Meaning) -> Iterator[Clause]:
+def stated(meaning: Meaning) -> Iterator[Clause]:
+    """All clauses, whether or not their condition holds."""
     for part in meaning.clauses:
         if isinstance(part, If):
             yield part.then
@@ -121,12 +126,18 @@ def _all_of(clause: Clause) -> Iterator[Reference]:
 def target(meaning: Meaning, scene: Scene) -> Target | None:
     """What is to be handled first; None where the words do not pick it out in the scene as it was at first."""
     seen = looks(scene)
+    clauses = meaning.decided(seen)
+    return meant(clauses[0].target, seen) if clauses else None
+
+
+def meant(reference: Reference, seen: Seen) -> Target | None:
+    """The one thing that a description picks out, if it does."""
     try:
-        name = resolve(meaning.decided(seen)[0].target, seen)
-    except (Unresolved, IndexError):
+        name = resolve(reference, seen)
+    except Unresolved:
         return None
-    thing, (x, y, _) = scene.thing(name), seen[name].position
-    return Target(name, thing.kind, thing.colour, 2 * seen[name].size_m, x, y)
+    look, (x, y, _) = seen[name], seen[name].position
+    return Target(name, look.kind, look.colour or "", 2 * look.size_m, x, y)
 
 
 def mistaken(meaning: Meaning, scene: Scene, chosen: str, right: frozenset[str]) -> tuple[Mistake, ...]:
@@ -137,7 +148,7 @@ def mistaken(meaning: Meaning, scene: Scene, chosen: str, right: frozenset[str])
     seen = looks(scene)
     for clause in meaning.decided(seen):
         for reference in clause.references:
-            among = _alike(scene, reference)
+            among = alike(scene, reference)
             fitting = _fitting(reference, seen)
             if len(fitting) != 1 or fitting[0] not in right or chosen not in among or chosen in fitting:
                 continue
@@ -154,7 +165,7 @@ def as_coloured(scene: Scene, colours: Mapping[str, str]) -> Scene:
     return replace(scene, things=tuple(replace(thing, colour=colours[thing.name]) for thing in scene))
 
 
-def _alike(scene: Scene, reference: Reference) -> set[str]:
+def alike(scene: Scene, reference: Reference) -> set[str]:
     """What the thing might be taken for: what is loose among what is loose, what is fixed among what is fixed."""
     fitting = _fitting(reference, looks(scene))
     is_fixed = any(scene.thing(name).is_fixed for name in fitting)

@@ -19,10 +19,12 @@ from robodx.analysis import motion
 from robodx.analysis.attribution.cause import attribute, first_mistake, quality_flags, slips
 from robodx.analysis.episode_facts import EpisodeFacts
 from robodx.analysis.metrics.quantities import measured
+from robodx.language.meaning import Instruction
 from robodx.policy_contract import Observation, Policy, replies
 from robodx.records.episode import Episode, Evidence, Happening, Outcome
 from robodx.records.trial import Trial
 from robodx.running import requirements
+from robodx.running.attributes import attributes
 from robodx.running.environment import Environment
 from robodx.running.episode_facts import facts_of, hand_axes
 from robodx.running.observers import EpisodeObserver, Finished
@@ -288,6 +290,7 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
     arms, period_s = environment.robot.arms, facts.period_s
     percentiles = _percentiles_ms(trajectory.inference_s)
     scene, colours, meanings = environment.simulation.scene, environment.simulation.colours, environment.meanings
+    cameras = environment.spec.cameras
     episode = _record(environment.trial, attempt, wall_s)(
         outcome=outcome,
         success=outcome == "success",
@@ -301,6 +304,7 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         first_touched=log.first_touched,
         requirements=requirements.requirements(meanings, scene, environment.events, environment.task.varies),
         target=requirements.target(meanings[-1], scene),
+        attributes=attributes(Instruction(environment.instruction_updates[0].text, meanings[0]), scene, cameras),
         mistaken=(
             requirements.mistaken(
                 meanings[-1], requirements.as_coloured(scene, colours), mistake.object, _asked_for(facts)
@@ -318,7 +322,7 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         path_length_m=motion.path_length_m(facts.tools),
         mean_squared_jerk=motion.mean_squared_jerk(facts.tools, facts.times_s),
         sparc=motion.sparc(facts.tools, period_s),
-        stability=motion.stability(facts.joints),
+        stability=motion.stability(environment.issued_joints, period_s),
         slips=slips(facts, hand_axes(trajectory)),
         drops=log.count("drop"),
         collisions=len(forces),
@@ -333,6 +337,7 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         queries=len(trajectory.query_steps),
         perturbed_queries=int(trajectory.is_query_perturbed.sum()),
         perturbed_steps=int(trajectory.is_command_perturbed.sum()),
+        calls_per_s=environment.calls_per_s,
         actions_per_s=environment.actions_per_s,
         inference_ms_p50=percentiles[0],
         inference_ms_p95=percentiles[1],

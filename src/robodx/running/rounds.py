@@ -68,6 +68,11 @@ def plan_round(request: Request, done: pl.DataFrame, spec: PolicySpec | None = N
 
     With a policy's spec, that alone which says something of such a policy.
     """
+    planned = _asked(request, done, spec)
+    return [one for one in planned if spec is None or is_applicable(one.trial.task, spec)]
+
+
+def _asked(request: Request, done: pl.DataFrame, spec: PolicySpec | None) -> list[Planned]:
     planned: list[Planned] = []
     for selector in request.selectors:
         name, within = find_suite(selector)
@@ -80,14 +85,15 @@ def plan_round(request: Request, done: pl.DataFrame, spec: PolicySpec | None = N
             clock=request.clock,
             within=within,
             first_seed=request.first_seed,
+            spec=spec,
         )
         planned += ask(name, done, asked)
-    return [one for one in planned if spec is None or is_applicable(one.trial.task, spec)]
+    return planned
 
 
 def first_round(request: Request, spec: PolicySpec) -> tuple[list[Planned], list[str]]:
     """What to begin with, and the tasks that are left out because they say nothing of such a policy."""
-    wanted = plan_round(request, pl.DataFrame(schema=SCHEMA))
+    wanted = _asked(request, pl.DataFrame(schema=SCHEMA), spec)
     planned = [one for one in wanted if is_applicable(one.trial.task, spec)]
     left_out = sorted({one.trial.task for one in wanted} - {one.trial.task for one in planned})
     if left_out and not planned:

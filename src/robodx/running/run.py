@@ -34,6 +34,7 @@ from robodx.running.workers import Job, execute
 from robodx.sim import gl
 from robodx.sim.render import QUALITIES
 from robodx.sim.robot import ROBOTS
+from robodx.streams import FIRST_TRAINING_SEED
 from robodx.tasks.base import TASKS
 from robodx.wires.remote import Declared, RemotePolicy, declared
 
@@ -97,6 +98,8 @@ def run(
             "is_named": request.name is not None,
         }
         folder = stack.enter_context(RunFolder.open(out, _asked(request, facts, rounds.first), facts))
+        if any(trial.seed >= FIRST_TRAINING_SEED for trial in rounds.first):
+            tell(f"Seeds from {FIRST_TRAINING_SEED:,} on are for training; scores on them are no test.")
         recorded = folder.episodes()
         if len(recorded) >= MANY_FILES:
             tell(f"Looking at {len(recorded)} recorded trajectories …")
@@ -163,8 +166,10 @@ def check(request: Request, spec: PolicySpec, trials: list[Trial], workers: int)
             f"the clock {request.clock} needs a policy that has the machine to itself, with one worker and a batch "
             f"of 1, not {workers} and {request.batch}"
         )
-    for name, _ in request.perturbations:
-        PERTURBATIONS[name]
+    for name, value in request.perturbations:
+        entry = PERTURBATIONS[name]
+        if value != 0:
+            entry.cls.check(value, spec)
     robot = ROBOTS[request.robot]
     if request.quality not in QUALITIES:
         raise UnknownName(unknown("rendering quality", request.quality, QUALITIES))

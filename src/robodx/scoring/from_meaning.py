@@ -8,6 +8,7 @@ from robodx.language.meaning import Meaning
 from robodx.language.reference import Looks, Reference, looks_of, resolve
 from robodx.registry import Registry
 from robodx.scoring.conditions import Condition
+from robodx.scoring.relations import Lifted
 from robodx.sim.geometry import Pose
 from robodx.sim.scene import Scene, Thing
 
@@ -49,3 +50,11 @@ def looks(scene: Scene) -> dict[str, Looks]:
 def _looks(thing: Thing) -> Looks:
     pose = thing.placement if isinstance(thing.placement, Pose) else Pose()
     return looks_of(thing, pose.position, thing.reach(pose.quaternion), thing.colour)
+
+
+def lifted(scene: Scene, name: str, by_m: float = LIFT_M) -> Lifted:
+    """From where it stands at first, be it on another thing; what has only a region will stand on the table."""
+    thing = scene.thing(name)
+    if not isinstance(thing.placement, Pose):
+        return Lifted(name, by_m)
+    return Lifted(name, by_m + thing.pose.position[2] - thing.reach(thing.pose.quaternion)[2])

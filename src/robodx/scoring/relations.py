@@ -199,7 +199,7 @@ class Beside(Geometric):
         )
 
     def __str__(self) -> str:
-        return f"{self.thing} right beside {self.other}"
+        return f"{self.thing} {'right beside' if self.offset_m < 1 else f'within {self.gap_m:g} m of'} {self.other}"
 
 
 # A side that stands upright has no direction as seen from above.

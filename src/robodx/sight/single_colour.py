@@ -32,6 +32,7 @@ from robodx.sim.objects import (
     cylinder,
     goal_disc,
     hole_block,
+    open_box,
     peg,
     sphere,
     t_block,
@@ -52,7 +53,7 @@ CYLINDER_SIDEWAYS = 0.2
 ROOF_SLANTED, BOWL_SLANTED = 0.45, 0.25
 # Points this near the highest one are a bowl's rim.
 RIM_M = 0.003
-# Lower is a plate, whose edges are all that may seem slanted.
+# Lower is a plate, of whose edges too little is seen to tell whether they are slanted or round.
 PLATE_HALF_M = 0.012
 # A rod is this much longer than wide, and thin enough to be held.
 LONG = 2.2
@@ -84,7 +85,7 @@ def single_colour(points: Points, colour: str) -> Iterator[Sighting]:
         yield standing(bowl(colour), points, rim)
     elif ways.slanted > ROOF_SLANTED and not is_plate:
         yield _roof(points, colour)
-    elif box.squareness < SQUARE and ways.sideways > CYLINDER_SIDEWAYS:
+    elif box.squareness < SQUARE and ways.sideways > CYLINDER_SIDEWAYS and not is_plate:
         yield _cylinder(points, colour)
     else:
         yield from _touching_cubes(points, colour, box) or [_boxlike(points, colour, box)]
@@ -111,6 +112,8 @@ def _boxlike(points: Points, colour: str, box: Box) -> Sighting:
         return standing(bin_(colour), points, box)
     if is_sized(box, crate(colour)):
         return standing(crate(colour, wide, 2 * half_z), points, box)
+    if is_sized(box, open_box(colour)):
+        return standing(open_box(colour), points, box)
     if is_sized(box, hole_block(colour)):
         return standing(hole_block(colour), points, along_narrow(box))
     if is_equal(half_x, half_y) and half_z < T_FLAT * wide and T_LEAST < _fill(points, box) < T_FILL:

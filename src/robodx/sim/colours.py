@@ -36,9 +36,16 @@ PALETTE: dict[str, RGB] = {
     "black": (0.07, 0.07, 0.08),
 }
 
+# Shades that a shape may be painted with and that nothing is called: anybody calls them by the colour before them.
+SHADES: dict[str, dict[str, RGB]] = {
+    "red": {"crimson": (0.76, 0.10, 0.27), "brick red": (0.64, 0.19, 0.14), "tomato": (0.94, 0.21, 0.17)},
+    "green": {"emerald": (0.10, 0.66, 0.36), "grass green": (0.30, 0.62, 0.12), "forest green": (0.09, 0.41, 0.14)},
+}
+_PAINTS = PALETTE | {name: paint for shades in SHADES.values() for name, paint in shades.items()}
+
 
 def rgb(name: str) -> RGB:
     try:
-        return PALETTE[name]
+        return _PAINTS[name]
     except KeyError:
-        raise UnknownName(unknown("colour", name, PALETTE)) from None
+        raise UnknownName(unknown("colour", name, _PAINTS)) from None

@@ -32,13 +32,7 @@ def light(brightness: float, colour: RGB = (1.0, 1.0, 1.0), direction: Vector = 
 
 # Tables on which every colour of an object stands out, in light that is nearly white.
 FAMILIAR_ROOMS: tuple[Room, ...] = (
-    Room(
-        Arena(
-            table_material="wood", table_colour=(0.72, 0.60, 0.46), table_second_colour=(0.63, 0.50, 0.37),
-            wall_material="plaster", wall_colour=(0.78, 0.78, 0.75), wall_second_colour=(0.72, 0.72, 0.70),
-        ),
-        light(0.6),
-    ),
+    Room(Arena(), LIGHTS[0]),
     Room(
         Arena(
             table_material="cloth", table_colour=(0.55, 0.61, 0.66), table_second_colour=(0.47, 0.53, 0.58),

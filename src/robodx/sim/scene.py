@@ -10,7 +10,7 @@ from typing import Literal
 from robodx.registry import UnknownName, unknown
 from robodx.sim.colours import RGB, rgb
 from robodx.sim.geometry import Pose, Quaternion, Vector, about, box_reach, cylinder_reach
-from robodx.sim.materials import PLAIN, check
+from robodx.sim.materials import check
 
 ORIGIN = Pose()
 
@@ -193,10 +193,10 @@ class Arena:
 
     table_colour: RGB = (0.72, 0.60, 0.46)
     table_second_colour: RGB = (0.62, 0.50, 0.37)
-    table_material: str = PLAIN
+    table_material: str = "wood"
     wall_colour: RGB = (0.78, 0.78, 0.75)
     wall_second_colour: RGB = (0.72, 0.72, 0.70)
-    wall_material: str = PLAIN
+    wall_material: str = "plaster"
     table_half_size: tuple[float, float] = (0.85, 0.70)
     floor_colour: RGB = (0.42, 0.45, 0.49)
     sky_colours: tuple[RGB, RGB] = ((0.80, 0.86, 0.92), (0.55, 0.63, 0.72))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from robodx.errors import UserError
+from robodx.policy_contract import PolicySpec
 from robodx.records.design import Planned
 from robodx.records.trial import Trial
 from robodx.records.values import Applied
@@ -33,6 +34,8 @@ class SuiteRequest:
     within: tuple[str, ...] = ()
     # The situations are seeds from here on: another run may have had those before.
     first_seed: int = 0
+    # What the policy is given; None where that is not known.
+    spec: PolicySpec | None = None
 
     def trials(self, tasks: Iterable[Task], suite: str) -> list[Trial]:
         return [

@@ -6,15 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+import numpy as np
+
 from robodx.errors import UserError
 from robodx.language.meaning import Instruction
+from robodx.language.phrasing import wordings
 from robodx.registry import Registry, UnknownName, unknown
 from robodx.scoring.conditions import Condition
-from robodx.scoring.events import Event
+from robodx.scoring.events import Event, NewInstruction
 from robodx.scoring.stages import Stage
+from robodx.sim.placement import needs_layout, place
 from robodx.sim.rooms import FAMILIAR_ROOMS
 from robodx.sim.scene import LIGHTS, Arena, Scene
-from robodx.streams import VARIATIONS, Streams, Variation
+from robodx.streams import FIRST_TRAINING_SEED, VARIATIONS, Streams, Variation
 from robodx.users_code import calling
 
 Tier = Literal["easy", "medium", "hard"]
@@ -65,23 +69,57 @@ class Task:
     version: int
     primitive: str | None
     summary: str
+    # The task whose draws are its own as well: at the same seed the same things lie at the same places.
+    draws_as: str | None = None
+
+    def streams(self, seed: int) -> Streams:
+        return Streams.of(seed, self.varies, self.draws_as or self.id)
 
     def situation(self, seed: int) -> Situation:
-        """What this seed looks like, with only the declared streams open."""
-        streams = Streams.of(seed, self.varies)
+        """What this seed looks like, with only the declared streams open.
+
+        What is said at a seed for training is in one of the training phrasings, at others in the canonical one.
+        """
+        streams = self.streams(seed)
         with calling(f"the task {self.id}", self.situate):
             made = self.situate(streams)
         if not isinstance(made, Situation):
             raise UserError(f"the task {self.id} returned a {type(made).__name__}: it must return a Situation")
-        return _in_familiar_room(made, streams) if "arena" in self.varies else made
+        if "arena" in self.varies:
+            made = _in_familiar_room(made, streams)
+        return made if seed < FIRST_TRAINING_SEED else _in_training_words(made, streams.rng("phrasing"))
+
+    def placed(self, seed: int) -> Situation:
+        """The same with each thing that has a region at a place in it."""
+        situation = self.situation(seed)
+        if not needs_layout(situation.scene):
+            return situation
+        rng = self.streams(seed).rng("layout", "placement")
+        return replace(situation, scene=place(situation.scene, rng))
 
 
 def _in_familiar_room(situation: Situation, streams: Streams) -> Situation:
-    """Each in turn, unless the task has chosen a room of its own."""
+    """Any of them, unless the task has chosen a room of its own."""
     scene = situation.scene
     if (scene.arena, scene.lights) != (Arena(), LIGHTS):
         return situation
-    return replace(situation, scene=FAMILIAR_ROOMS[streams.turn("arena", len(FAMILIAR_ROOMS))].around(scene))
+    room = FAMILIAR_ROOMS[int(streams.rng("arena").integers(len(FAMILIAR_ROOMS)))]
+    return replace(situation, scene=room.around(scene))
+
+
+def _in_training_words(situation: Situation, rng: np.random.Generator) -> Situation:
+    def said(instruction: Instruction) -> Instruction:
+        ways = wordings(instruction, "train")
+        return ways[int(rng.integers(len(ways)))]
+
+    def later(event: Event) -> Event:
+        if not isinstance(event.effect, NewInstruction):
+            return event
+        return replace(event, effect=NewInstruction(said(event.effect.instruction)))
+
+    return replace(
+        situation, instruction=said(situation.instruction), events=tuple(later(event) for event in situation.events)
+    )
 
 
 Register = Callable[[Callable[[Streams], Situation]], Task]
@@ -99,11 +137,12 @@ def task(
     chance: float,
     version: int = 1,
     primitive: str | None = None,
+    draws_as: str | None = None,
 ) -> Register:
     """Register the decorated function as the task `family/function_name`; its docstring is the summary.
 
     `chance` is what perfect skill without understanding scores: 1 / 2 between two candidates, 1 where there is no
-    choice.
+    choice. What is drawn at a seed is the task's own, unless it `draws_as` another: then the same situation, changed.
     """
     for word in varies:
         if word not in VARIATIONS:
@@ -137,6 +176,7 @@ def task(
             version=version,
             primitive=primitive,
             summary=(situate.__doc__ or "").strip(),
+            draws_as=draws_as,
         )
         return TASKS.add(entry.id, entry)
 

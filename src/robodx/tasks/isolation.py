@@ -14,10 +14,8 @@ from itertools import product
 from robodx.language.meaning import Clause, Exists, If, Meaning, put, touch
 from robodx.language.phrasing import phrase, say
 from robodx.language.reference import Reference, resolve, the
-from robodx.scoring.contact import Grasped, settled
 from robodx.scoring.events import Move, at
-from robodx.scoring.from_meaning import looks
-from robodx.scoring.relations import In
+from robodx.scoring.from_meaning import looks, stages_for
 from robodx.sim.objects import bin_, bowl
 from robodx.sim.scene import Thing
 from robodx.streams import Streams, Variation
@@ -34,7 +32,7 @@ GLIDE_PERIOD_S = 0.05
 GLIDE_START_S = (0.3, 1.0)
 DISTRACTORS = 2
 # Half a slot backward, and half a slot to the left or to the right: to between all places of the plain tasks.
-SHIFT_M = (0.08, 0.085)
+SHIFT_M = (0.08, 0.08)
 
 
 def target_of(plain: Situation) -> Reference:
@@ -51,14 +49,10 @@ def right_and_wrong(plain: Situation) -> tuple[str, list[str]]:
 
 def with_control(streams: Streams, plain: Situation) -> Situation:
     """It must be grasped and placed in a bin."""
-    right, _ = right_and_wrong(plain)
-    container = bin_("white").at(*BACK)
-    return replace(
-        plain,
-        scene=replace(plain.scene, things=(*plain.scene.things, container)),
-        instruction=say(put(target_of(plain), "in", "white bin")),
-        stages=(*plain.stages, Grasped(right), In(right, container.name) & settled(right)),
-    )
+    scene = replace(plain.scene, things=(*plain.scene.things, bin_("white").at(*BACK)))
+    instruction = say(put(target_of(plain), "in", "white bin"))
+    stages = (*plain.stages, *stages_for(instruction.meaning, scene))
+    return replace(plain, scene=scene, instruction=instruction, stages=stages)
 
 
 def with_language(streams: Streams, plain: Situation) -> Situation:
@@ -141,7 +135,7 @@ FACTORS = {
     "language": Factor(with_language, ("instruction",)),
     "spatial": Factor(with_spatial),
     "dynamic": Factor(with_dynamic, ("timing",)),
-    "novel": Factor(with_novel, ("arena",), DISTRACTORS),
+    "novel": Factor(with_novel, (), DISTRACTORS),
 }
 
 
@@ -156,6 +150,8 @@ def entangled(plain: Task, name: str, factor: Factor) -> Task:
         varies=(*plain.varies, *factor.varies),
         tags=("isolation", EVALUATION_ONLY),
         chance=1 / (1 / plain.chance + factor.more_things),
+        version=2,
+        draws_as=plain.id,
     )
     return register(situate)
 

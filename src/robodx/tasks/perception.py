@@ -6,21 +6,28 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from robodx.language.meaning import Words, touch
 from robodx.language.phrasing import say
 from robodx.language.reference import Rank, Reference, the
 from robodx.scoring.contact import TouchedFirst, TouchedOtherFirst
 from robodx.sim.objects import banded_peg, cube, cylinder, peg, slot_board, sphere, t_block, triangular_block
-from robodx.sim.scene import Thing, tabletop
+from robodx.sim.placement import place
+from robodx.sim.scene import Region, Thing, tabletop
 from robodx.streams import Streams
 from robodx.tasks.base import Register, Situation, Tier, task
 
 TAGS = ("capability",)
-# Where things may lie, on two rows: far enough apart that a finger reaches one alone.
-SLOTS = tuple((x, y) for x in (-0.19, -0.03) for y in (0.17, 0.0, -0.17))
-JITTER_M = 0.015
+# Around these things may lie, on two rows: so far off that a place is not met blindly, and yet so far apart that a
+# finger reaches one alone.
+SLOTS = tuple((x, y) for x in (-0.20, -0.04) for y in (0.16, 0.0, -0.16))
+JITTER_M = 0.035
+APART_M = 0.12
+# What is wide is met blindly more often: it lies anywhere.
+ANYWHERE = Region(x=(-0.24, 0.06), y=(-0.25, 0.25), yaw_rad=(-math.pi, math.pi), gap_m=0.03)
 # Behind the rows, for what stands there.
-BACK = (0.11, 0.0)
+BACK = (0.125, 0.0)
 
 VIVID = ("red", "green", "blue", "yellow", "orange", "purple")
 LIKE_RED = ("orange", "pink", "magenta", "maroon", "brown", "purple")
@@ -37,7 +44,14 @@ CLEARANCE_M = 0.001
 
 
 def perception(tier: Tier, *, chance: float) -> Register:
-    return task(family="perception", tier=tier, varies=("robot", "attributes", "layout"), tags=TAGS, chance=chance)
+    return task(
+        family="perception",
+        tier=tier,
+        varies=("robot", "attributes", "layout", "arena"),
+        tags=TAGS,
+        chance=chance,
+        version=2,
+    )
 
 
 def some(streams: Streams, words: tuple[str, ...], count: int) -> list[str]:
@@ -52,24 +66,45 @@ def turn_in_every_slot(streams: Streams, count: int) -> int:
 
 
 def scattered(streams: Streams, things: tuple[Thing, ...]) -> tuple[Thing, ...]:
-    """Each in a slot of its own, a little off and turned. Over seeds the first takes every slot in turn."""
+    """Each around a slot of its own, and turned. Over seeds the first takes every slot in turn."""
     rng = streams.rng("layout")
     first = streams.turn("layout", len(SLOTS))
     others = rng.permutation([slot for slot in range(len(SLOTS)) if slot != first])
     placed: dict[int, Thing] = {}
     for thing, slot in zip(things, (first, *others.tolist()), strict=False):
-        dx, dy = rng.uniform(-JITTER_M, JITTER_M, 2)
-        x, y = SLOTS[slot]
-        placed[slot] = thing.at(x + dx, y + dy, yaw_rad=rng.uniform(-math.pi, math.pi))
+        x, y = around(rng, SLOTS[slot], [other.pose.position[:2] for other in placed.values()])
+        placed[slot] = thing.at(x, y, yaw_rad=rng.uniform(-math.pi, math.pi))
     # In the order of their places: which comes first among the things says nothing.
     return tuple(placed[slot] for slot in sorted(placed))
 
 
-def touch_first(streams: Streams, words: Words, things: tuple[Thing, ...], *fixed: Thing) -> Situation:
+def around(
+    rng: np.random.Generator, slot: tuple[float, float], taken: list[tuple[float, float]]
+) -> tuple[float, float]:
+    """Near a slot, and clear of the places that are taken."""
+    while True:
+        x, y = (middle + rng.uniform(-JITTER_M, JITTER_M) for middle in slot)
+        if all(math.dist((x, y), other) > APART_M for other in taken):
+            return x, y
+
+
+def strewn(streams: Streams, things: tuple[Thing, ...]) -> tuple[Thing, ...]:
+    """Each anywhere, in any order."""
+    rng = streams.rng("layout")
+    return place(tabletop(*(things[index].within(ANYWHERE) for index in rng.permutation(len(things)))), rng).things
+
+
+def touch_first(
+    streams: Streams,
+    words: Words,
+    things: tuple[Thing, ...],
+    *fixed: Thing,
+    laid: Callable[[Streams, tuple[Thing, ...]], tuple[Thing, ...]] = scattered,
+) -> Situation:
     """Touch the first of these, wherever it lies, and none of the others before."""
     target = things[0].name
     return Situation(
-        scene=tabletop(*scattered(streams, things), *fixed),
+        scene=tabletop(*laid(streams, things), *fixed),
         instruction=say(touch(words)),
         stages=(TouchedFirst(target),),
         never=(TouchedOtherFirst(target),),
@@ -146,7 +181,7 @@ def touch_red_t_in_clutter(streams: Streams) -> Situation:
     """Touch the red T-block among T-blocks and other objects of similar colours."""
     one, two, three, four = some(streams, LIKE_RED, 4)
     things = (t_block("red"), t_block(one), t_block(two), *not_t_blocks(streams, "red", three, four))
-    return touch_first(streams, "red T-block", things)
+    return touch_first(streams, "red T-block", things, laid=strewn)
 
 
 @perception("hard", chance=1 / 3)
@@ -155,7 +190,9 @@ def touch_cube_that_fits(streams: Streams) -> Situation:
     smallest, fitting = streams.rng("attributes").uniform(0.0165, 0.0185), turn_in_every_slot(streams, 3)
     halves = [smallest * STEP_SHARE ** ((fitting + index) % 3) for index in range(3)]
     cubes = tuple(cube(colour, half) for colour, half in zip(some(streams, VIVID, 3), halves, strict=True))
-    board = slot_board("light grey", halves[0] + CLEARANCE_M).at(*BACK)
+    board = slot_board("light grey", halves[0] + CLEARANCE_M).at(
+        BACK[0], streams.rng("layout", "board").uniform(-0.15, 0.15)
+    )
     return touch_first(streams, Reference("cube", rank=Rank("that fits", of=the("slot"))), cubes, board)
 
 
@@ -163,9 +200,13 @@ def touch_cube_that_fits(streams: Streams) -> Situation:
 def touch_banded_peg(streams: Streams) -> Situation:
     """Touch the peg whose bands have the named order, read from either end."""
     rng = streams.rng("attributes")
-    (colour,) = some(streams, ("white", "grey", "dark grey", "black"), 1)
     # Read backwards an order is the same order, so that three colours have three: each has another in the middle.
     first, second, third = BANDS
     orders = (BANDS, (second, third, first), (third, first, second))
-    pegs = (banded_peg(*order[:: rng.choice((-1, 1))], colour=colour, length_m=0.1) for order in orders)
+    # Which of its own colours a peg has, and which end comes first, says nothing.
+    colours = rng.choice(("white", "grey", "dark grey", "black"), len(orders)).tolist()
+    pegs = (
+        banded_peg(*order[:: rng.choice((-1, 1))], colour=colour, length_m=0.1)
+        for order, colour in zip(orders, colours, strict=True)
+    )
     return touch_first(streams, replace(the("peg"), bands=BANDS), tuple(pegs))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from robodx.analysis.graded import Graded
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import Degradation, NotTestable, StressTable, StressTrend
 from robodx.terminal.comparison import p_value, points
@@ -60,6 +61,37 @@ def details(table: StressTable) -> Iterator[str]:
         )
 
 
+def graded_lines(levels: Sequence[Graded]) -> Iterator[str]:
+    """Tests whose levels are tasks: a row for each level, with what the test measures."""
+    for policy in dict.fromkeys(one.policy for one in levels):
+        yield f"Tests of {policy} whose levels are tasks:"
+        yield from table_lines([_of_graded(one) for one in levels if one.policy == policy])
+        yield ""
+    if levels:
+        yield from wrapped(
+            "stability: exp(−mean speed of the commanded joints, in radians per 1/20 s); calls / s, actions / s: how "
+            "many queries the policy can answer in a second, and how many actions these hold, medians over episodes."
+        )
+        yield ""
+
+
+def _of_graded(one: Graded) -> dict[str, Any]:
+    return {
+        "test": f"{one.test} {one.level}",
+        "task": one.task.partition("/")[2],
+        "clock": one.clock,
+        "success": str(one.success),
+        "stability": _rounded(one.stability),
+        "calls / s": _rounded(one.calls_per_s),
+        "actions / s": _rounded(one.actions_per_s),
+        "n": one.success.n,
+    }
+
+
+def _rounded(found: Estimate) -> str | None:
+    return None if found.value is None else f"{found.value:.3g}" if found.value < 1000 else f"{found.value:.0f}"
+
+
 def _policies(table: StressTable) -> Iterator[tuple[str, Rows, dict[str, StressTrend]]]:
     for policy in dict.fromkeys(row.policy for row in table.rows):
         rows: Rows = {}
@@ -74,7 +106,6 @@ def _of_stressor(name: str, rows: list[Degradation], levels: list[str], trend: S
     visible = _visible(rows)
     return {
         "stressor": name,
-        "kind": rows[0].kind or None,
         "clean": str(rows[0].clean),
         "n": rows[0].clean.n,
         **{level: found.get(level) for level in levels},

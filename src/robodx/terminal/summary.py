@@ -19,12 +19,19 @@ from robodx.suites.cliff import Search
 from robodx.terminal import cliff as of_cliff
 from robodx.terminal import comparison as of_comparison
 from robodx.terminal import failures as of_failures
+from robodx.terminal import isolation as of_isolation
+from robodx.terminal import null_inputs as of_null_inputs
 from robodx.terminal import stress as of_stress
 from robodx.terminal.console import counted, print_json, table_lines, wrapped
 
 # The rest is in the JSON.
 MOVING = {"length_ratio": "path / expert", "sparc": "smoothness", "stability": "stability"}
-ANSWERING = {"actions_per_s": "actions / s", "inference_ms_p50": "latency, ms", "inference_ms_p95": "95th pct., ms"}
+ANSWERING = {
+    "calls_per_s": "calls / s",
+    "actions_per_s": "actions / s",
+    "inference_ms_p50": "latency, ms",
+    "inference_ms_p95": "95th pct., ms",
+}
 # Of tasks in several variants; more are shown when asked for.
 MOST_ROWS = 60
 
@@ -88,7 +95,7 @@ def lines(
     run: Path | str = "RUN",
     has_tables: bool = True,
 ) -> Iterator[str]:
-    """The headline, what stress costs, tasks, subtotals; with `by` that one table alone.
+    """The headline, what stress costs, what is not used, tasks, subtotals; with `by` that one table alone.
 
     Metrics take the place of usual columns.
     """
@@ -101,6 +108,12 @@ def lines(
         yield from (of_stress.details if by else of_stress.lines)(summary.stress)
         yield ""
         groups = [] if by else groups
+    if summary.null_inputs and not metrics and by in (None, "perturbation"):
+        yield from of_null_inputs.lines(summary.null_inputs)
+        yield ""
+    if has_tables and by is None and not metrics:
+        yield from of_isolation.lines(summary.contrasts)
+        yield from of_stress.graded_lines(summary.levels)
     for group in groups:
         if metrics:
             titles = {name: _title(name) for name in metrics}

@@ -79,8 +79,8 @@ def fitting_turn(tip: Pose, hole: Pose, kind: str) -> float:
 verb(
     "insert",
     Sense(
-        ("insert {target} into {place}", "push {target} all the way into {place}", "fit {target} in {place}"),
-        ("into {place}, slide {target}", "plug {target} into {place}", "drive {target} home in {place}"),
+        ("insert {target} into {place}", "push {target} all the way into {place}", "fit {target} into {place}"),
+        ("slide {target} into {place}", "plug {target} into {place}", "stick {target} into {place}"),
         relation="into",
         stages=stages,
         plan=plan,

@@ -10,7 +10,7 @@ verb(
     Sense(
         # Each of them asks for the thing when it is negated.
         ("leave {target} where it is", "let {target} stay where it is", "refrain from picking up {target}"),
-        ("abstain from taking {target}", "decline to lift {target}", "avoid grasping {target}"),
+        ("avoid grasping {target}", "abstain from taking {target}", "skip picking up {target}"),
         read=tuple(f"fail to {word} {{target}}" for word in ("pick up", *EVERYDAY["pick up"])),
         negates="pick",
     ),

@@ -23,60 +23,51 @@ def _plan(direction: Direction) -> Plan:
     return steps
 
 
+def _sideways(side: Direction) -> Sense:
+    return Sense(
+        (
+            f"move {{target}} {{distance}} to your {side}",
+            f"shift {{target}} towards your {side} by {{distance}}",
+            f"displace {{target}} by {{distance}} to your {side}-hand side",
+        ),
+        (
+            f"slide {{target}} {{distance}} over to your {side}",
+            f"reposition {{target}} {{distance}} further to your {side}",
+            f"bring {{target}} to a spot {{distance}} further {side} from your point of view",
+        ),
+        relation=side,
+        plan=_plan(side),
+    )
+
+
 verb(
     "move",
+    _sideways("left"),
+    _sideways("right"),
     Sense(
         (
-            "move {target} {distance} to the left",
-            "shift {target} left by {distance}",
-            "displace {target} {distance} leftwards",
+            "move {target} {distance} away from you",
+            "shift {target} forward by {distance}, away from you",
+            "displace {target} by {distance} in the direction that you face",
         ),
         (
-            "to the left by {distance}, slide {target}",
-            "transfer {target} {distance} to your left",
-            "bring {target} {distance} further left",
-        ),
-        relation="left",
-        plan=_plan("left"),
-    ),
-    Sense(
-        (
-            "move {target} {distance} to the right",
-            "shift {target} right by {distance}",
-            "displace {target} {distance} rightwards",
-        ),
-        (
-            "to the right by {distance}, slide {target}",
-            "transfer {target} {distance} to your right",
-            "bring {target} {distance} further right",
-        ),
-        relation="right",
-        plan=_plan("right"),
-    ),
-    Sense(
-        (
-            "move {target} {distance} forward",
-            "shift {target} {distance} away from you",
-            "displace {target} forwards by {distance}",
-        ),
-        (
-            "forward by {distance}, slide {target}",
-            "transfer {target} {distance} ahead",
-            "bring {target} {distance} further away",
+            "slide {target} {distance} straight ahead of you",
+            "reposition {target} {distance} farther from you",
+            "bring {target} to a spot {distance} further ahead of you",
         ),
         relation="forward",
         plan=_plan("forward"),
     ),
     Sense(
         (
-            "move {target} {distance} back",
-            "shift {target} {distance} towards you",
-            "displace {target} backwards by {distance}",
+            "move {target} {distance} towards you",
+            "shift {target} back by {distance}, towards you",
+            "displace {target} by {distance} in your direction",
         ),
         (
-            "back by {distance}, slide {target}",
-            "transfer {target} {distance} backwards",
-            "bring {target} {distance} nearer",
+            "slide {target} {distance} closer to you",
+            "reposition {target} {distance} nearer to you",
+            "bring {target} to a spot {distance} back towards you",
         ),
         relation="back",
         plan=_plan("back"),

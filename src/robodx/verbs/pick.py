@@ -1,4 +1,4 @@
-"""To pick up: the thing is grasped, and then off the table."""
+"""To pick up: the thing is grasped, and then off what it stood on."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from robodx.experts.skills import Steps
 from robodx.language.lexicon import EVERYDAY
 from robodx.language.meaning import Clause
 from robodx.scoring.contact import Grasped
-from robodx.scoring.from_meaning import LIFT_M, Stages
-from robodx.scoring.relations import Lifted
+from robodx.scoring.from_meaning import Stages, lifted
 from robodx.sim.scene import Scene
 from robodx.verbs.base import Sense, verb
 
 
 def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
-    return (Grasped(target), Grasped(target) & Lifted(target, LIFT_M))
+    return (Grasped(target), Grasped(target) & lifted(scene, target))
 
 
 def plan(context: PlanContext, clause: Clause) -> Steps:
@@ -24,8 +23,8 @@ def plan(context: PlanContext, clause: Clause) -> Steps:
 verb(
     "pick",
     Sense(
-        ("pick up {target}", "lift {target}", "grab and raise {target}"),
-        ("scoop up {target}", "hoist {target} into the air", "get a hold of and lift {target}"),
+        ("pick up {target}", "lift {target}", "grasp and lift {target}"),
+        ("scoop up {target}", "raise {target} into the air", "hold up {target}"),
         read=tuple(f"{word} {{target}}" for word in EVERYDAY["pick up"]),
         stages=stages,
         plan=plan,

@@ -37,7 +37,7 @@ verb(
     "press",
     Sense(
         ("press {target}", "push {target} down", "hit {target}"),
-        ("depress {target}", "give {target} a push", "activate {target} by pressing it"),
+        ("activate {target} by pressing it", "give {target} a firm push", "trigger {target} by pushing it down"),
         stages=stages,
         plan=plan,
     ),

@@ -45,11 +45,11 @@ def plan(context: PlanContext, clause: Clause) -> Steps:
 verb(
     "push",
     Sense(
-        ("push {target} onto {place}", "slide {target} over to {place}", "shove {target} into the area of {place}"),
+        ("push {target} onto {place}", "slide {target} over to {place}", "shove {target} onto {place}"),
         (
-            "onto {place}, nudge {target}",
+            "nudge {target} onto {place}",
             "move {target} along the table to {place}",
-            "bring {target} onto {place} by pushing",
+            "bring {target} onto {place} by pushing it",
         ),
         relation="onto",
         stages=stages,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
-from robodx.experts.base import Plan, PlanContext, put, resting
+from robodx.experts.base import CARRY_M, Plan, PlanContext, put, resting
+from robodx.experts.grasps import nearest_turn, yaw_of
 from robodx.experts.skills import Steps
 from robodx.language.meaning import Clause
 from robodx.registry import require
@@ -61,7 +63,7 @@ def plan_on(context: PlanContext, clause: Clause) -> Steps:
         places = [context.view.position(support) for support in supports]
         top = max(z + context.view.reach(support)[2] for support, (_, _, z) in zip(supports, places, strict=True))
         x, y = (sum(place[axis] for place in places) / len(places) for axis in (0, 1))
-        return resting(context, name, x, y, top)
+        return resting(context, name, x, y, top, yaw_of(context.view.pose(supports[0])))
 
     yield from put(context, name, goal)
 
@@ -72,43 +74,49 @@ def plan_in(context: PlanContext, clause: Clause) -> Steps:
     drop_m = max(0.0, HELD_OVER_FLOOR_M - context.view.thing(name).half_extents[2])
 
     def goal() -> Pose:
-        x, y, z = context.view.frame(container, "cell").position
-        return resting(context, name, x, y, z + drop_m)
+        cell = context.view.frame(container, "cell")
+        x, y, z = cell.position
+        return resting(context, name, x, y, z + drop_m, yaw_of(cell))
 
     yield from put(context, name, goal, opening=OPENING_IN_BIN)
 
 
 def plan_beside(context: PlanContext, clause: Clause) -> Steps:
-    """Behind or in front of the other, whichever side is free: the fingers close along y and stay clear of it."""
+    """Behind or in front of the other as it is turned, whichever side is free: the fingers stay clear of it."""
     name, (other,) = context.target(clause), context.others(clause)
     side = free_side(context, name, other)
 
     def goal() -> Pose:
-        x, y, z = context.view.position(other)
-        rx, _, rz = context.view.reach(other)
-        offset = rx + context.view.thing(name).half_extents[0] + BESIDE_GAP_M
-        return resting(context, name, x + side * offset, y, z - rz)
+        x, y = beside(context, name, other, side, BESIDE_GAP_M)
+        pose = context.view.pose(other)
+        return resting(context, name, x, y, pose.position[2] - context.view.reach(other)[2], yaw_of(pose))
 
-    yield from put(context, name, goal)
+    # Something may stand on the other: over it at the height at which things are carried, then straight down.
+    yield from put(context, name, goal, over_m=CARRY_M)
+
+
+def beside(context: PlanContext, name: str, other: str, side: int, gap_m: float = 0.0) -> tuple[float, float]:
+    """Where a thing lies beside another: on that side of it which is nearest to straight behind, or in front."""
+    pose, half = context.view.pose(other), context.view.thing(other).half_extents
+    yaw = yaw_of(pose)
+    turn = nearest_turn(yaw, math.pi / 2)
+    # A quarter turn further, its depth is its width.
+    depth = half[0] if abs(math.cos(yaw - turn)) > 0.5 else half[1]
+    offset = side * (depth + context.view.thing(name).half_extents[0] + gap_m)
+    return pose.position[0] + offset * math.cos(turn), pose.position[1] + offset * math.sin(turn)
 
 
 def free_side(context: PlanContext, name: str, other: str) -> int:
     """+1 behind, -1 in front: where no third thing is in the way."""
     view = context.view
-    x, y, _ = view.position(other)
-    offset = view.reach(other)[0] + view.thing(name).half_extents[0]
 
     def room(side: int) -> float:
-        return min(
-            (
-                math.dist((x + side * offset, y), view.position(third)[:2])
-                for third in view.things
-                if third not in (name, other) and view.is_present(third)
-            ),
-            default=1.0,
-        )
+        place = beside(context, name, other, side)
+        thirds = (third for third in view.things if third not in (name, other) and view.is_present(third))
+        return min((math.dist(place, view.position(third)[:2]) for third in thirds), default=1.0)
 
-    return -1 if room(-1) >= min(room(+1), 2 * offset) else +1
+    clear = 2 * math.dist(beside(context, name, other, 1), view.position(other)[:2])
+    return -1 if room(-1) >= min(room(+1), clear) else +1
 
 
 def plan_between(context: PlanContext, clause: Clause) -> Steps:
@@ -139,25 +147,52 @@ def plan_at(side: Flank) -> Plan:
     return steps
 
 
+def _sideways(side: Literal["left", "right"]) -> Sense:
+    relation: Flank = "left of" if side == "left" else "right of"
+    return Sense(
+        (
+            f"put {{target}} to the {side} of {{place}} as you see it",
+            f"place {{target}} on the side of {{place}} that is to your {side}",
+            f"set {{target}} down next to {{place}}, to your {side}",
+        ),
+        (
+            f"position {{target}} {side} of {{place}} from your point of view",
+            f"move {{target}} until it is just to the {side} of {{place}} as you look at it",
+            f"bring {{target}} next to {{place}} on your {side}-hand side",
+        ),
+        relation=relation,
+        stages=stages_at(relation),
+        plan=plan_at(relation),
+    )
+
+
 verb(
     "put",
     Sense(
         ("put {target} in {place}", "place {target} inside {place}", "drop {target} into {place}"),
-        ("into {place}, set {target}", "transfer {target} to {place}", "move {target} so that it rests in {place}"),
+        ("deposit {target} in {place}", "transfer {target} to {place}", "move {target} into {place}"),
         relation="in",
         stages=stages_in,
         plan=plan_in,
     ),
     Sense(
-        ("put {target} on top of {place}", "stack {target} on {place}", "set {target} down onto {place}"),
-        ("on top of {place}, place {target}", "rest {target} upon {place}", "move {target} onto {place}"),
+        ("put {target} on top of {place}", "stack {target} on {place}", "set {target} down on {place}"),
+        ("place {target} on top of {place}", "rest {target} on {place}", "move {target} onto {place}"),
         relation="on",
         stages=stages_on,
         plan=plan_on,
     ),
     Sense(
-        ("put {target} right beside {place}", "place {target} directly next to {place}", "set {target} by {place}"),
-        ("directly beside {place}, lay {target}", "move {target} right up to {place}", "bring {target} beside {place}"),
+        (
+            "put {target} right beside {place}",
+            "place {target} directly next to {place}",
+            "set {target} down right by {place}",
+        ),
+        (
+            "position {target} side by side with {place}",
+            "move {target} right up to {place}",
+            "bring {target} right alongside {place}",
+        ),
         relation="beside",
         stages=stages_beside,
         plan=plan_beside,
@@ -166,64 +201,44 @@ verb(
         (
             "put {target} midway between {place}",
             "place {target} in the middle of the gap between {place}",
-            "set {target} halfway between {place}",
+            "set {target} down halfway between {place}",
         ),
         (
-            "midway between {place}, lay {target}",
-            "move {target} to the midpoint of {place}",
+            "position {target} exactly between {place}",
+            "move {target} to the midpoint between {place}",
             "centre {target} between {place}",
         ),
         relation="between",
         stages=stages_between,
         plan=plan_between,
     ),
-    Sense(
-        ("put {target} to the left of {place}", "place {target} just left of {place}", "set {target} left of {place}"),
-        (
-            "left of {place}, lay {target}",
-            "move {target} until it is just left of {place}",
-            "bring {target} left of {place}",
-        ),
-        relation="left of",
-        stages=stages_at("left of"),
-        plan=plan_at("left of"),
-    ),
+    _sideways("left"),
+    _sideways("right"),
     Sense(
         (
-            "put {target} to the right of {place}",
-            "place {target} just right of {place}",
-            "set {target} right of {place}",
+            "put {target} in front of {place} as you see it",
+            "place {target} on the side of {place} that is nearer to you",
+            "set {target} down on your side of {place}",
         ),
         (
-            "right of {place}, lay {target}",
-            "move {target} until it is just right of {place}",
-            "bring {target} right of {place}",
-        ),
-        relation="right of",
-        stages=stages_at("right of"),
-        plan=plan_at("right of"),
-    ),
-    Sense(
-        (
-            "put {target} in front of {place}",
-            "place {target} just in front of {place}",
-            "set {target} on your side of {place}",
-        ),
-        (
-            "in front of {place}, lay {target}",
-            "move {target} until it is just in front of {place}",
-            "bring {target} to the near side of {place}",
+            "position {target} in front of {place} from your point of view",
+            "move {target} until it is just in front of {place} as you look at it",
+            "bring {target} to the side of {place} that faces you",
         ),
         relation="in front of",
         stages=stages_at("in front of"),
         plan=plan_at("in front of"),
     ),
     Sense(
-        ("put {target} behind {place}", "place {target} just behind {place}", "set {target} beyond {place}"),
         (
-            "behind {place}, lay {target}",
-            "move {target} until it is just behind {place}",
-            "bring {target} to the far side of {place}",
+            "put {target} behind {place} as you see it",
+            "place {target} on the side of {place} that is farther from you",
+            "set {target} down beyond {place}, away from you",
+        ),
+        (
+            "position {target} behind {place} from your point of view",
+            "move {target} until it is just behind {place} as you look at it",
+            "bring {target} to the side of {place} that faces away from you",
         ),
         relation="behind",
         stages=stages_at("behind"),

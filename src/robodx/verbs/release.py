@@ -29,7 +29,7 @@ verb(
     "release",
     Sense(
         ("release {target}", "let go of {target}", "loosen your grip on {target}"),
-        ("drop {target}", "open your hand to free {target}", "stop holding {target}"),
+        ("drop {target}", "open your gripper to free {target}", "stop holding {target}"),
         stages=stages,
         plan=plan,
     ),

@@ -38,11 +38,11 @@ def plan(context: PlanContext, clause: Clause) -> Steps:
 verb(
     "roll",
     Sense(
-        ("roll {target} onto {place}", "send {target} rolling to {place}", "make {target} roll over to {place}"),
+        ("roll {target} onto {place}", "send {target} rolling onto {place}", "make {target} roll over to {place}"),
         (
-            "onto {place}, set {target} rolling",
-            "give {target} a push so that it rolls to {place}",
-            "get {target} to stop on {place}",
+            "let {target} roll onto {place}",
+            "give {target} a push so that it rolls onto {place}",
+            "get {target} to roll to {place}",
         ),
         relation="onto",
         plan=plan,

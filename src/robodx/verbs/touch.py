@@ -29,7 +29,11 @@ verb(
     "touch",
     Sense(
         ("touch {target}", "tap {target}", "make contact with {target}"),
-        ("bring your fingers to {target}", "put a finger on {target}", "reach out and contact {target}"),
+        (
+            "bring a finger into contact with {target}",
+            "put your fingertips on {target}",
+            "reach for {target} until you touch it",
+        ),
         plan=plan,
     ),
     gerund="touching",

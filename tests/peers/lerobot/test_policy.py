@@ -267,7 +267,7 @@ def test_a_bad_request_is_an_error_of_its_own(checkpoint: Path, change: Mapping[
 def played(name: str, preset: str, *, seeds: int = 1, batch: int = 1) -> list[str]:
     policy = make_policy(name, preset)
     assert isinstance(policy, RemotePolicy)
-    trials = [Trial(TASK, 1, "lerobot", seed) for seed in range(seeds)]
+    trials = [Trial(TASK, 2, "lerobot", seed) for seed in range(seeds)]
     try:
         finished = sorted(rollout(trials, policy, batch=batch), key=lambda one: one.episode.seed)
     finally:

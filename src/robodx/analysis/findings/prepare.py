@@ -6,6 +6,7 @@ import polars as pl
 
 from robodx.analysis.causes import SUBSTITUTION
 from robodx.analysis.metrics.observations import observations
+from robodx.analysis.null_inputs import NULL_INPUTS
 from robodx.analysis.variants import Cards, level_name
 from robodx.records.derived_design import designed
 from robodx.records.design import has_variant
@@ -24,7 +25,14 @@ def with_variants(episodes: pl.DataFrame, cards: Cards) -> pl.DataFrame:
     variants = [_variant([one for one in each if one not in common], cards) for each in applied]
     has_waited = (episodes["clock"] == "lockstep").any()
     is_confirming, is_screened = has_variant("confirmation"), has_variant("screening")
-    is_substituted = [any(cards.get(name, {}).get("kind") == SUBSTITUTION for name, _ in each) for each in applied]
+    # To do worse without an input is no weakness, and to do better with a perfect component no strength.
+    is_beside = [
+        any(
+            cards.get(name, {}).get("kind") == SUBSTITUTION or (name in NULL_INPUTS and (name, value) not in common)
+            for name, value in each
+        )
+        for each in applied
+    ]
     return (
         episodes.with_columns(
             pl.Series("stress", variants, pl.String),
@@ -35,7 +43,7 @@ def with_variants(episodes: pl.DataFrame, cards: Cards) -> pl.DataFrame:
             .otherwise(pl.col("seed") % 2 == 1),
         )
         .with_columns(is_base=pl.col("stress").is_null() & ~pl.col("is_realtime"))
-        .filter(~pl.Series(is_substituted, dtype=pl.Boolean) & ~(has_variant("repeated") & ~has_variant("clean")))
+        .filter(~pl.Series(is_beside, dtype=pl.Boolean) & ~(has_variant("repeated") & ~has_variant("clean")))
         .sort("is_fresh", "task", "seed", "repeat", "trial_id", "suite")
     )
 

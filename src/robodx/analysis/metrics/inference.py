@@ -8,6 +8,12 @@ from robodx.analysis.metrics.base import episode_metric
 
 
 @episode_metric(unit="1/s", better="higher")
+def call_rate(episodes: pl.DataFrame) -> pl.Series:
+    """Queries per second that the policy can answer, averaged over episodes."""
+    return episodes["calls_per_s"]
+
+
+@episode_metric(unit="1/s", better="higher")
 def inference_rate(episodes: pl.DataFrame) -> pl.Series:
     """Actions per second that the policy can provide, averaged over episodes."""
     return episodes["actions_per_s"]

@@ -9,7 +9,7 @@ from robodx.analysis.metrics.base import episode_metric
 
 @episode_metric(unit="", better="higher")
 def stability(episodes: pl.DataFrame) -> pl.Series:
-    """exp(−mean change of the joint targets per step, in radians): 1 means standing still."""
+    """exp(−mean speed of the commanded joints, in radians per 1/20 s): 1 means standing still, at any control rate."""
     return episodes["stability"]
 
 

@@ -19,6 +19,8 @@ from robodx.report.sections.base import Content, section
 
 CAPTION = "Success by family and tier, with 95% intervals (every task counts equally)"
 COMMAND = "robodx run capability --policy {} --seeds 25"
+# What these test is no ability of the profile: they stress, isolate or carry other tests.
+NO_AXES = ("adaptability", "pursuit", "isolation", "primitive", "carrier", "bias")
 # Fewer axes make no shape.
 FEWEST_AXES = 3
 
@@ -113,7 +115,7 @@ def abilities(subject: Subject) -> list[Ability]:
 
 
 def _radars(material: Material, found: list[Ability]) -> list[Markup]:
-    tiered = [one for one in found if one.tier is not None]
+    tiered = [one for one in found if one.tier is not None and one.family not in NO_AXES]
     axes = list(dict.fromkeys(one.family for one in tiered))
     if len(axes) < FEWEST_AXES:
         return []

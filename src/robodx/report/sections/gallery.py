@@ -19,6 +19,9 @@ from robodx.report.templating import fill
 from robodx.report.videos import Film
 from robodx.report.words import code, counted, escaped
 
+# Under every film: all are of the front camera, with the wrist's beside it.
+SEEN = "Seen from the front: the robot's left is on the right."
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -80,7 +83,7 @@ class Gallery:
     episodes: Sequence[Shown]
 
     def html(self) -> Markup:
-        return fill("gallery.html", episodes=self.episodes)
+        return fill("gallery.html", episodes=self.episodes, seen=SEEN)
 
     def markdown(self) -> str:
         return "\n".join(

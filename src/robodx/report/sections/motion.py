@@ -20,7 +20,7 @@ MEASURES = {
         "smoothness",
         "spectral arc length of the hand's speed: 0 is perfectly smooth, more negative is less smooth",
     ),
-    "stability": ("stability", "exp(−mean change of the joint targets per step): 1 means at rest"),
+    "stability": ("stability", "exp(−mean speed of the commanded joints, in radians per 1/20 s): 1 means at rest"),
     "duration_s": ("duration, s", "of an episode"),
 }
 

@@ -121,27 +121,27 @@ def _caption(pictures: list[Picture]) -> str:
 
 
 def _picture(material: Material, name: str, each: Stressed, cliffs: list[Search]) -> Picture:
-    is_ordered = all(_card(subject, name).get("is_ordered", True) for subject, _ in each)
+    is_ordered = all(_card(subject, rows[0].perturbation).get("is_ordered", True) for subject, rows in each)
     lines = [
         Curve(
             subject.policy,
             [Level("clean", 0.0, rows[0].clean), *(_level(subject, row) for row in rows)],
             material.subjects.index(subject) % len(MARKS),
-            _again(subject, name),
+            _again(subject, rows[0].tasks),
             harmed_from(rows) if is_ordered else None,
         )
         for subject, rows in each
     ]
     subject, (first, *_) = each[0]
     who = f"{short(subject.policy, 22)}; " if material.is_comparison else ""
-    falls = [fall for one in cliffs if one.stressor == name and (fall := _fall(one)) is not None]
+    falls = [fall for one in cliffs if one.stressor == first.perturbation and (fall := _fall(one)) is not None]
     note = f"{who}success; {first.kind or 'stressor'}, n = {first.clean.n}"
     return Picture(name, note, lines, is_ordered, falls[0] if len(falls) == len(each) == 1 else None)
 
 
 def _level(subject: Subject, row: Degradation) -> Level:
     """A level without a name is called by its severity."""
-    severity = severity_of(subject.about.get("perturbations", {}), row.stressor, row.level)
+    severity = severity_of(subject.about.get("perturbations", {}), row.perturbation, row.level)
     return Level(row.level, severity, row.stressed)
 
 
@@ -150,12 +150,9 @@ def _card(subject: Subject, stressor: str) -> dict[str, dict[str, float]]:
     return card
 
 
-def _again(subject: Subject, stressor: str) -> Estimate | None:
+def _again(subject: Subject, carriers: tuple[str, ...]) -> Estimate | None:
     """The success of the repeated variant on the stressor's carriers."""
-    episodes = subject.summary.episodes
-    names = pl.col("perturbations").list.eval(pl.element().struct.field("name") == stressor)
-    carriers = episodes.filter(names.list.any())["task"].unique().implode()
-    again = episodes.filter(pl.col("variant").str.ends_with(REPEATED) & pl.col("task").is_in(carriers))
+    again = subject.summary.episodes.filter(pl.col("variant").str.ends_with(REPEATED) & pl.col("task").is_in(carriers))
     return success_rate(again) if len(again) and subject.summary.stopped == "planned" else None
 
 

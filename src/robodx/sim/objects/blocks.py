@@ -52,11 +52,15 @@ def triangular_block(colour: str, side_m: float = 0.05, depth_m: float = 0.04, *
 
 
 def t_block(colour: str, bar_m: float = 0.06, thickness_m: float = 0.02, *, mass_kg: float = 0.05) -> Thing:
-    """A letter T lying flat: the bar along y, the stem towards -x."""
+    """A letter T lying flat: the bar along y, the stem towards -x, by which it is held."""
     half, t = bar_m / 2, thickness_m / 2
     bar = Shape("box", (t, half, t), Pose((half - t, 0, 0)))
     stem = Shape("box", (half - t, t, t), Pose((-t, 0, 0)))
-    return Thing(f"{colour} T-block", "T-block", colour, (bar, stem), (half, half, t), UNPLACED, mass_kg)
+    return Thing(
+        f"{colour} T-block", "T-block", colour, (bar, stem), (half, half, t), UNPLACED, mass_kg,
+        # Above its middle, for it is so flat that fingers around that would meet the table.
+        frames=(("grasp", Pose((-t, 0, 0.4 * t))),),
+    )  # fmt: skip
 
 
 def peg(colour: str, half_width_m: float = 0.015, length_m: float = 0.12, *, mass_kg: float = 0.08) -> Thing:

@@ -64,6 +64,25 @@ def bowl(colour: str, *, floor_radius_m: float = 0.062, rim_radius_m: float = 0.
     )  # fmt: skip
 
 
+def open_box(colour: str, *, cavity_half_m: float = 0.056, height_m: float = 0.03) -> Thing:
+    """A square box with a flat floor and no lid, with room for an open hand in the middle, however it is turned.
+
+    The frame `cell` is the centre of its floor.
+    """
+    floor, wall = 0.004, 0.005
+    bottom, rise = -height_m / 2, height_m - floor
+    outer, middle = cavity_half_m + wall, bottom + floor + rise / 2
+    parts = [Shape("box", (outer, outer, floor / 2), Pose((0, 0, bottom + floor / 2)))]
+    for side in (-1, 1):
+        offset = side * (cavity_half_m + wall / 2)
+        parts.append(Shape("box", (wall / 2, outer, rise / 2), Pose((offset, 0, middle))))
+        parts.append(Shape("box", (cavity_half_m, wall / 2, rise / 2), Pose((0, offset, middle))))
+    return Thing(
+        f"{colour} box", "box", colour, tuple(parts), (outer, outer, height_m / 2), UNPLACED, is_fixed=True,
+        frames=(("cell", Pose((0, 0, bottom + floor))),), cavity_half=(cavity_half_m, cavity_half_m),
+    )  # fmt: skip
+
+
 def crate(colour: str, half_m: float = 0.05, height_m: float = 0.03) -> Thing:
     """A low closed crate: things stand on it or beside it."""
     half = (half_m, half_m, height_m / 2)

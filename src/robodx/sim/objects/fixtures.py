@@ -26,7 +26,7 @@ def hole_block(
         ),
     )
     return Thing(
-        f"{colour} box with a hole", "box with a hole", colour, walls, (depth_m / 2, outer, height / 2), UNPLACED,
+        f"{colour} block with a hole", "block with a hole", colour, walls, (depth_m / 2, outer, height / 2), UNPLACED,
         is_fixed=True, frames=(("hole", Pose((-depth_m / 2, 0, centre))),),
     )  # fmt: skip
 

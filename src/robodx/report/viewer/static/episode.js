@@ -31,7 +31,7 @@ export function show(episode, answer, clock, end) {
   if (film) {
     film.addEventListener("error", () => film.replaceWith(el("p", { class: "problem", text: "The video cannot be played." })), { once: true });
     film.addEventListener("click", () => clock.toggle());
-    screen.append(film);
+    screen.append(film, el("p", { class: "muted seen", text: "Seen from the front: the robot's left is on the right." }));
   } else if (canDraw) {
     const drawn = drawing(episode, curves, true);
     screen.append(drawn.node);

@@ -1,0 +1,157 @@
+"""What a policy does not use: success with one input taken away, beside the same situations merely tried again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import polars as pl
+
+from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE, NOTHING, Estimate
+from robodx.analysis.statistics.multiple import holm
+from robodx.analysis.statistics.paired import tango
+from robodx.analysis.stress import paired_p, rate_of, side_by_side, situations_of, with_courses
+from robodx.analysis.variants import of_suite
+
+SUITE = "null_inputs"
+# An input is not used if taking it away changes success by no more than this, as the whole interval says.
+MARGIN = 0.1
+# Less than this above what is had without the input, there is nothing to lose; three margins, so that what is "not
+# used" accounts for a third of it at most.
+ROOM = 0.3
+ALPHA = 0.05
+WORDS = ("blank_words", "scrambled_words", "other_words")
+NULL_INPUTS = (*WORDS, "camera_blank", "frozen_state")
+
+Verdict = Literal["not used", "used", "not decided", "nothing to lose"]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Success as it is and without the input, on the same situations: of one task, or of all of `tasks` together."""
+
+    tasks: tuple[str, ...]
+    usual: Estimate
+    without: Estimate
+    # Without − usual, with the exact p of its being none.
+    difference: Estimate
+    p: float | None
+    errors: int
+
+
+@dataclass(frozen=True)
+class InputUse:
+    """What one null input says of one policy, on the tasks in which the policy has something to lose by it."""
+
+    policy: str
+    # As "words", "camera front".
+    input: str
+    perturbation: str
+    level: str
+    verdict: Verdict
+    loss: Loss
+    # After Holm's correction over the inputs.
+    p_holm: float | None
+    by_task: tuple[Loss, ...]
+
+    @property
+    def says(self) -> str:
+        """The claim and what it rests on, as one sentence without its tasks."""
+        loss = self.loss
+        if self.verdict == "nothing to lose":
+            return f"{self.input}: not tested, for the policy solves none of these tasks well enough to lose anything"
+        if loss.difference.value is None:
+            return f"{self.input}: not decided, for {loss.errors} episodes ended in errors"
+        rates = f"success {_percent(loss.usual)} with and {_percent(loss.without)} without"
+        p = "" if self.p_holm is None else f", p = {max(self.p_holm, 0.001):.2g}"
+        evidence = f"{rates} (difference {_points(loss.difference)}{p}, n = {loss.difference.n})"
+        if self.verdict != "not decided":
+            return f"{self.input}: {self.verdict}: {evidence}"
+        return f"{self.input}: not decided with {loss.difference.n} situations: {evidence}"
+
+
+def room(success: float, chance: float | None, perturbation: str) -> float:
+    """What could be lost: all of the success, or, by one who no longer knows what is asked for, that above chance."""
+    return success - ((1.0 if chance is None else chance) if perturbation in WORDS else 0.0)
+
+
+def input_uses(episodes: pl.DataFrame) -> tuple[InputUse, ...]:
+    """Of what the suite `null_inputs` asked for; `episodes` are those of a summary, with their chance and design."""
+    every = with_courses(episodes)
+    asked = of_suite(every, SUITE).with_columns(null=pl.col("factors").list.last().struct.field("name"))
+    return tuple(use for _, mine in asked.group_by("policy", maintain_order=True) for use in _of_policy(mine, every))
+
+
+def _of_policy(asked: pl.DataFrame, every: pl.DataFrame) -> list[InputUse]:
+    again, nulled = (asked.filter(pl.col("variant") == variant) for variant in ("repeated", "stressed"))
+    # Any suite may have asked for these too.
+    clean = every.filter(pl.col("trial_id").is_in(again["source_id"].implode()))
+    rates = clean.group_by("task", maintain_order=True).agg(pl.col("success").mean(), pl.col("chance").first())
+    uses = []
+    for null, level in sorted(set(nulled.select("null", "level").iter_rows()), key=_place):
+        rich = [task for task, rate, chance in rates.iter_rows() if room(rate or 0.0, chance, null) >= ROOM]
+        without = nulled.filter((pl.col("null") == null) & (pl.col("level") == level) & pl.col("task").is_in(rich))
+        # The clean trials decided where there is something to lose: what they won by luck is not held against a repeat.
+        trials = side_by_side(clean, again, without).drop("success").rename({"success_again": "success"})
+        each = trials.group_by("task", maintain_order=True)
+        uses.append(
+            InputUse(
+                str(asked["policy"][0]), _input(null, level), null, level, "not decided", _loss(trials), None,
+                tuple(_loss(part) for _, part in each),
+            )
+        )  # fmt: skip
+    adjusted = holm({use.input: use.loss.p for use in uses})
+    return [_judged(replace(use, p_holm=adjusted[use.input])) for use in uses]
+
+
+def _loss(trials: pl.DataFrame) -> Loss:
+    tasks = tuple(trials["task"].unique(maintain_order=True))
+    pairs = trials.drop_nulls(["success", "success_stressed"])
+    errors = len(trials) - len(pairs)
+    if pairs.is_empty() or errors > MAX_ERROR_SHARE * len(trials):
+        return Loss(tasks, NOTHING, NOTHING, NOTHING, None, errors)
+    each = situations_of(pairs)
+    lost, won = (float(each[f"only_{way}"].sum()) for way in ("success_success_stressed", "success_stressed_success"))
+    return Loss(
+        tasks, rate_of(each["success"]), rate_of(each["success_stressed"]), tango(lost, won, len(each)),
+        paired_p(each, lost, won), errors,
+    )  # fmt: skip
+
+
+def _judged(use: InputUse) -> InputUse:
+    found, verdict = use.loss.difference, use.verdict
+    if not use.loss.tasks:
+        verdict = "nothing to lose"
+    elif use.p_holm is not None and use.p_holm < ALPHA:
+        verdict = "used"
+    elif found.low is not None and found.high is not None and found.low >= -MARGIN and found.high <= MARGIN:
+        verdict = "not used"
+    return replace(use, verdict=verdict)
+
+
+def _input(null: str, level: str) -> str:
+    if null == "camera_blank":
+        return "all cameras" if level == "all" else f"camera {level}"
+    named = {
+        "blank_words": "words",
+        "scrambled_words": "order of words",
+        "other_words": "which words",
+        "frozen_state": "robot state",
+    }
+    return named.get(null, f"{null}={level}")
+
+
+def _place(of: tuple[str, str]) -> tuple[int, bool, str]:
+    """Words, cameras one by one and together, state, and those of others."""
+    null, level = of
+    order = NULL_INPUTS.index(null) if null in NULL_INPUTS else len(NULL_INPUTS)
+    return (order, level == "all", level)
+
+
+def _percent(found: Estimate) -> str:
+    return "—" if found.value is None else f"{100 * found.value:.0f}%"
+
+
+def _points(found: Estimate) -> str:
+    value, low, high = (round(100 * (number or 0.0)) for number in (found.value, found.low, found.high))
+    return f"{value:+d} [{low:+d}, {high:+d}] points".replace("+0", "0").replace("-", "−")
