@@ -25,13 +25,14 @@ IMAGES = DOCS / "images"
 
 
 def at_work(task: str, count: int = 5, size: int = 256) -> None:
-    """The front camera over the hand's own, at evenly spaced moments."""
+    """The whole robot over what its hand sees, at evenly spaced moments."""
     trial = Trial(task, TASKS[task].version, "expert", 0)
     policy = make_policy("expert")
     ((_, trajectory),) = rollout([trial], policy)
     assert trajectory is not None
     moments = np.linspace(0, len(trajectory.qpos) - 1, count).astype(int)
-    pictures = list(frames(trial, trajectory, [], hz=policy.spec.hz, size=size, quality="high"))
+    cameras = ("overview", "wrist")
+    pictures = list(frames(trial, trajectory, [], hz=policy.spec.hz, cameras=cameras, size=size, quality="high"))
     columns = [np.concatenate(np.split(pictures[moment], 2, axis=1), axis=0) for moment in moments]
     write_png(IMAGES / f"{task.replace('/', '.')}.png", np.concatenate(columns, axis=1))
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from robodx.registry import UnknownName
 from robodx.sim.geometry import Array
-from robodx.sim.objects import bin_, cube
+from robodx.sim.objects import bin_, bowl, cube
 from robodx.sim.render import BACKGROUND, QUALITIES, Renderer
+from robodx.sim.scene import Shape
 from robodx.sim.simulation import Simulation
 
 CAMERAS = ("front", "left", "right", "overview", "back_left", "back_right", "wrist")
@@ -173,3 +174,27 @@ def test_unknown_camera_or_quality_suggests_the_nearest(simulation: Simulation, 
         renderer.rgb("frnt", 64, 64)
     with pytest.raises(UnknownName, match=r'No rendering quality "fsat". Did you mean "fast"'):
         Renderer(simulation, largest=(64, 64), quality="fsat")
+
+
+def test_shadows_do_not_speckle_what_casts_them(simulation: Simulation, renderer_of: Callable[..., Renderer]) -> None:
+    renderer = renderer_of(simulation, quality="standard")
+    shades = renderer.rgb("overview", 240, 240).astype(int).sum(axis=2)
+    is_robot = mask(renderer, "overview", "robot")
+    inner = np.logical_and.reduce([np.roll(is_robot, (dy, dx), (0, 1)) for dy in (-1, 0, 1) for dx in (-1, 0, 1)])
+    around = np.stack([np.roll(shades, step, axis) for step in (-1, 1) for axis in (0, 1)])
+    speckles = inner & (shades < around.min(axis=0) - 60)
+    # A few pixels are edges of its dark rings.
+    assert speckles.sum() <= 5
+
+
+def test_a_bowl_is_drawn_round_over_the_planks_that_collide(simulate: Callable[..., Simulation]) -> None:
+    model = simulate(bowl("white").at(-0.1, 0.0)).model
+    geoms = [model.geom(index) for index in range(model.ngeom) if model.geom(index).name.startswith("white bowl/")]
+    drawn = [geom for geom in geoms if geom.group[0] == 0]
+    assert [geom.contype[0] for geom in drawn] == [0]
+    assert all(geom.contype[0] for geom in geoms if geom not in drawn) and len(geoms) == 14
+
+
+def test_a_turned_shape_cannot_collide() -> None:
+    with pytest.raises(ValueError, match="collides=False"):
+        Shape("turned", (), outline=((0.1, 0.0), (0.01, 0.0)))

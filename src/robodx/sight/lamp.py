@@ -36,7 +36,8 @@ def towards_lamp(
     high, flat = TOWARDS_LAMP[2], math.hypot(*TOWARDS_LAMP[:2])
     turns = 2 * np.pi * np.arange(WAYS) / WAYS
     around = np.column_stack([flat * np.cos(turns), flat * np.sin(turns), np.full(WAYS, high)])
-    return min((TOWARDS_LAMP, *around), key=lambda way: _misfit(shades, brightness(normals, towards_eye, way)))
+    ways: list[Array] = [TOWARDS_LAMP, *around]
+    return min(ways, key=lambda way: _misfit(shades, brightness(normals, towards_eye, way)))
 
 
 def _misfit(shades: Array, expected: Array) -> float:

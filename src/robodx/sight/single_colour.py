@@ -51,6 +51,8 @@ SQUARE = 0.45
 CYLINDER_SIDEWAYS = 0.2
 # The share of slanted points from which a thing is a roof, and a wide one a bowl.
 ROOF_SLANTED, BOWL_SLANTED = 0.45, 0.25
+# Points this near the highest one are a bowl's rim.
+RIM_M = 0.003
 # Lower is a plate, of whose edges too little is seen to tell whether they are slanted or round.
 PLATE_HALF_M = 0.012
 # A rod is this much longer than wide, and thin enough to be held.
@@ -78,9 +80,9 @@ def single_colour(points: Points, colour: str) -> Iterator[Sighting]:
         return
     ways, box = facing(points), fit_box(points)
     is_plate = box.half[2] < PLATE_HALF_M
-    if ways.slanted > BOWL_SLANTED and is_sized(box, bowl(colour)):
-        # Round, so that its turn is nothing.
-        yield standing(bowl(colour), points, box._replace(yaw_rad=0.0))
+    rim = _rim(points) if ways.slanted > BOWL_SLANTED else None
+    if rim is not None and is_sized(rim, bowl(colour)):
+        yield standing(bowl(colour), points, rim)
     elif ways.slanted > ROOF_SLANTED and not is_plate:
         yield _roof(points, colour)
     elif box.squareness < SQUARE and ways.sideways > CYLINDER_SIDEWAYS and not is_plate:
@@ -93,6 +95,14 @@ def is_rod(box: Box) -> bool:
     """Long and thin, as pegs are."""
     narrow, wide = sorted(box.half[:2])
     return LONG * narrow < wide < ROD_HALF_LENGTH_M and narrow < ROD_HALF_M and is_equal(narrow, box.half[2])
+
+
+def _rim(points: Points) -> Box:
+    """The box around something round, by the circle of its highest points; its turn is nothing."""
+    bottom, top = span(points)
+    circle = fit_circle(points.xyz[points.xyz[:, 2] > top - RIM_M, :2])
+    centre = (circle.x, circle.y, (bottom + top) / 2)
+    return Box(centre, (circle.radius, circle.radius, (top - bottom) / 2), 0.0, 0.0)
 
 
 def _boxlike(points: Points, colour: str, box: Box) -> Sighting:
