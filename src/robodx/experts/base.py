@@ -214,6 +214,7 @@ def resting(context: PlanContext, name: str, x: float, y: float, floor_z: float,
         # However it has rolled, it is the right way up.
         return Pose((x, y, height), pose.quaternion)
     # A cube looks the same after a quarter turn: it is given the one that brings the hand nearest its home.
-    in_hand = yaw_of(pose) - yaw_of(context.hand.tool)
+    hand = context.hand.tool if context.view.is_grasped(name) else context.grasp(name)()
+    in_hand = yaw_of(pose) - yaw_of(hand)
     square = in_hand - nearest_turn(in_hand, math.pi / 2) + nearest_turn(turn_rad, math.pi / 2)
     return Pose((x, y, height), about("z", square))

@@ -37,7 +37,8 @@ def towards_lamp(
     turns = 2 * np.pi * np.arange(WAYS) / WAYS
     around = np.column_stack([flat * np.cos(turns), flat * np.sin(turns), np.full(WAYS, high)])
     ways: list[Array] = [TOWARDS_LAMP, *around]
-    return min(ways, key=lambda way: _misfit(shades, brightness(normals, towards_eye, way)))
+    best: Array = min(ways, key=lambda way: _misfit(shades, brightness(normals, towards_eye, way)))
+    return best
 
 
 def _misfit(shades: Array, expected: Array) -> float:

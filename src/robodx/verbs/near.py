@@ -52,7 +52,7 @@ verb(
     Sense(
         ("move {target} near {place}", "put {target} close to {place}", "bring {target} within 5 cm of {place}"),
         (
-            "near {place}, lay {target}",
+            "lay {target} down near {place}",
             "shift {target} until it is close to {place}",
             "place {target} not far from {place}",
         ),
