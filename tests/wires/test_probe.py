@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from robodx.compatibility import probe as probing
+from robodx.compatibility.hypotheses import scales
 from robodx.compatibility.probe import Verdict, probe
 from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.running.demonstrations import Frame, demonstrate
@@ -33,7 +34,7 @@ STATE = ("joint_positions", "gripper_opening")
 
 @cache
 def shown(spec: PolicySpec) -> tuple[Frame, ...]:
-    return tuple(demonstrate(spec, TASKS, every=EVERY))
+    return tuple(demonstrate(spec, TASKS, seed=0, every=EVERY))
 
 
 def remembered(hz: float = 20.0) -> tuple[Frame, ...]:
@@ -318,3 +319,11 @@ def test_nothing_is_said_of_a_policy_that_can_do_nothing(name: str) -> None:
     assert not verdict.is_competent
     assert verdict.changes == () and not verdict.fits and not verdict.is_wrong
     assert "inconclusive" in "\n".join(verdict.lines())
+
+
+def test_rounding_is_not_scaled_up_to_be_motion() -> None:
+    declared = preset(PolicySpec(action_space="ee_delta", state=STATE))
+    still, moving = np.full((4, 3), 1e-17), np.ones((4, 3))
+    assert not [change for change in scales(declared, {"position": (still, moving)}) if "scale" in change.aspect]
+    (found,) = scales(declared, {"position": (0.1 * moving, moving)})
+    assert found.aspect == "scale of position"

@@ -20,6 +20,8 @@ COMPETENT = 0.5
 # A fitted scale explains more than none whatever it is fitted to: it must explain this much, and be far from 1, for a
 # policy may also be slower or faster than the expert.
 SCALED, FAR_SCALE = 0.7, 2.0
+# Who seems to need more than this does not move: what is scaled is rounding.
+LARGEST_SCALE = 1e6
 DEGREES = (math.pi / 180, 180 / math.pi)
 
 
@@ -115,7 +117,7 @@ def scales(preset: Preset, pairs: Mapping[str, tuple[Array, Array]]) -> Iterator
             yield Change("degrees", f"its angles are {words}", scaled(name, factor))
         fitted = [0.001, 1000.0] if component == "position" else []
         if actions.space in ("ee_delta", "joint_velocity"):
-            fitted = [factor] if (factor := _best_factor(*pairs[component])) > 0 else []
+            fitted = [factor] if 0 < (factor := _best_factor(*pairs[component])) < LARGEST_SCALE else []
         for factor in fitted:
             is_known = any(abs(math.log(factor / other)) < math.log(1.1) for other in known)
             if not is_known and abs(math.log(factor)) > math.log(FAR_SCALE):

@@ -16,7 +16,7 @@ EVERYDAY: dict[str, tuple[str, ...]] = {
     "red": ("crimson", "scarlet", "ruby"),
     "green": ("emerald", "jade"),
     "blue": ("azure", "cobalt", "sapphire"),
-    "cube": ("block", "cuboid", "brick"),
+    "cube": ("block", "cuboid", "brick", "building block"),
     "sphere": ("ball", "orb"),
     "peg": ("rod", "stick"),
     "disc": ("disk", "circle"),

@@ -264,8 +264,8 @@ def roll_ball_to_goal(streams: Streams) -> Situation:
     rng, layout = streams.rng("timing"), streams.rng("layout")
     colour, other = some(streams, VIVID, 2)
     side = a_side(layout)
-    ball = sphere(colour).named("sphere").at(layout.uniform(-0.2, -0.08), side * layout.uniform(0.03, 0.09))
-    goal = goal_disc(other).named("disc").at(layout.uniform(-0.06, 0.04), -side * layout.uniform(0.12, 0.17))
+    ball = sphere(colour).named("sphere").at(layout.uniform(-0.21, -0.03), side * layout.uniform(0.02, 0.12))
+    goal = goal_disc(other).named("disc").at(layout.uniform(-0.11, 0.05), -side * layout.uniform(0.11, 0.17))
     away_rad = rng.uniform(-0.3, 0.3)
     return Situation(
         tabletop(ball, goal),
