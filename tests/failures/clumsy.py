@@ -102,8 +102,8 @@ LOSSES = (
     ),
     Failure(
         "slips between the others", "spatial/place_between", 0,
-        lambda a: lose_on_the_way(a, "cube 3", "cube 1", SLIPS),
-        MOTOR, LOST, ("grasp cube 3", "drop cube 3", "no broken"),
+        lambda a: lose_on_the_way(a, "cube 2", "cube 1", SLIPS),
+        MOTOR, LOST, ("grasp cube 2", "drop cube 2", "no broken"),
         "the grip weakens on the way, and the cube slips out",
     ),
     Failure(
@@ -180,7 +180,7 @@ MISPLACEMENTS = (
         "the cube is brought to its place and held there for the rest of the time",
     ),
     Failure(
-        "rolls it past", "dynamic/roll_ball_to_goal", 0,
+        "rolls it past", "dynamic/roll_ball_to_goal", 2,
         lambda a: roll_past(a),
         MOTOR, MISPLACED, ("contact sphere", "no broken"),
         "the ball is knocked across the disc and off the table",

@@ -48,8 +48,8 @@ WRONG_THINGS = (
     ),
     Failure(
         "the other end of the row", "spatial/pick_leftmost", 0,
-        lambda a: a.mistaking(("cube 3", "cube 2")).do(),
-        REFERENCE, MISORDERED, ("grasp cube 2", "broken cube 2"),
+        lambda a: a.mistaking(("cube 2", "cube 1")).do(),
+        REFERENCE, MISORDERED, ("grasp cube 1", "broken cube 1"),
         "left and right are confused",
     ),
     Failure(
@@ -129,7 +129,7 @@ FORBIDDEN = (
         "it does not wait for the lamp",
     ),
     Failure(
-        "presses when the light is out", "dynamic/press_switch_in_time", 1,
+        "presses when the light is out", "dynamic/press_switch_in_time", 4,
         lambda a: then(a.wait(8.0), a.do(replace(a.clauses[0], once_lit=None))),
         CONSTRAINT, MISORDERED, ("event", "contact switch", "broken"),
         "it presses after the lamp went out again",
@@ -154,8 +154,8 @@ FORBIDDEN = (
     ),
     Failure(
         "an extra cube", "spatial/pick_leftmost", 1,
-        lambda a: then(a.take("cube 1", lift_m=0.03), a.open(), a.take("cube 2")),
-        CONSTRAINT, MISORDERED, ("grasp cube 1", "grasp cube 2", "broken cube 2 lifted"),
+        lambda a: then(a.take("cube 3", lift_m=0.03), a.open(), a.take("cube 2")),
+        CONSTRAINT, MISORDERED, ("grasp cube 3", "grasp cube 2", "broken cube 2 lifted"),
         "the right cube is grasped and put back, then another one is picked up",
     ),
     Failure(

@@ -43,11 +43,11 @@ COLLISIONS = (
         "sweeps the tower over", "spatial/build_tower", 2,
         lambda a: then(
             a.do(a.clauses[0]),
-            a.sweep("cube 2", along=(1.0, 0.0), height_m=0.06),
-            a.take("cube 1"),
-            a.set_down(lambda: (-0.154, 0.045, 0.1)),
+            a.sweep("cube 1", along=(1.0, 0.0), height_m=0.06),
+            a.take("cube 2"),
+            a.set_down(a.at("cube 3", dz=0.08)),
         ),
-        MOTOR, COLLISION, ("grasp cube 2", "release cube 2", "contact cube 2"),
+        MOTOR, COLLISION, ("grasp cube 1", "release cube 1", "contact cube 1"),
         "after the first level the hand sweeps through it, and the top cube is set down where no tower is",
     ),
     Failure(
@@ -167,7 +167,7 @@ DELAYS = (
     Failure(
         "stops after the first level", "spatial/build_tower", 3,
         lambda a: a.do(a.clauses[0]),
-        TIMEOUT, INCOMPLETE, ("release cube 2", "no contact cube 1"),
+        TIMEOUT, INCOMPLETE, ("release cube 1", "no contact cube 2"),
         "the first of two acts is done, and then nothing",
     ),
     Failure(
