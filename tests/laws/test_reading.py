@@ -164,17 +164,17 @@ def test_every_canonical_text_is_read(task: str) -> None:
             assert read(phrase(instruction.meaning, "train", index).text) == instruction.meaning
 
 
-# How many of 25 are read; the rest is refused, and none is taken wrongly.
+# Of 150, as many as this are read; the rest is refused, and none is taken wrongly.
 UNDERSTOOD = {
-    "direct": 25,
-    "synonym": 25,
-    "attribute_pair": 20,
-    "negation": 25,
-    "exclusion": 16,
-    "ordinal": 25,
-    "conditional": 10,
-    "double_negation": 6,
-    "nested_reference": 10,
+    "direct": 150,
+    "synonym": 150,
+    "attribute_pair": 120,
+    "negation": 150,
+    "exclusion": 87,
+    "ordinal": 150,
+    "conditional": 65,
+    "double_negation": 57,
+    "nested_reference": 63,
 }
 
 
@@ -187,7 +187,7 @@ def test_language_tasks_are_read_rightly_or_not_at_all(name: str) -> None:
             meaning = read(situation.instruction.text)
         except NotUnderstood:
             continue
-        understood += seed < 25
+        understood += 1
         assert asked(meaning, situation) == asked(situation.instruction.meaning, situation)
     assert understood == UNDERSTOOD[name]
 

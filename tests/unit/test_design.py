@@ -86,10 +86,10 @@ def test_the_design_is_there_before_its_round_runs(tmp_path: Path) -> None:
     out = tmp_path / "run"
     with pytest.raises(Halted):
         run(request("primitive", seeds=3), out, observers=[halt])
-    assert len(design(out)) == 6 > len(load(out))
+    assert len(design(out)) == 9 > len(load(out))
     # And what goes on adds nothing to it.
     run(request("primitive", seeds=3), out)
-    assert len(design(out)) == 6 == len(load(out))
+    assert len(design(out)) == 9 == len(load(out))
 
 
 def test_merge_unites_the_designs_of_shards(tmp_path: Path) -> None:

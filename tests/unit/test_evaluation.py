@@ -21,8 +21,8 @@ def test_an_evaluation_is_the_run_without_the_folder(tmp_path: Path) -> None:
     results = robodx.evaluate("expert", "primitive", seeds=3, batch=2)
     recorded = run(Request(("primitive",), "expert", 3), tmp_path / "run")
     assert results.episodes["trajectory_hash"].to_list() == recorded["trajectory_hash"].to_list()
-    assert (results.success.value, results.success.n) == (1.0, 6)
-    assert [row.task for row in results.tasks] == ["primitive/pick_cube", TASK]
+    assert (results.success.value, results.success.n) == (1.0, 9)
+    assert [row.task for row in results.tasks] == ["primitive/pick_cube", TASK, "primitive/stand_peg"]
     assert "100%" in str(results)
 
 

@@ -48,7 +48,7 @@ class Play:
             cube("red").at(0.0, 0.1),
             cube("green").at(0.0, -0.1, yaw_rad=0.5),
             sphere("yellow").at(-0.1, 0.0),
-            switch().at(0.2, 0.0),
+            switch().at(0.1, 0.0),
         )
         self.world, self._wait = World(self.simulation), wait
         self.instructions: list[Instruction] = []

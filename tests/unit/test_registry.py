@@ -94,7 +94,7 @@ def test_discover_loads_entry_points_of_other_packages(tmp_path: Path, monkeypat
         ("capabilty", r'No suite "capabilty". Did you mean "capability"'),
         ("capability/lnaguage", r'No task or family "lnaguage". Did you mean "language"'),
         ("capability/", "has an empty part"),
-        ("mine/x", r'No task or family "mine/x". Families: adaptability, control, dynamic'),
+        ("mine/x", r'No task or family "mine/x". Families: adaptability, bias, carrier, control'),
         ("isolation/contrl", r'Did you mean "control"'),
     ],
 )

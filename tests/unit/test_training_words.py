@@ -26,8 +26,9 @@ def instructions(situation: Situation) -> list[Instruction]:
 
 
 def plain(task: str, seed: int) -> Situation:
-    """As the task lays it out, whatever the seed is for."""
-    return TASKS[task].situate(Streams.of(seed, TASKS[task].varies))
+    """As the task lays it out, whatever the seed is for; but in the room of the seed."""
+    laid_out, scene = TASKS[task].situate(TASKS[task].streams(seed)), TASKS[task].situation(seed).scene
+    return replace(laid_out, scene=replace(laid_out.scene, arena=scene.arena, lights=scene.lights))
 
 
 @EVERY_TASK
