@@ -65,7 +65,7 @@ def pick_from_slow_belt(streams: Streams) -> Situation:
     layout = streams.rng("layout")
     start_m, side = layout.uniform(0.14, SEEN_M), layout.choice((-1.0, 1.0))
     # No faster than it stays in reach.
-    speed_m_s = streams.rng("timing").uniform(0.02, min(0.027, (start_m + REACH_M) / TIME_LIMIT_S))
+    speed_m_s = streams.rng("timing").uniform(0.02, (start_m + REACH_M) / TIME_LIMIT_S)
     return ride(streams, side * start_m, [(STEP_S, -side * speed_m_s)])
 
 
