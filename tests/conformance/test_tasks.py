@@ -19,6 +19,7 @@ from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.observers import Finished
 from robodx.running.rollout import rollout
+from robodx.scoring.events import NewInstruction
 from robodx.scoring.from_meaning import looks
 from robodx.sim.scene import Scene, Thing
 from robodx.streams import VARIATIONS
@@ -222,6 +223,7 @@ def _attributes(situation: Situation) -> Hashable:
             thing.bands,
             thing.is_striped,
             thing.shapes,
+            thing.parts,
             thing.mass_kg,
             thing.friction,
         )
@@ -234,11 +236,18 @@ def _arena(situation: Situation) -> Hashable:
     return (scene.arena, scene.lights, scene.cameras)
 
 
+def _timing(situation: Situation) -> Hashable:
+    # What is said later is a matter of the instruction.
+    return tuple(
+        replace(event, effect=None) if isinstance(event.effect, NewInstruction) else event for event in situation.events
+    )
+
+
 FINGERPRINTS: dict[str, Callable[[Situation], Hashable]] = {
     "layout": _layout,
     "attributes": _attributes,
     "instruction": lambda situation: situation.instruction.text,
-    "timing": lambda situation: situation.events,
+    "timing": _timing,
     "arena": _arena,
 }
 assert {*FINGERPRINTS, "robot"} == set(VARIATIONS)

@@ -11,7 +11,7 @@ import pytest
 from robodx.experts.grasps import yaw_of
 from robodx.sim.scene import Scene
 from robodx.tasks.base import TASKS, Task
-from robodx.tasks.control import FAMILIAR_COLOURS
+from robodx.tasks.perception import VIVID
 
 SEEDS = 24
 CONTROL = [task for task in TASKS.entries() if task.family == "control"]
@@ -46,7 +46,7 @@ def test_everything_lies_somewhere_else_and_otherwise_turned_and_within_reach(ta
 def test_what_is_not_named_by_its_colour_wears_any_and_never_its_goal_s(task: Task) -> None:
     for scene in scenes(task):
         worn = [thing.colour for thing in scene]
-        assert len(set(worn)) == len(worn) and set(worn) <= set(FAMILIAR_COLOURS)
+        assert len(set(worn)) == len(worn) and set(worn) <= set(VIVID)
     unnamed = [thing.name for thing in task.situation(0).scene if thing.colour not in thing.name]
     for name in unnamed:
         assert len({scene.thing(name).colour for scene in scenes(task)}) >= 3, name

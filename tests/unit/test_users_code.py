@@ -306,7 +306,7 @@ def test_a_task_that_lays_nothing_out_ends_a_run_in_a_line(
             lambda: say(put("red cube", "onto", "green cube")),
             'verb "put" takes no relation "onto". It takes: behind, be',
         ),
-        (lambda: put("red cube", "among", "green cube"), 'No relation "among". There are: back, behind'),  # type: ignore[arg-type]
+        (lambda: put("red cube", "xyz", "green cube"), 'No relation "xyz". There are: back, behind'),  # type: ignore[arg-type]
         (lambda: put("red cube", None, "green cube"), 'No relation "None". Did you mean'),  # type: ignore[arg-type]
         (lambda: Where("upon", the("red cube")), 'No relation "upon"'),  # type: ignore[arg-type]
         (lambda: Flanking("a", "b", "above"), 'No side to be on "above". There are: behind, in front of'),  # type: ignore[arg-type]

@@ -21,12 +21,11 @@ from robodx.sim.placement import MAX_TRIES, NoRoom, place
 from robodx.sim.scene import Region, Scene, Thing, tabletop
 from robodx.streams import Streams, Variation
 from robodx.tasks.base import Register, Situation, Tier, task
+from robodx.tasks.perception import VIVID
 
 TAGS = ("capability",)
 POSES: tuple[Variation, ...] = ("robot", "layout", "arena")
 LOOKS: tuple[Variation, ...] = (*POSES, "attributes")
-# What is named by its colour wears that one; anything else one of these.
-FAMILIAR_COLOURS = ("red", "green", "blue", "yellow", "orange", "purple")
 
 # Where the hand reaches and the cameras see. What is taken or put beside another leaves room for open fingers.
 ANY_TURN = (-math.pi, math.pi)
@@ -47,7 +46,7 @@ def control(tier: Tier, *, chance: float, varies: tuple[Variation, ...] = POSES)
 
 def colours(streams: Streams, *things: str, but: Sequence[str] = ()) -> list[str]:
     """A familiar one for each of these, no two the same."""
-    choice = [colour for colour in FAMILIAR_COLOURS if colour not in but]
+    choice = [colour for colour in VIVID if colour not in but]
     return [str(colour) for colour in streams.rng("attributes", *things).permutation(choice)[: len(things)]]
 
 
