@@ -239,7 +239,7 @@ def _arena(situation: Situation) -> Hashable:
 def _timing(situation: Situation) -> Hashable:
     # What is said later is a matter of the instruction.
     return tuple(
-        replace(event, effect=None) if isinstance(event.effect, NewInstruction) else event for event in situation.events
+        (event.when, event.unless) if isinstance(event.effect, NewInstruction) else event for event in situation.events
     )
 
 
