@@ -19,7 +19,7 @@ from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import Grasped, Touched, settled
 from robodx.scoring.from_meaning import lifted, looks, stages_for
 from robodx.scoring.relations import FLANKS, Beside, CentredOn, Displaced, Flank, Flanking, In, Lifted, On
-from robodx.sim.objects import bowl, crate, cube
+from robodx.sim.objects import bin_, bowl, crate, cube
 from robodx.sim.placement import MAX_TRIES, NoRoom, place
 from robodx.sim.scene import Region, Scene, Thing, tabletop
 from robodx.streams import Streams
@@ -247,8 +247,10 @@ def pick_inside_or_beside(streams: Streams) -> Situation:
 
 @spatial("medium", chance=1 / 2, primitive="control/place_sphere")
 def place_in_or_beside_bowl(streams: Streams) -> Situation:
-    """Put the cube into a bowl, or beside it."""
-    landmark = basin(streams).within(Region(x=(-0.1, -0.02), y=(-0.15, 0.15)))
+    """Put the cube into a bowl or a bin, or beside it."""
+    # In turn, and each with each question: cubes go into bins as well as spheres do.
+    landmark = (basin(streams), bin_(colours(streams)[1]).named("bin"))[streams.turn("attributes", 4) // 2]
+    landmark = landmark.within(Region(x=(-0.1, -0.02), y=(-0.15, 0.15), yaw_rad=(-0.7, 0.7)))
     (block,) = alike(streams, 1)
     scene = lay_out(streams, lambda scene: True, landmark, block)
     goals: dict[Relation, Condition] = {
@@ -256,7 +258,7 @@ def place_in_or_beside_bowl(streams: Streams) -> Situation:
         "beside": settled(block.name) & Beside(block.name, landmark.name, 0.05, 0.1),
     }
     relation: Relation = question(streams, "in", "beside")
-    instruction = say(put(CUBE, relation, BOWL, among=tuple(goals)))
+    instruction = say(put(CUBE, relation, the(landmark.kind), among=tuple(goals)))
     return Situation(scene, instruction, (Grasped(block.name), goals.pop(relation)), never=tuple(goals.values()))
 
 
