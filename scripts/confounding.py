@@ -90,8 +90,9 @@ QUESTION = (
     "things_of_target_kind", "verb", "words",
 )  # fmt: skip
 BODY = ("*_kind", "*_size_m", "*_turn_deg")
+COLOUR = ("target_colour", "goal_colour")
 ROOM = ("light_*", "room_*")
-# What no reason is for: colours, places and rooms with anything, and the target's kind with the goal's.
+# What no reason is for: colours and kinds of targets with places and rooms, and places with rooms.
 REASONS = (
     Reason(
         QUESTION,
@@ -100,9 +101,45 @@ REASONS = (
     ),
     Reason(QUESTION, BODY, "Things are made for what is done with them: a peg is inserted, a switch is pressed."),
     Reason(BODY[1:], BODY, "Each kind has its size, and turns only as far as it can be grasped."),
+    Reason(
+        ("target_kind",),
+        ("goal_kind",),
+        "A peg goes into a hole, a plug into a socket, a ball onto a disc. The carriers cross kinds and containers.",
+    ),
+    Reason(
+        COLOUR,
+        (*QUESTION, *BODY),
+        "Where words name colours, these are the task's own (red on green); a switch or a white peg has one colour.",
+    ),
+    Reason(COLOUR, COLOUR, "Of the carriers of stress, one has a goal that is named by its colour.", where="stress"),
+    Reason(
+        ("goal_side", "goal_depth"),
+        (*QUESTION, *BODY),
+        "What others go into stands where the hand reaches over it, and a hole where it is reached from the front.",
+    ),
+    Reason(
+        ("target_side",),
+        ("target_depth",),
+        "No cube of a trio has the same rank from the left as from near, so that words for one do not fit the other.",
+        where="capability/language",
+    ),
     Reason(("expert_*",), ("*_side", "*_depth"), "The way is longer to what lies farther away."),
-    Reason(ROOM, QUESTION, "The factor `novel` is an unseen room with distractors in it.", where="isolation"),
     Reason(ROOM, ROOM, "A room is one design: table, floor, wall and light come together."),
+    Reason(
+        ROOM, QUESTION, "Language stands in one room: its first picture is the same for all words.", where="capability"
+    ),
+    Reason(
+        ROOM,
+        (*QUESTION, *BODY),
+        "Unseen rooms are of the hard tier, whose tasks differ from those of the others.",
+        where="capability/robustness",
+    ),
+    Reason(
+        (*ROOM, "target_depth"),
+        QUESTION,
+        "The factor `novel` is an unseen room with distractors in it, in which all things lie half a row further back.",
+        where="isolation",
+    ),
 )
 
 
