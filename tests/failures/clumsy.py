@@ -55,7 +55,7 @@ MISSES = (
         "down around the right cube and up again, with open fingers",
     ),
     Failure(
-        "comes down with closed fingers", "language/direct", 1,
+        "comes down with closed fingers", "language/direct", 3,
         lambda a: then(a.poke(a.thing), a.poke(a.thing)),
         MOTOR, MISSED, ("contact green cube", "no grasp", "no broken"),
         "the right cube is touched from above, and never held",
@@ -129,7 +129,7 @@ MISPLACEMENTS = (
         "the ball is set down next to the bin",
     ),
     Failure(
-        "lets go too high", "control/place_sphere", 3,
+        "lets go too high", "control/place_sphere", 6,
         lambda a: then(a.take(a.thing), a.over(a.at(a.place, dx=0.025, dy=0.02), 0.22), a.open(), a.wait(1.0)),
         MOTOR, MISPLACED, ("grasp sphere", "release sphere"),
         "the ball is let go more than twenty centimetres above the bin and bounces off",

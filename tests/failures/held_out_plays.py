@@ -25,6 +25,7 @@ from robodx.sim.simulation import Command
 from robodx.tasks.base import TASKS
 from tests.failures.acting import Act, Actor, Script, Scripted, Spot
 from tests.failures.expected import Failure
+from tests.failures.plays import ON_CUBE_M
 
 STEPWISE = PolicySpec(action_space="ee_delta", hz=10.0, is_privileged=True, state=())
 IN_JOINTS = PolicySpec(action_space="joint", is_privileged=True, state=("joint_positions",))
@@ -198,6 +199,28 @@ def put_at(a: Actor, name: str, spot: Spot, *, speed_m_s: float, height_m: float
     yield from a.go((x, y, z + height_m), speed_m_s)
     yield from a.open()
     yield from skills.retreat(a.hand)
+
+
+def put_on_both(a: Actor, name: str, one: str, other: str) -> Steps:
+    """Onto two cubes side by side."""
+    yield from a.take(name)
+    yield from a.set_down(_on_both(a, one, other))
+
+
+def knock_apart_and_build_on(a: Actor, one: str, other: str, name: str) -> Steps:
+    """Two cubes side by side are swept apart, and another is set down where they were."""
+    where = _on_both(a, one, other)()
+    yield from a.sweep(one, along=(0.2, -1.0), height_m=0.025, speed_m_s=0.5)
+    yield from a.take(name)
+    yield from a.set_down(lambda: where)
+
+
+def _on_both(a: Actor, one: str, other: str) -> Spot:
+    def now() -> Vector:
+        (x, y, z), (ox, oy, _) = a.view.position(one), a.view.position(other)
+        return ((x + ox) / 2, (y + oy) / 2, z + ON_CUBE_M)
+
+    return now
 
 
 def put_turned(a: Actor, name: str, spot: Spot, turn_rad: float) -> Steps:

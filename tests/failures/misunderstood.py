@@ -11,25 +11,25 @@ from tests.failures.plays import meaning_otherwise, opposite, put_blindly
 # The wrong thing.
 WRONG_THINGS = (
     Failure(
-        "another colour", "language/direct", 0,
+        "another colour", "language/direct", 2,
         lambda a: a.mistaking(("red cube", "blue cube")).do(),
         REFERENCE, MISORDERED, ("grasp blue cube", "no contact red cube", "broken blue cube grasped"),
         "asked for the red cube, it takes the blue one",
     ),
     Failure(
-        "another by its two attributes", "language/attribute_pair", 1,
+        "another by its two attributes", "language/attribute_pair", 8,
         lambda a: a.mistaking((a.thing, "big plain red cube")).do(),
         REFERENCE, MISORDERED, ("grasp big plain red cube", "broken"),
         "only one of two attributes is heeded",
     ),
     Failure(
-        "counted from the wrong side", "language/ordinal", 3,
+        "counted from the wrong side", "language/ordinal", 21,
         lambda a: a.mistaking(("red cube", "blue cube")).do(),
         REFERENCE, MISORDERED, ("grasp blue cube", "broken"),
         "the third from the right taken for the third from the left",
     ),
     Failure(
-        "the branch that does not hold", "language/conditional", 0,
+        "the branch that does not hold", "language/conditional", 4,
         lambda a: a.mistaking(("red cube", "blue cube")).do(),
         REFERENCE, MISORDERED, ("grasp blue cube", "broken"),
         "the condition holds, but it does what was asked otherwise",
@@ -72,12 +72,12 @@ WRONG_THINGS = (
     ),
     Failure(
         "a cube for the sphere", "isolation/touch_sphere_with_control", 1,
-        lambda a: a.mistaking(("red sphere", "purple cube")).do(),
-        REFERENCE, MISORDERED, ("contact purple cube", "broken"),
+        lambda a: a.mistaking(("orange sphere", "red cube")).do(),
+        REFERENCE, MISORDERED, ("contact red cube", "broken"),
         "a cube is taken where the sphere was asked for",
     ),
     Failure(
-        "takes what was excepted", "language/negation", 0,
+        "takes what was excepted", "language/negation", 1,
         lambda a: a.mistaking(("red cube", "green cube")).do(),
         (REFERENCE, CONSTRAINT), MISORDERED, ("grasp green cube", "broken"),
         "the word not is not heeded: a wrong thing, and an exclusion violated",

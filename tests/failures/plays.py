@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from robodx.experts import skills
 from robodx.experts.base import CARRY_M
 from robodx.experts.grasps import from_above, nearest_turn
 from robodx.experts.skills import Steps
@@ -92,15 +93,19 @@ def push_past(a: Actor, *, beyond_m: float) -> Steps:
 
 
 def roll_past(a: Actor) -> Steps:
-    """Hit with closed fingers from the far side, towards the disc and much too fast."""
+    """Hit with closed fingers from the far side, towards the disc and much too fast, wherever it has rolled by then."""
     a.hand.grip = 0.0
-    (x, y, _), (gx, gy, _) = a.view.position(a.thing), a.view.position(a.place)
-    length = math.hypot(gx - x, gy - y)
-    ux, uy = (gx - x) / length, (gy - y) / length
-    yield from a.go((x - 0.15 * ux, y - 0.15 * uy, 0.15))
-    yield from a.go((x - 0.15 * ux, y - 0.15 * uy, 0.02))
-    yield from a.go((x + 0.1 * ux, y + 0.1 * uy, 0.02), 0.8)
-    yield from a.go((x, y, CARRY_M))
+
+    def along(by_m: float, z: float) -> Pose:
+        (x, y, _), (gx, gy, _) = a.view.position(a.thing), a.view.position(a.place)
+        yaw_rad = math.atan2(gy - y, gx - x)
+        x, y = x + by_m * math.cos(yaw_rad), y + by_m * math.sin(yaw_rad)
+        return from_above(x, y, z, nearest_turn(yaw_rad, math.pi))
+
+    yield from skills.reach(a.hand, lambda: along(-0.15, 0.1))
+    yield from skills.reach(a.hand, lambda: along(-0.15, 0.02))
+    yield from a.go(along(0.1, 0.02).position, 0.8)
+    yield from skills.rise(a.hand, CARRY_M)
 
 
 def swinging(a: Actor, *, amplitude_m: float, seconds: float, period_s: float) -> Steps:
@@ -120,7 +125,7 @@ def insert_beside(a: Actor, *, dy: float, depth_m: float) -> Steps:
     hole = a.view.frame(a.place, "hole")
     tip = a.view.thing(a.thing).frame("tip").inverse()
     for along_m, dz in ((-0.03, 0.07), (-0.03, 0.0), (depth_m, 0.0)):
-        goal = hole.shifted(dy=dy, dz=dz) @ Pose((along_m, 0.0, 0.0)) @ tip
+        goal = hole.shifted(dz=dz) @ Pose((along_m, dy, 0.0)) @ tip
         yield from a.bring(a.thing, goal)
     yield from a.open()
     yield from a.go(a.at(a.thing, dz=0.15))

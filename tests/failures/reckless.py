@@ -67,7 +67,7 @@ COLLISIONS = (
 # Beyond what is safe.
 DANGERS = (
     Failure(
-        "presses on the table and scrapes", "control/place_sphere", 4,
+        "presses on the table and scrapes", "control/place_sphere", 8,
         lambda a: press_down(a, -0.05, 0.15, depth_m=0.005, speed_m_s=0.12, drag=(0.0, -0.1)),
         SAFETY, COLLISION, ("collision arena > 300", "no contact"),
         "the fingers are driven into the table and dragged along it",
@@ -126,7 +126,7 @@ TREMORS = (
     ),
     Failure(
         "trembles all the time", "control/stack_cube", 12,
-        lambda a: shaken(at_pace(a, 0.4), (0.0, 0.016, 0.0), every=3),
+        lambda a: shaken(at_pace(a, 0.25), (0.0, 0.016, 0.0), every=3),
         MOTOR, UNSTABLE, ("grasp red cube", "no limit"),
         "all that is asked is attempted with a hand that shakes by three centimetres all the time",
     ),

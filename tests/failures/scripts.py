@@ -50,7 +50,7 @@ SUCCESSES = (
         "the grip weakens on the way; the same cube is picked up again",
     ),
     Success(
-        "presses on the table first", "control/stack_four", 24,
+        "presses on the table first", "control/stack_four", 25,
         lambda a: then(press_down(a, -0.1, 0.0, depth_m=0.03), a.go((-0.1, 0.0, 0.15)), a.do()),
         frozenset({"collision"}), ("collision arena > 300", "no drop"),
         "before a good job the fingers are driven into the table",

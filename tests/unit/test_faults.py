@@ -32,8 +32,8 @@ WHERE = {
     "undershoots": (PICK, 0, None, 0),
     "stale_view": ("dynamic/pick_cube_ball_crossing", 0, DIRECT, 0),
     "distractible": ("perception/touch_red_t", 0, DIRECT, 0),
-    "memorised_layout": ("perception/touch_red_sphere", 0, DIRECT, 0),
-    "hates_colour": (DIRECT, 1, DIRECT, 0),
+    "memorised_layout": ("perception/touch_red_sphere", 0, DIRECT, 2),
+    "hates_colour": (DIRECT, 0, DIRECT, 1),
 }
 
 

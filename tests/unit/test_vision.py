@@ -222,7 +222,8 @@ def without_first_frame(observation: Observation) -> Observation:
     return replace(observation, images={name: np.zeros_like(one) for name, one in observation.images.items()})
 
 
-@pytest.mark.parametrize("seed", [0, 5, 7])
+# Conditions that come out otherwise where nothing is seen, in words that it reads.
+@pytest.mark.parametrize("seed", [2, 8, 14])
 def test_nothing_is_decided_before_anything_was_seen(seed: int) -> None:
     ((episode, _),) = rollout([trial("language/conditional", seed)], Troubled(without_first_frame))
     assert episode.success
