@@ -158,9 +158,7 @@ def complaints_of(task: Task, successes: dict[str, list[bool]], hashes: dict[str
         yield f"a blind plan solves more than {MOST_OPEN_LOOP}"
     if task.family == "language" and sum(successes["constant_instruction"]) > MOST_WITHOUT_LANGUAGE:
         yield f"solved more than {MOST_WITHOUT_LANGUAGE} times without language"
-    # Where the words are the same in all seeds.
-    is_constant = task.family == "control" and not {"instruction", "attributes"} & set(task.varies)
-    if is_constant and hashes["constant_instruction"] != hashes["expert"]:
+    if task.family == "control" and hashes["constant_instruction"] != hashes["expert"]:
         yield "the instruction changes what the expert does"
 
 

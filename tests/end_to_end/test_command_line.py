@@ -137,14 +137,14 @@ def test_parts_of_a_run_merge_into_the_whole(tmp_path: Path) -> None:
     for part in ("1", "2", "3"):
         call(*common, "--shard", f"{part}/3", "--out", f"part{part}", cwd=tmp_path)
     parts = [load(tmp_path / f"part{part}") for part in (1, 2, 3)]
-    assert sum(len(part) for part in parts) == 8 and max(len(part) for part in parts) < 8
+    assert sum(len(part) for part in parts) == 12 and max(len(part) for part in parts) < 12
     call("merge", "part1", "part2", "--out", "merged", cwd=tmp_path)
     text = call(*common, "--out", "merged", cwd=tmp_path)
-    assert f"Resuming: {len(parts[0]) + len(parts[1])} of 8" in text, "the whole command runs what is missing"
+    assert f"Resuming: {len(parts[0]) + len(parts[1])} of 12" in text, "the whole command runs what is missing"
     call("merge", "part1", "part2", "part3", "--out", "all", cwd=tmp_path)
     for name in ("merged", "all"):
-        assert "8 trajectories are the same, 0 differ." in call("diff", "whole", name, cwd=tmp_path)
-    assert "8 trajectories are the same" in call("diff", "whole", "all", cwd=tmp_path)
+        assert "12 trajectories are the same, 0 differ." in call("diff", "whole", name, cwd=tmp_path)
+    assert "12 trajectories are the same" in call("diff", "whole", "all", cwd=tmp_path)
     call("run", "primitive", "--policy", "replay:all", "--seeds", "4", "--out", "replay", cwd=tmp_path)
     call("run", TASK, "--policy", "expert", "--seeds", "1", "--out", "other", cwd=tmp_path)
     text = call("merge", "part1", "other", "--out", "mixed", cwd=tmp_path, expect=2)
@@ -214,7 +214,7 @@ def test_show_draws_a_picture_and_a_video_that_browsers_play(tmp_path: Path) -> 
     text = robodx("show", TASK, "--camera", "all", "--size", "96", "-o", "x.png", cwd=tmp_path)
     assert '"Press the switch."' in text and "Wrote x.png" in text
     with av.open(str(tmp_path / "x.png")) as picture:
-        assert (picture.streams.video[0].width, picture.streams.video[0].height) == (3 * 96 + 8, 2 * 96 + 4)
+        assert (picture.streams.video[0].width, picture.streams.video[0].height) == (3 * 96 + 8, 3 * 96 + 8)
     call("show", TASK, "--size", "96", "-o", "x.mp4", cwd=tmp_path)
     with av.open(str(tmp_path / "x.mp4")) as video:
         stream = video.streams.video[0]
@@ -262,7 +262,7 @@ def test_what_a_policy_prints_does_not_get_into_the_answer(workers: str, plugin:
 def test_what_two_suites_ask_for_is_run_once(tmp_path: Path) -> None:
     words = ("run", TASK, "primitive", f"capability/{TASK}", "--policy", "expert", "--seeds", "1", "--out", "run")
     call(*words, cwd=tmp_path)
-    assert len(load(tmp_path / "run")) == 2
+    assert len(load(tmp_path / "run")) == 3
 
 
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(plugin: Path, tmp_path: Path) -> None:
