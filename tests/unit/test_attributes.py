@@ -9,9 +9,10 @@ import pytest
 from robodx.language.meaning import Clause, Instruction, Meaning, move, pick, put
 from robodx.language.phrasing import phrase, say
 from robodx.language.reference import Rank, Reference, Where, the
-from robodx.policy_contract import CameraRequest, make_policy
+from robodx.policy_contract import CameraRequest, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running.attributes import attributes
+from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
 from robodx.sim.objects import bin_, cube, sphere
 from robodx.sim.scene import CAMERAS, Light, tabletop
@@ -110,3 +111,13 @@ def test_an_episode_records_them_as_perturbations_made_them() -> None:
     assert (before["phrasing"], after["phrasing"]) == ("train", "test")
     assert after["light_brightness"] != before["light_brightness"]
     assert {name for name in before if name.startswith("target")} <= before.keys() & after.keys()
+
+
+@pytest.mark.parametrize("task", ["language/synonym", "language/nested_reference", "control/stack_cube"])
+@pytest.mark.parametrize(("applied", "split"), [((), "train"), ((("paraphrase", 1.0),), "test")])
+def test_of_which_split_a_sentence_is_is_told_of_sentences_of_the_tasks_own_too(
+    task: str, applied: tuple[tuple[str, float], ...], split: str
+) -> None:
+    environment = Environment(Trial(task, TASKS[task].version, "expert", 3, perturbations=applied), PolicySpec())
+    found = attributes(environment.first_instruction, environment.simulation.scene)
+    assert found.values["phrasing"] == split

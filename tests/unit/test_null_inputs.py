@@ -52,6 +52,15 @@ def test_blank_words_are_no_words_and_the_goal_stays() -> None:
     assert blank.meaning == plain.meaning and list(map(str, blank.score.stages)) == list(map(str, plain.score.stages))
 
 
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("null", WORDS)
+def test_null_words_come_after_what_else_is_done_to_the_words(null: str, order: int) -> None:
+    both = told(*((null, 1.0), ("paraphrase", 1.0))[::order])
+    assert both.meaning == told().meaning
+    if null == "blank_words":
+        assert both.observe().instruction == ""
+
+
 @pytest.mark.parametrize("task", ["language/direct", "primitive/pick_cube", "spatial/pick_leftmost"])
 @pytest.mark.parametrize("seed", range(5))
 def test_scrambled_words_are_the_same_in_another_order(task: str, seed: int) -> None:
@@ -157,7 +166,12 @@ def test_a_policy_is_not_asked_about_what_it_is_not_given() -> None:
 
 
 def uses(
-    without: dict[str, float], *, seeds: int = 40, usual: float = 1.0, chance: float = 1 / 3
+    without: dict[str, float],
+    *,
+    seeds: int = 40,
+    usual: float = 1.0,
+    chance: float = 1 / 3,
+    about: dict[str, Any] | None = None,
 ) -> dict[str, InputUse]:
     """Of a policy whose success is `usual`, and so much without an input, in the first seeds of one task."""
     plan: list[Planned] = []
@@ -173,7 +187,14 @@ def uses(
             applied = [{"name": name, "severity": value} for name, value in one.trial.perturbations]
             rows.append(row | {"trial_id": one.trial.id, "trajectory_hash": one.trial.id, "perturbations": applied})
     table = with_design(pl.DataFrame(rows, schema=SCHEMA), design_table(plan))
-    return {use.perturbation: use for use in input_uses(with_variants(table, {}))}
+    return {use.perturbation: use for use in input_uses(with_variants(table, {}), about or {})}
+
+
+def test_an_input_by_which_nothing_can_be_lost_is_told_as_not_tested() -> None:
+    spec = {"uses_language": True, "cameras": [{"name": "front"}], "state": ["joints"]}
+    found = uses({"frozen_state": 0.2}, usual=0.4, about={"policy_spec": spec})
+    assert {name for name, use in found.items() if use.verdict == "nothing to lose"} == {*WORDS, "camera_blank"}
+    assert "not tested" in found["blank_words"].says
 
 
 def test_only_what_is_shown_to_change_nothing_is_said_not_to_be_used() -> None:

@@ -52,11 +52,14 @@ def contrasts(episodes: pl.DataFrame, about: Mapping[str, Any]) -> list[Contrast
         of_policy: list[Contrast] = []
         for (factor,), entangled in mine.group_by("factor", maintain_order=True):
             pairs = side_by_side(plain, mine.clear(), entangled)
-            of_policy.append(_contrast(str(policy), str(factor), None, pairs))
-            of_policy += [
+            each = [
                 _contrast(str(policy), str(factor), str(task), part)
                 for (task,), part in pairs.group_by("task", maintain_order=True)
             ]
+            # What fails already when plain has nothing to lose, and would water the others down.
+            testable = [one.task for one in each if one.is_testable]
+            together = pairs.filter(pl.col("task").is_in(testable)) if testable else pairs
+            of_policy += [_contrast(str(policy), str(factor), None, together), *each]
         adjusted = holm({one.factor: one.p for one in of_policy if one.task is None})
         found += [replace(one, p_holm=adjusted[one.factor]) if one.task is None else one for one in of_policy]
     return found

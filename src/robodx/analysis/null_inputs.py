@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -20,6 +21,8 @@ MARGIN = 0.1
 # used" accounts for a third of it at most.
 ROOM = 0.3
 ALPHA = 0.05
+# The level of what has only one.
+ON = "on"
 WORDS = ("blank_words", "scrambled_words", "other_words")
 NULL_INPUTS = (*WORDS, "camera_blank", "frozen_state")
 
@@ -63,7 +66,7 @@ class InputUse:
         if loss.difference.value is None:
             return f"{self.input}: not decided, for {loss.errors} episodes ended in errors"
         rates = f"success {_percent(loss.usual)} with and {_percent(loss.without)} without"
-        p = "" if self.p_holm is None else f", p = {max(self.p_holm, 0.001):.2g}"
+        p = "" if self.p_holm is None else ", p < 0.001" if self.p_holm < 0.001 else f", p = {self.p_holm:.2g}"
         evidence = f"{rates} (difference {_points(loss.difference)}{p}, n = {loss.difference.n})"
         if self.verdict != "not decided":
             return f"{self.input}: {self.verdict}: {evidence}"
@@ -75,20 +78,33 @@ def room(success: float, chance: float | None, perturbation: str) -> float:
     return success - ((1.0 if chance is None else chance) if perturbation in WORDS else 0.0)
 
 
-def input_uses(episodes: pl.DataFrame) -> tuple[InputUse, ...]:
+def nulls_of(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """By perturbation and level, what can be taken away from a policy that is given what this spec says."""
+    if spec.get("uses_language", True):
+        yield from ((name, ON) for name in WORDS)
+    cameras = [str(camera["name"]) for camera in spec.get("cameras", ())]
+    yield from (("camera_blank", camera) for camera in [*cameras, *["all"][: len(cameras) > 1]])
+    if spec.get("state"):
+        yield "frozen_state", ON
+
+
+def input_uses(episodes: pl.DataFrame, about: Mapping[str, Any]) -> tuple[InputUse, ...]:
     """Of what the suite `null_inputs` asked for; `episodes` are those of a summary, with their chance and design."""
     every = with_courses(episodes)
     asked = of_suite(every, SUITE).with_columns(null=pl.col("factors").list.last().struct.field("name"))
-    return tuple(use for _, mine in asked.group_by("policy", maintain_order=True) for use in _of_policy(mine, every))
+    given = set(nulls_of(about["policy_spec"])) if "policy_spec" in about else set()
+    groups = asked.group_by("policy", maintain_order=True)
+    return tuple(use for _, mine in groups for use in _of_policy(mine, every, given))
 
 
-def _of_policy(asked: pl.DataFrame, every: pl.DataFrame) -> list[InputUse]:
+def _of_policy(asked: pl.DataFrame, every: pl.DataFrame, given: set[tuple[str, str]]) -> list[InputUse]:
     again, nulled = (asked.filter(pl.col("variant") == variant) for variant in ("repeated", "stressed"))
     # Any suite may have asked for these too.
     clean = every.filter(pl.col("trial_id").is_in(again["source_id"].implode()))
     rates = clean.group_by("task", maintain_order=True).agg(pl.col("success").mean(), pl.col("chance").first())
     uses = []
-    for null, level in sorted(set(nulled.select("null", "level").iter_rows()), key=_place):
+    # Where there is nothing to lose by an input, no trial without it was planned.
+    for null, level in sorted(given | set(nulled.select("null", "level").iter_rows()), key=_place):
         rich = [task for task, rate, chance in rates.iter_rows() if room(rate or 0.0, chance, null) >= ROOM]
         without = nulled.filter((pl.col("null") == null) & (pl.col("level") == level) & pl.col("task").is_in(rich))
         # The clean trials decided where there is something to lose: what they won by luck is not held against a repeat.

@@ -138,7 +138,7 @@ class Summary:
     @cached_property
     def null_inputs(self) -> tuple[InputUse, ...]:
         """Of a run of the suite `null_inputs`; its intervals are of a fixed n."""
-        return input_uses(self.episodes) if self.stopped == "planned" else ()
+        return input_uses(self.episodes, self._about) if self.stopped == "planned" else ()
 
     @cached_property
     def contrasts(self) -> list[Contrast]:

@@ -66,7 +66,7 @@ def show(
         print_text(f"  stage {index}      {stage}")
     for name, (x, y, z) in card["things"].items():
         print_text(f"  {name:24} x {x:+.3f}  y {y:+.3f}  z {z:+.3f}")
-    if out is not None and {"front", "all"} & set(camera.split(",")):
+    if out is not None and {"front", "overview", "all"} & set(camera.split(",")):
         print_text("Seen from the front, the robot's left is on the right.")
     print_text(f"Wrote {out}" if out else "Add -o x.png for a picture, or -o x.mp4 for a video of the expert.")
 

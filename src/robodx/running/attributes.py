@@ -115,6 +115,9 @@ def _turn_deg(thing: Thing) -> float | None:
 def _words(instruction: Instruction, acts: int) -> Iterator[Named]:
     clauses = list(stated(instruction.meaning))
     split, verb = _phrasing(clauses[0], instruction.text) if clauses else (OTHER, OTHER)
+    # A task may have sentences of its own, and tells which are to test with.
+    own = {"train": instruction.train, "test": instruction.test}
+    split = next((name for name, texts in own.items() if instruction.text in texts), split)
     yield "phrasing", split
     yield "verb", verb
     yield "words", len(instruction.text.split())

@@ -89,6 +89,7 @@ class Environment:
         # What is asked for by each of these.
         self.meanings: list[Meaning] = []
         self._instruct(situation.instruction)
+        self.first_instruction = self._instruction
         self._controller = Controller(self.robot, spec.action_space, spec.delta_frame, spec.delta_from)
         self._renderer: Renderer | None = None
         self._clock = Clock.parse(trial.clock)
@@ -311,7 +312,8 @@ class Environment:
 
     def _instruct(self, instruction: Instruction) -> None:
         said = asked = instruction
-        for perturbation in self._perturbations:
+        # Null words last: what is left of a sentence cannot be rephrased.
+        for perturbation in sorted(self._perturbations, key=lambda one: one.keeps_goal):
             instruction = perturbation.instruction(instruction)
             asked = asked if perturbation.keeps_goal else instruction
         self._is_altered = self._is_altered or instruction is not said

@@ -9,7 +9,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,6 @@ from robodx.analysis import motion
 from robodx.analysis.attribution.cause import attribute, first_mistake, quality_flags, slips
 from robodx.analysis.episode_facts import EpisodeFacts
 from robodx.analysis.metrics.quantities import measured
-from robodx.language.meaning import Instruction
 from robodx.policy_contract import Observation, Policy, replies
 from robodx.records.episode import Episode, Evidence, Happening, Outcome
 from robodx.records.trial import Trial
@@ -304,7 +303,7 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         first_touched=log.first_touched,
         requirements=requirements.requirements(meanings, scene, environment.events, environment.task.varies),
         target=requirements.target(meanings[-1], scene),
-        attributes=attributes(Instruction(environment.instruction_updates[0].text, meanings[0]), scene, cameras),
+        attributes=attributes(replace(environment.first_instruction, meaning=meanings[0]), scene, cameras),
         mistaken=(
             requirements.mistaken(
                 meanings[-1], requirements.as_coloured(scene, colours), mistake.object, _asked_for(facts)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import asdict, replace
 
 import polars as pl
 
-from robodx.analysis.null_inputs import ROOM, SUITE, WORDS, room
+from robodx.analysis.null_inputs import ON, ROOM, SUITE, nulls_of, room
 from robodx.policy_contract import PolicySpec
 from robodx.records.design import Planned
 from robodx.records.trial import Trial
@@ -35,25 +35,12 @@ def null_inputs(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
     yield from (Planned(trial, "repeated", _clean(trial, request)) for trial in _trials(request, tasks, REPEATED))
     # The others come when it is known where the policy has something to lose.
     rates = _rates(done, clean)
-    for null in _nulls(request.spec or PolicySpec()):
+    for name, level in nulls_of(asdict(request.spec or PolicySpec())):
+        null: Applied = (name, 1.0 if level == ON else level)
         without = replace(request, perturbations=(*request.perturbations, null))
         rich = [task for task in tasks if task.id in rates and room(rates[task.id], task.chance, null[0]) >= ROOM]
         for trial in _trials(without, rich, WITHOUT):
-            yield Planned(trial, "stressed", _clean(trial, request), as_factors([null]), _level(null))
-
-
-def _nulls(spec: PolicySpec) -> Iterator[Applied]:
-    """Those of what such a policy is given."""
-    if spec.uses_language:
-        yield from ((name, 1.0) for name in WORDS)
-    cameras = [camera.name for camera in spec.cameras]
-    yield from (("camera_blank", camera) for camera in [*cameras, *["all"][: len(cameras) > 1]])
-    if spec.state:
-        yield ("frozen_state", 1.0)
-
-
-def _level(null: Applied) -> str:
-    return null[1] if isinstance(null[1], str) else "on"
+            yield Planned(trial, "stressed", _clean(trial, request), as_factors([null]), level)
 
 
 def _trials(request: SuiteRequest, tasks: Iterable[Task], variant: int = CLEAN) -> list[Trial]:

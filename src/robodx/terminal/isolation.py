@@ -22,8 +22,11 @@ def lines(contrasts: Sequence[Contrast]) -> Iterator[str]:
                     "errors": one.errors or None,
                 }
                 for one in mine
+                if one.is_testable
             ]
         )  # fmt: skip
+        if weak := [one.factor for one in mine if not one.is_testable]:
+            yield from wrapped(f"Not testable, because it fails the plain tasks: {', '.join(weak)}.")
         yield ""
     if contrasts:
         yield from wrapped(

@@ -134,7 +134,8 @@ def _picture(material: Material, name: str, each: Stressed, cliffs: list[Search]
     ]
     subject, (first, *_) = each[0]
     who = f"{short(subject.policy, 22)}; " if material.is_comparison else ""
-    falls = [fall for one in cliffs if one.stressor == first.perturbation and (fall := _fall(one)) is not None]
+    mine = [one for one in cliffs if one.stressor == first.perturbation and one.task in first.tasks]
+    falls = [fall for one in mine if (fall := _fall(one)) is not None]
     note = f"{who}success; {first.kind or 'stressor'}, n = {first.clean.n}"
     return Picture(name, note, lines, is_ordered, falls[0] if len(falls) == len(each) == 1 else None)
 
