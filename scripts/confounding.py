@@ -92,7 +92,7 @@ QUESTION = (
 BODY = ("*_kind", "*_size_m", "*_turn_deg")
 COLOUR = ("target_colour", "goal_colour")
 ROOM = ("light_*", "room_*")
-# What no reason is for: colours and kinds of targets with places and rooms, and places with rooms.
+# What no reason is for: colours and kinds of targets with their places, colours with rooms, and places with rooms.
 REASONS = (
     Reason(
         QUESTION,

@@ -78,7 +78,7 @@ class Task:
     def situation(self, seed: int) -> Situation:
         """What this seed looks like, with only the declared streams open.
 
-        What is said at a seed for training is in one of the training phrasings, at others in the canonical one.
+        What is said at a seed for training is in one of the training phrasings, at others as the task says it.
         """
         streams = self.streams(seed)
         with calling(f"the task {self.id}", self.situate):

@@ -57,7 +57,6 @@ def plainly(thing: Thing) -> Thing:
 
 def lay_out(streams: Streams, *things: Thing) -> Scene:
     """Each within its region, drawn again until there is room for all."""
-    # Not the same places in every task of a seed.
     rng = streams.rng("layout", *(thing.name for thing in things))
     for _ in range(MAX_TRIES):
         try:

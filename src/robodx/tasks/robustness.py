@@ -130,8 +130,8 @@ def with_some_distractors(situation: Situation, streams: Streams, count: int) ->
 
 
 def in_unseen_room(situation: Situation, streams: Streams) -> Situation:
-    arena, light = UNSEEN_ROOMS[streams.turn("arena", len(UNSEEN_ROOMS))]
-    return replace(situation, scene=replace(situation.scene, arena=arena, lights=(light,)))
+    room = UNSEEN_ROOMS[streams.turn("arena", len(UNSEEN_ROOMS))]
+    return replace(situation, scene=room.around(situation.scene))
 
 
 @robustness("easy", of=control.place_sphere, chance=1 / 3)
@@ -176,7 +176,7 @@ def stack_unseen_cube(streams: Streams) -> Situation:
 def kit_assembly(streams: Streams) -> Situation:
     """Insert three parts of unseen shapes into their recesses in a tray, in a stated order, in an unseen room.
 
-    It names its parts, which no other task may show: no task says the same in the usual room.
+    It names its parts, which no other task may show: no task says the same in familiar rooms.
     """
     parts = [block(colour) for block, colour in zip(UNSEEN_BLOCKS.values(), colours(streams, 3), strict=True)]
     tray = plainly(kit_tray(TRAY_COLOUR)).within(TRAY)
