@@ -200,10 +200,10 @@ def test_an_input_by_which_nothing_can_be_lost_is_told_as_not_tested() -> None:
 def test_only_what_is_shown_to_change_nothing_is_said_not_to_be_used() -> None:
     found = uses({"blank_words": 0.3, "scrambled_words": 1.0, "frozen_state": 0.9})
     assert {name: use.verdict for name, use in found.items()} == {
-        "blank_words": "used", "scrambled_words": "not used", "frozen_state": "not decided"
+        "blank_words": "used", "scrambled_words": "not needed", "frozen_state": "not decided"
     }  # fmt: skip
     text = "\n".join(lines(list(found.values())))
-    assert "In language/direct:" in text and "order of words: not used: success 100% with and 100% without" in text
+    assert "In language/direct:" in text and "order of words: not needed: success 100% with and 100% without" in text
     assert "words: used: success 100% with and 30% without (difference −70 [" in text
     assert "robot state: not decided with 40 situations: success 100% with and 90% without" in text
 
@@ -214,5 +214,5 @@ def test_few_situations_decide_nothing() -> None:
 
 def test_who_is_at_chance_has_nothing_to_lose_by_words() -> None:
     found = uses({"blank_words": 0.5, "frozen_state": 0.5}, usual=0.5, chance=0.5)
-    assert [use.verdict for use in found.values()] == ["nothing to lose", "not used"]
+    assert [use.verdict for use in found.values()] == ["nothing to lose", "not needed"]
     assert found["blank_words"].loss.tasks == ()

@@ -15,10 +15,10 @@ from robodx.analysis.stress import paired_p, rate_of, side_by_side, situations_o
 from robodx.analysis.variants import of_suite
 
 SUITE = "null_inputs"
-# An input is not used if taking it away changes success by no more than this, as the whole interval says.
+# An input is not needed if taking it away changes success by no more than this, as the whole interval says.
 MARGIN = 0.1
 # Less than this above what is had without the input, there is nothing to lose; three margins, so that what is "not
-# used" accounts for a third of it at most.
+# needed" accounts for a third of it at most.
 ROOM = 0.3
 ALPHA = 0.05
 # The level of what has only one.
@@ -26,7 +26,7 @@ ON = "on"
 WORDS = ("blank_words", "scrambled_words", "other_words")
 NULL_INPUTS = (*WORDS, "camera_blank", "frozen_state")
 
-Verdict = Literal["not used", "used", "not decided", "nothing to lose"]
+Verdict = Literal["not needed", "used", "not decided", "nothing to lose"]
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _judged(use: InputUse) -> InputUse:
     elif use.p_holm is not None and use.p_holm < ALPHA:
         verdict = "used"
     elif found.low is not None and found.high is not None and found.low >= -MARGIN and found.high <= MARGIN:
-        verdict = "not used"
+        verdict = "not needed"
     return replace(use, verdict=verdict)
 
 

@@ -22,6 +22,6 @@ def lines(uses: Sequence[InputUse]) -> Iterator[str]:
                     yield from wrapped(f"  {visible(use.says)}.", "      ")
         yield ""
     yield from wrapped(
-        f"not used: success changes by no more than {100 * MARGIN:.0f} points, by its whole 95% interval; used: it "
+        f"not needed: success changes by no more than {100 * MARGIN:.0f} points, by its whole 95% interval; used: it "
         "changes, with p < 0.05, Holm-adjusted over the inputs; n: situations. This is said of these tasks only."
     )

@@ -1,4 +1,4 @@
-"""What it does not use: success with one input taken away, beside the same situations tried again."""
+"""What it does without: success with one input taken away, beside the same situations tried again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robodx.report.sections.base import Content, section
 from robodx.report.words import listed, p_cell, percent, points, rate, signed
 
 
-@section(order=28, title="What it does not use")
+@section(order=28, title="What it does without")
 def null_inputs(material: Material) -> Content | None:
     found = [(place, use) for place, subject in enumerate(material.subjects) for use in subject.summary.null_inputs]
     if not found:
@@ -22,9 +22,10 @@ def null_inputs(material: Material) -> Content | None:
     tested = [(place, use) for place, use in found if use.loss.tasks]
     blocks: list[Block] = []
     for subject in material.subjects:
-        idle = [use.input for _, use in tested if use.policy == subject.policy and use.verdict == "not used"]
+        idle = [use.input for _, use in tested if use.policy == subject.policy and use.verdict == "not needed"]
         if idle:
-            blocks.append(Text(f"{subject.policy} does not use its {listed(idle, most=9)} in the tasks named below."))
+            without = f"without its {listed(idle, most=9)}, each taken away alone"
+            blocks.append(Text(f"{subject.policy} does as well {without}, in the tasks named below."))
     if tested:
         blocks.append(
             forest(
@@ -73,7 +74,7 @@ def _row(use: InputUse, place: int, *, has_policies: bool) -> Row:
         1 + place % 4,
         place % 4,
         [
-            Cell(use.verdict, style="strong" if use.verdict == "not used" else ""),
+            Cell(use.verdict, style="strong" if use.verdict == "not needed" else ""),
             *(Cell(percent(found.value), sort=found.value, title=rate(found)) for found in (loss.usual, loss.without)),
             Cell(p_cell(use.p_holm)),
         ],
