@@ -34,7 +34,7 @@ EXPERT_SEEDS, THOROUGH_EXPERT_SEEDS = 2, 5
 THOROUGH_GUESS_SEEDS = 3
 STILL_SEEDS, THOROUGH_STILL_SEEDS = 1, 2  # each is as long as the time that a task allows
 # Without physics, for the expert does what it means to.
-GUESSES = 300
+GUESSES = 200
 # What the expert commanded at seed 0 is replayed at these, and the last command held for a second.
 BLIND_SEEDS, THOROUGH_BLIND_SEEDS = (1, 2, 3), range(1, 11)
 HOLD_STEPS = 20

@@ -119,6 +119,7 @@ def test_what_ran_on_a_lost_machine_is_run_again_elsewhere(nodes: Nodes, tmp_pat
     with subprocess.Popen(words, env=nodes.environment, stdout=subprocess.PIPE, text=True) as driver:
         assert driver.stdout is not None
         first = driver.stdout.readline()
+        time.sleep(0.35)  # half of a reset: by then the other is at a trial too, its first or its second
         switch_off(nodes.second)
         rest, _ = driver.communicate(timeout=120)
     assert driver.returncode == 0
