@@ -213,6 +213,7 @@ def kill_one_that_waits(folder: Path) -> None:
     (folder / "go").touch()
 
 
+@pytest.mark.thorough
 def test_a_broken_off_run_and_another_job_leave_nothing_to_the_next(
     plugin: str, in_process: Table, tmp_path: Path
 ) -> None:
@@ -227,6 +228,7 @@ def test_a_broken_off_run_and_another_job_leave_nothing_to_the_next(
     assert other == table(execute(trials(still.policy, 2), still)) != again
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("policy", "message"), [("once", "the policy actor died 3 times while starting"), ("stopping", "^nobody answers$")]
 )
@@ -236,6 +238,7 @@ def test_a_policy_actor_that_cannot_go_on_ends_the_run(policy: str, message: str
         list(execute(trials(job.policy, 3), job, cluster=cluster))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("policy_actors", [pytest.param(0, marks=pytest.mark.thorough), 1])
 def test_a_trial_that_kills_every_actor_is_an_error_and_costs_no_other(
     policy_actors: int, plugin: str, in_process: Table, tmp_path: Path
