@@ -57,7 +57,7 @@ def null_inputs(material: Material) -> Content | None:
     blocks += [Text(f"{use.policy}: {use.says}.", "quiet") for _, use in found if not use.loss.tasks]
     blocks.append(
         Text(
-            f"Not used: success changes by no more than {100 * MARGIN:.0f} points, by its whole interval. Used: it "
+            f"Not needed: success changes by no more than {100 * MARGIN:.0f} points, by its whole interval. Used: it "
             "changes, with p < 0.05. An input is tested only where the policy has success to lose by it: words where "
             "they decide what to do.",
             "quiet",
