@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import mujoco
 import numpy as np
@@ -170,6 +171,7 @@ def _add_light(spec: mujoco.MjSpec, light: Light) -> None:
     )
 
 
+@cache
 def camera_quaternion(camera: Camera) -> tuple[float, float, float, float]:
     """A camera looks along its own -z, with +y up in the picture."""
     back = np.subtract(camera.position, camera.target)
