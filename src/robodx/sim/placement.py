@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +27,20 @@ def place(scene: Scene, rng: np.random.Generator) -> Scene:
         if isinstance(thing.placement, Region):
             placed[thing.name] = _draw(thing, thing.placement, [t for t in placed.values() if not t.is_parked], rng)
     return replace(scene, things=tuple(placed[thing.name] for thing in scene))
+
+
+def place_clearly(
+    drawn: Callable[[], Scene], rng: np.random.Generator, is_clear: Callable[[Scene], bool] = lambda scene: True
+) -> Scene:
+    """Scenes as they are `drawn`, until one has room for all its things and is clear."""
+    for _ in range(MAX_TRIES):
+        scene = drawn()
+        # The first things may leave no room for the last.
+        with suppress(NoRoom):
+            placed = place(scene, rng)
+            if is_clear(placed):
+                return placed
+    raise NoRoom(f"no clear layout of {', '.join(thing.name for thing in scene)}")
 
 
 def needs_layout(scene: Scene) -> bool:

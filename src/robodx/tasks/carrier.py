@@ -20,7 +20,7 @@ from robodx.scoring.contact import Grasped
 from robodx.scoring.from_meaning import LIFT_M, stages_for
 from robodx.scoring.relations import Lifted
 from robodx.sim.objects import bin_, bowl, cube, cylinder, open_box, peg, sphere, t_block, triangular_block
-from robodx.sim.placement import MAX_TRIES, NoRoom, place
+from robodx.sim.placement import place_clearly
 from robodx.sim.scene import Region, Scene, Thing, tabletop
 from robodx.streams import Streams
 from robodx.tasks.base import Register, Situation, task
@@ -82,15 +82,14 @@ def containers(rng: np.random.Generator, number: int) -> list[Thing]:
 
 def lay_out(rng: np.random.Generator, things: Sequence[Thing], region: Region = TABLE) -> Scene:
     """Anywhere; placed and listed in any order, so that neither goes with what is meant."""
-    for _ in range(MAX_TRIES):
+
+    def drawn() -> Scene:
         order = rng.permutation(len(things))
         # What is fixed goes first, for it is big: if there is room for it only last, there is none.
         ordered = sorted((things[index] for index in order), key=lambda thing: not thing.is_fixed)
-        try:
-            return place(tabletop(*(thing.within(region) for thing in ordered)), rng)
-        except NoRoom:
-            continue
-    raise NoRoom(f"no layout of {', '.join(thing.name for thing in things)}")
+        return tabletop(*(thing.within(region) for thing in ordered))
+
+    return place_clearly(drawn, rng)
 
 
 # What counts.

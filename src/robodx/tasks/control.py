@@ -17,7 +17,7 @@ from robodx.scoring.from_meaning import stages_for
 from robodx.scoring.relations import CentredOn, In, On
 from robodx.sim.geometry import Pose
 from robodx.sim.objects import bin_, charger, cube, goal_disc, hole_block, peg, receptacle, sphere
-from robodx.sim.placement import MAX_TRIES, NoRoom, place
+from robodx.sim.placement import place_clearly
 from robodx.sim.scene import Region, Scene, Thing, tabletop
 from robodx.streams import Streams, Variation
 from robodx.tasks.base import Register, Situation, Tier, task
@@ -57,14 +57,7 @@ def plainly(thing: Thing) -> Thing:
 
 def lay_out(streams: Streams, *things: Thing) -> Scene:
     """Each within its region, drawn again until there is room for all."""
-    rng = streams.rng("layout", *(thing.name for thing in things))
-    for _ in range(MAX_TRIES):
-        try:
-            return place(tabletop(*things), rng)
-        except NoRoom:
-            # The first things drawn left none for the last.
-            continue
-    raise NoRoom(f"no room for all of {', '.join(thing.name for thing in things)}")
+    return place_clearly(lambda: tabletop(*things), streams.rng("layout", *(thing.name for thing in things)))
 
 
 def in_every_order(streams: Streams, scene: Scene, *names: str) -> Scene:

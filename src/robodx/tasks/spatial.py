@@ -20,7 +20,7 @@ from robodx.scoring.contact import Grasped, Touched, settled
 from robodx.scoring.from_meaning import lifted, looks, stages_for
 from robodx.scoring.relations import FLANKS, Beside, CentredOn, Displaced, Flank, Flanking, In, Lifted, On
 from robodx.sim.objects import bin_, bowl, crate, cube
-from robodx.sim.placement import MAX_TRIES, NoRoom, place
+from robodx.sim.placement import place_clearly
 from robodx.sim.scene import Region, Scene, Thing, tabletop
 from robodx.streams import Streams
 from robodx.tasks.base import Register, Situation, Tier, task
@@ -84,16 +84,7 @@ def basin(streams: Streams) -> Thing:
 
 def lay_out(streams: Streams, is_clear: Callable[[Scene], bool], *things: Thing) -> Scene:
     """Drawn again until every question that may be asked has a clear answer."""
-    rng = streams.rng("layout")
-    for _ in range(MAX_TRIES):
-        try:
-            scene = place(tabletop(*things), rng)
-        except NoRoom:
-            # The first things drawn left none for the last.
-            continue
-        if is_clear(scene):
-            return scene
-    raise NoRoom(f"no clear layout of {', '.join(thing.name for thing in things)}")
+    return place_clearly(lambda: tabletop(*things), streams.rng("layout"), is_clear)
 
 
 def places(scene: Scene, kind: str = "cube") -> list[tuple[float, float]]:
