@@ -69,7 +69,7 @@ class Environment:
         self._is_altered = scene is not planned
         check_fit(spec, self.robot, scene)
         start = _start_joints(self.robot, streams if "robot" in self.task.varies else None)
-        self.max_steps = round(self.task.time_limit_s * spec.hz)
+        self.max_steps = round((situation.time_limit_s or self.task.time_limit_s) * spec.hz)
         self._substeps = _substeps(spec.hz, self.max_steps)
         self.simulation = Simulation(scene, self.robot, start, substeps=max(self._substeps))
         # What the policy last asked for: a perturbation may have executed something else.

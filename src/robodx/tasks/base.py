@@ -41,6 +41,8 @@ class Situation:
     stages: tuple[Stage | Condition, ...]
     never: tuple[Condition, ...] = ()
     events: tuple[Event, ...] = ()
+    # Where it is not that of the task: a situation may ask for more than others of its task.
+    time_limit_s: float | None = None
 
     def __post_init__(self) -> None:
         for part, kind in (("scene", Scene), ("instruction", Instruction)):
@@ -49,6 +51,8 @@ class Situation:
                 raise TypeError(f"the {part} of a situation must be of RoboDx's {kind.__name__}, not {given!r}")
         if not self.stages:
             raise ValueError("a situation needs at least one stage")
+        if self.time_limit_s is not None and not SHORTEST_S <= self.time_limit_s <= LONGEST_S:
+            raise ValueError(f"a time limit must be {SHORTEST_S:g} to {LONGEST_S:g} seconds, not {self.time_limit_s}")
         for stage in self.stages:
             if not isinstance(stage, Stage | Condition):
                 raise TypeError(f"a stage of a situation must be a Stage or a Condition, not {stage!r}")
