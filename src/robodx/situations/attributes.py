@@ -31,6 +31,9 @@ Named = tuple[str, str | float]
 # The middle third of where things lie on the table; the robot looks along +x and its left is +y.
 MIDDLE_X_M = (-0.12, 0.0)
 MIDDLE_Y_M = (-0.07, 0.07)
+# Beyond this a thing lies at the edge of where things lie: about a third of places, on every side.
+INNER_X_M = (-0.18, 0.05)
+INNER_Y_M = (-0.18, 0.18)
 # What the instruction says in no phrasing that is known for its verb.
 OTHER = "other"
 
@@ -62,7 +65,7 @@ def _first_act(clause: Clause, scene: Scene, seen: Seen) -> Iterator[Named]:
     target = meant(clause.target, seen)
     if target is not None:
         yield "things_of_target_kind", sum(look.kind == target.kind for look in seen.values())
-        if (turn := _turn_deg(scene.thing(target.name))) is not None:
+        if (turn := turn_deg(scene.thing(target.name))) is not None:
             yield "target_turn_deg", turn
     place = clause.place
     if place is None:
@@ -89,6 +92,7 @@ def _position(role: str, x_m: float, y_m: float) -> Iterator[Named]:
     yield f"{role}_y_m", y_m
     yield f"{role}_side", side_of(y_m)
     yield f"{role}_depth", depth_of(x_m)
+    yield f"{role}_edge", edge_of(x_m, y_m)
 
 
 def side_of(y_m: float) -> str:
@@ -99,6 +103,11 @@ def side_of(y_m: float) -> str:
 def depth_of(x_m: float) -> str:
     """How far away from the robot."""
     return ("near", "middle", "far")[bisect_right(MIDDLE_X_M, x_m)]
+
+
+def edge_of(x_m: float, y_m: float) -> str:
+    """Whether it lies at the edge of the part of the table where things lie."""
+    return "no" if INNER_X_M[0] <= x_m < INNER_X_M[1] and INNER_Y_M[0] <= y_m < INNER_Y_M[1] else "yes"
 
 
 def _cue(reference: Reference, scene: Scene, seen: Seen) -> str:
@@ -113,7 +122,7 @@ def _cue(reference: Reference, scene: Scene, seen: Seen) -> str:
     return " and ".join(cues) or "none"
 
 
-def _turn_deg(thing: Thing) -> float | None:
+def turn_deg(thing: Thing) -> float | None:
     """How far its sides are turned from the table's edges, 0 to 45; None of what is round."""
     return None if thing.kind in ROUND else math.degrees(abs(nearest_turn(yaw_of(thing.pose), math.pi / 2)))
 
