@@ -125,7 +125,7 @@ def _moved(part: T, motion: Motion) -> T:
             other = RightOf if isinstance(part, LeftOf) else LeftOf
             return other(part.thing, part.other, part.margin_m)  # type: ignore[return-value]
         case Displaced():
-            found = replace(part, start=motion.at(part.start), direction=motion.side(part.direction))  # type: ignore
+            found = replace(part, start=motion.at(part.start), direction=motion.side(part.direction))  # type: ignore[arg-type]
         case HandAt():
             found = replace(part, place=motion.at(part.place))  # type: ignore[arg-type]
         case Flanking():
@@ -152,7 +152,7 @@ def _moved(part: T, motion: Motion) -> T:
     values = {field.name: getattr(found, field.name) for field in fields(found) if field.init}
     moved = {name: _moved(value, motion) for name, value in values.items()}
     changed = {name: value for name, value in moved.items() if value is not values[name] and value != values[name]}
-    return replace(found, **changed) if changed else found
+    return replace(found, **changed) if changed else found  # type: ignore[no-any-return]
 
 
 def _mirrored_text(text: str) -> str:
@@ -199,7 +199,7 @@ def _is_symmetrical(
 ) -> bool:
     bodies = [_corners(each, frame) for each, frame in ((shapes, Pose()), *parts)]
     mirrored = [
-        frozenset((*about_it, frozenset((x, -y, z) for x, y, z in points)) for *about_it, points in body)  # type: ignore
+        frozenset((*about_it, frozenset((x, -y, z) for x, y, z in points)) for *about_it, points in body)  # type: ignore[attr-defined]
         for body in bodies
     ]
     return bodies == mirrored and all(abs(pose.position[1]) < SAME_M for _, pose in frames)
