@@ -174,15 +174,16 @@ def laid(situation: Situation, poses: Mapping[str, Pose], may_change: Iterable[s
     after = changed(situation, scene=scene)
     shifts = {name: (spot_of(things[name]), pose.position[:2]) for name, pose in poses.items()}
     after = replace(after, stages=_begun_at(after.stages, shifts), never=_begun_at(after.never, shifts))
-    if other := [name for name in differing(situation, after) if not any(fnmatchcase(name, p) for p in may_change)]:
-        raise NotApplicable(f"{other[0]} would change too")
+    check_kept(situation, after, may_change)
     return after
 
 
-def differing(before: Situation, after: Situation) -> list[str]:
-    """The recorded attributes whose levels differ."""
+def check_kept(before: Situation, after: Situation, may_change: Iterable[str]) -> None:
+    """No recorded attribute has another level, but for these, given as patterns."""
     was, now = features_of(before), features_of(after)
-    return [name for name in {**was, **now} if was.get(name) != now.get(name)]
+    for name in {**was, **now}:
+        if was.get(name) != now.get(name) and not any(fnmatchcase(name, pattern) for pattern in may_change):
+            raise NotApplicable(f"{name} would change too")
 
 
 def _begun_at(part: T, shifts: Mapping[str, tuple[Spot, Spot]]) -> T:

@@ -19,7 +19,7 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
     "swap goal",
     factor="where",
     values={name: region.sets("goal") for name, region in REGIONS.items()},
-    entails=(*places_of("target"), *places_of("goal"), "expert_*"),
+    entails=(*places_of("target"), "expert_*"),
     placebo=_placebo,
 )
 def swap_goal(situation: Situation, value: str, rng: np.random.Generator) -> Situation:

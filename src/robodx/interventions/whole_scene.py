@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from robodx.interventions.base import NotApplicable
 from robodx.interventions.changing import heard
-from robodx.interventions.moving import differing
+from robodx.interventions.moving import check_kept
 from robodx.interventions.room import obstacles
 from robodx.language.meaning import Instruction, Place
 from robodx.language.plain_wording import understood
@@ -87,8 +87,7 @@ def moved_as_a_whole(situation: Situation, motion: Motion, may_change: tuple[str
     was, now = heard(situation), heard(after)
     if more := obstacles(now, after.scene) - obstacles(was, scene):
         raise NotApplicable(min(more)[1])
-    if other := [name for name in differing(situation, after) if name not in may_change]:
-        raise NotApplicable(f"{other[0]} would change too")
+    check_kept(situation, after, may_change)
     return after
 
 
