@@ -95,6 +95,11 @@ def _position(role: str, x_m: float, y_m: float) -> Iterator[Named]:
     yield f"{role}_edge", edge_of(x_m, y_m)
 
 
+def edge_of(x_m: float, y_m: float) -> str:
+    """Whether it lies at the edge of the part of the table where things lie."""
+    return "no" if INNER_X_M[0] <= x_m < INNER_X_M[1] and INNER_Y_M[0] <= y_m < INNER_Y_M[1] else "yes"
+
+
 def side_of(y_m: float) -> str:
     """Of the table, as the robot sees it."""
     return ("right", "middle", "left")[bisect_right(MIDDLE_Y_M, y_m)]
@@ -103,11 +108,6 @@ def side_of(y_m: float) -> str:
 def depth_of(x_m: float) -> str:
     """How far away from the robot."""
     return ("near", "middle", "far")[bisect_right(MIDDLE_X_M, x_m)]
-
-
-def edge_of(x_m: float, y_m: float) -> str:
-    """Whether it lies at the edge of the part of the table where things lie."""
-    return "no" if INNER_X_M[0] <= x_m < INNER_X_M[1] and INNER_Y_M[0] <= y_m < INNER_Y_M[1] else "yes"
 
 
 def _cue(reference: Reference, scene: Scene, seen: Seen) -> str:
