@@ -9,11 +9,11 @@ import numpy as np
 
 from robodx.interventions.base import NotApplicable, intervention
 from robodx.interventions.changing import goal_of, needed_things, target_of
-from robodx.interventions.moving import LEVELS, spot_of
+from robodx.interventions.moving import LEVELS, spot_of, turn_deg
 from robodx.interventions.whole_scene import Motion, moved_as_a_whole
 from robodx.records.features import level
 from robodx.sim.scene import Thing
-from robodx.situations.attributes import side_of, turn_deg
+from robodx.situations.attributes import side_of
 from robodx.tasks.base import Situation
 
 VALUES = {
@@ -53,7 +53,7 @@ def _keeps(things: list[Thing], motion: Motion) -> bool:
     """What is soonest told: whether they stay in their parts of the table, and the first is turned about as it was."""
     ways = [(thing.pose.position[:2], motion.at(thing.pose.position)[:2]) for thing in things]
     turns = [turn_deg(thing) for thing in (things[0], things[0].posed(motion.pose(things[0].pose)))]
-    return len({level(TURN, turn) for turn in turns if turn is not None}) <= 1 and all(
+    return len({level(TURN, abs(turn)) for turn in turns if turn is not None}) <= 1 and all(
         told(*before) == told(*after) for before, after in ways for told in LEVELS.values()
     )
 

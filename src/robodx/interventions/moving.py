@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from robodx.experts.grasps import ROUND, nearest_turn, yaw_of
 from robodx.interventions.base import NotApplicable
 from robodx.interventions.changing import changed, heard, is_clear, with_things
 from robodx.interventions.room import ANYWHERE, Spot, obstacles
@@ -77,6 +78,11 @@ def places_of(role: str) -> tuple[str, ...]:
 
 def spot_of(thing: Thing) -> Spot:
     return thing.pose.position[0], thing.pose.position[1]
+
+
+def turn_deg(thing: Thing) -> float | None:
+    """From its nearest sides to the table's edges, -45 to 45; None of what is round."""
+    return None if thing.kind in ROUND else math.degrees(nearest_turn(yaw_of(thing.pose), math.pi / 2))
 
 
 def at_spot(thing: Thing, spot: Spot) -> Pose:

@@ -6,14 +6,13 @@ import math
 
 import numpy as np
 
-from robodx.experts.grasps import nearest_turn, yaw_of
+from robodx.experts.grasps import nearest_turn
 from robodx.interventions.base import NotApplicable, intervention
 from robodx.interventions.changing import target_of
-from robodx.interventions.moving import check_movable, laid
+from robodx.interventions.moving import check_movable, laid, turn_deg
 from robodx.records.features import BOUNDS, level
 from robodx.sim.geometry import Pose, about, multiply
 from robodx.sim.scene import Thing
-from robodx.situations.attributes import turn_deg
 from robodx.tasks.base import Situation
 
 TURN = "target_turn_deg"
@@ -55,10 +54,11 @@ def _folded(angle_deg: float) -> float:
 def _target(situation: Situation) -> tuple[Thing, float]:
     """And how far it is turned from the table's edges, signed."""
     thing = target_of(situation)
-    if turn_deg(thing) is None:
+    now_deg = turn_deg(thing)
+    if now_deg is None:
         raise NotApplicable(f"the {thing.name} is round")
     check_movable(situation, thing)
-    return thing, _folded(math.degrees(yaw_of(thing.pose)))
+    return thing, now_deg
 
 
 @intervention(

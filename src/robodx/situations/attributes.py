@@ -65,7 +65,7 @@ def _first_act(clause: Clause, scene: Scene, seen: Seen) -> Iterator[Named]:
     target = meant(clause.target, seen)
     if target is not None:
         yield "things_of_target_kind", sum(look.kind == target.kind for look in seen.values())
-        if (turn := turn_deg(scene.thing(target.name))) is not None:
+        if (turn := _turn_deg(scene.thing(target.name))) is not None:
             yield "target_turn_deg", turn
     place = clause.place
     if place is None:
@@ -122,7 +122,7 @@ def _cue(reference: Reference, scene: Scene, seen: Seen) -> str:
     return " and ".join(cues) or "none"
 
 
-def turn_deg(thing: Thing) -> float | None:
+def _turn_deg(thing: Thing) -> float | None:
     """How far its sides are turned from the table's edges, 0 to 45; None of what is round."""
     return None if thing.kind in ROUND else math.degrees(abs(nearest_turn(yaw_of(thing.pose), math.pi / 2)))
 
