@@ -79,7 +79,7 @@ def _thing(role: str, reference: Reference, scene: Scene, seen: Seen) -> Iterato
     if thing is not None:
         yield f"{role}_kind", thing.kind
         yield f"{role}_colour", thing.colour
-        yield f"{role}_cue", _cue(reference, scene, seen)
+        yield f"{role}_cue", cue(reference, scene, seen)
         yield f"{role}_size_m", thing.size_m
         yield from _position(role, thing.x_m, thing.y_m)
 
@@ -101,7 +101,7 @@ def depth_of(x_m: float) -> str:
     return ("near", "middle", "far")[bisect_right(MIDDLE_X_M, x_m)]
 
 
-def _cue(reference: Reference, scene: Scene, seen: Seen) -> str:
+def cue(reference: Reference, scene: Scene, seen: Seen) -> str:
     """What tells it from the others; "none" where there is nothing to confuse it with."""
     rank = reference.rank
     by_place = "place"
@@ -109,7 +109,7 @@ def _cue(reference: Reference, scene: Scene, seen: Seen) -> str:
         by_place = "relation"
     elif rank is not None and rank.n > 1:
         by_place = "ordinal"
-    cues = (by_place if cue == "place" else cue for cue in needed(reference, seen, alike(scene, reference)))
+    cues = (by_place if one == "place" else one for one in needed(reference, seen, alike(scene, reference)))
     return " and ".join(cues) or "none"
 
 
@@ -137,7 +137,7 @@ def _phrasing(clause: Clause, text: str) -> tuple[str, str]:
         (len(verb), split, verb)
         for split in ("train", "test", "read")
         for template in getattr(clause.phrasings, split)
-        for verb, pattern in [_template(template)]
+        for verb, pattern in [template_words(template)]
         if pattern.search(text.lower())
     ]
     _, split, verb = max(made, default=(0, OTHER, OTHER))
@@ -145,7 +145,7 @@ def _phrasing(clause: Clause, text: str) -> tuple[str, str]:
 
 
 @cache
-def _template(template: str) -> tuple[str, re.Pattern[str]]:
+def template_words(template: str) -> tuple[str, re.Pattern[str]]:
     """Its words without what is filled in, and what a text with all of them looks like."""
     parts = [part.strip(" ,") for part in re.split(r"{\w+}", template.lower())]
     pattern = ".*".join(rf"\b{re.escape(part)}\b" for part in parts if part)
