@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -37,13 +37,16 @@ def told_by(situation: Situation, role: str, level: str, rng: np.random.Generato
     return told(situation, redescribed(situation, old, new), {f"{role}_cue": level}, rng)
 
 
-def told_by_the_same(situation: Situation, role: str, rng: np.random.Generator) -> Situation:
+def told_by_the_same(
+    situation: Situation, role: str, rng: np.random.Generator, attributes: Sequence[str] = ()
+) -> Situation:
+    """Told otherwise by the same; these attributes stay as well."""
     must_stay(situation)
     old, name = described(situation, role)
     seen = looks(situation.scene)
     level = cue(old, situation.scene, seen)
     new = (each for each in descriptions(name, seen, level) if cue(each, situation.scene, seen) == level)
-    return keeping(situation, redescribed(situation, old, new), (f"{role}_cue",), rng)
+    return keeping(situation, redescribed(situation, old, new), (f"{role}_cue", *attributes), rng)
 
 
 def described(situation: Situation, role: str) -> tuple[Reference, str]:

@@ -41,12 +41,15 @@ class Manner:
     template: str | None = None
 
     def say(self, meaning: Meaning) -> Instruction:
-        if self.template is not None and len(meaning.clauses) == 1 and isinstance(meaning.clauses[0], Clause):
-            core = _filled(self.template, meaning.clauses[0])
+        single = meaning.clauses[0] if len(meaning.clauses) == 1 else None
+        if self.template is not None and isinstance(single, Clause) and not single.is_negated and not single.once_lit:
+            core = _filled(self.template, single)
         else:
             text = phrase(meaning, *(self.phrasing or ("train", 0))).text
             core = f"{text[0].lower()}{text[1:-1]}"
-        text = f"{self.opening}{core}{self.closing}"
+        # Nobody says "could you if there is a bowl" or "please do not fail to".
+        is_bare = any(isinstance(part, If) or part.is_negated or part.once_lit for part in meaning.clauses)
+        text = f"{core}." if is_bare else f"{self.opening}{core}{self.closing}"
         return Instruction(f"{text[0].upper()}{text[1:]}", meaning)
 
 
@@ -73,10 +76,10 @@ def manner_of(instruction: Instruction) -> Manner:
         for template in (*first.phrasings.train, *first.phrasings.test, *first.phrasings.read):
             if _pattern(template).fullmatch(core.lower()):
                 return Manner(opening, closing, template=template)
-    # Of a sentence of its own the words around are not known; its verb may be.
-    verbs = [re.split(r" ?{\w+}", template)[0] for template in first.plain.phrasings.train]
-    said = [index for index, verb in enumerate(verbs) if re.search(rf"\b{verb}\b", text.lower())]
-    return replace(PLAIN, phrasing=("train", said[-1] if said else 0))
+    # Of a sentence that is built otherwise the words around are not known; its verb may be.
+    known = [*first.plain.phrasings.train, *first.plain.phrasings.read]
+    said = [each for each in known if re.search(rf"\b{re.split(' ?{', each)[0]}\b", text.lower())]
+    return replace(PLAIN, template=max(said, key=len, default=None))
 
 
 @cache
