@@ -8,7 +8,7 @@ import numpy as np
 
 from robodx.interventions.base import NotApplicable
 from robodx.interventions.changing import heard
-from robodx.interventions.describing import by_exclusion, by_looks, by_negation, by_place, by_relation
+from robodx.interventions.describing import by_looks, by_place, by_relation
 from robodx.interventions.wording import IN_WORDS, keeping, must_stay, redescribed, told
 from robodx.language.reference import Reference, Seen
 from robodx.scoring.from_meaning import looks
@@ -69,6 +69,3 @@ def descriptions(name: str, seen: Seen, level: str = "") -> Iterator[Reference]:
         yield from by_place(name, seen)
     if "relation" in level or not level:
         yield from by_relation(name, seen)
-    if not level:
-        yield from by_negation(name, seen)
-        yield from by_exclusion(name, seen)

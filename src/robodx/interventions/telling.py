@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, product
 
 import numpy as np
@@ -62,21 +62,28 @@ def without_it(situation: Situation, path: str, rng: np.random.Generator) -> Sit
     old = [reference for reference in what.names if takes(reference)]
     if not old:
         raise NotApplicable(f"no description requires {path}")
-    return told(situation, _otherwise(situation, old, takes, seen), {f"{REQUIRES}{path}": NO}, rng)
+    return told(situation, _otherwise(situation, old, takes), {f"{REQUIRES}{path}": NO}, rng)
 
 
-def _otherwise(situation: Situation, old: list[Reference], takes: Takes, seen: Seen) -> Iterator[Instruction]:
-    what, scene = heard(situation), situation.scene
+def _otherwise(situation: Situation, old: list[Reference], takes: Takes) -> Iterator[Instruction]:
+    meaning, what = situation.instruction.meaning, heard(situation)
+    # What follows from several parts is not said in any of them.
+    if any(exchanged(meaning, {each: Reference()}) == meaning for each in old):
+        meaning = Meaning(what.clauses)
+    yield from told_otherwise(situation, meaning, old, takes)
+
+
+def told_otherwise(
+    situation: Situation, meaning: Meaning, old: Sequence[Reference], takes: Takes
+) -> Iterator[Instruction]:
+    """This meaning with other descriptions in place of these, none of which takes that."""
+    what, scene, seen = heard(situation), situation.scene, looks(situation.scene)
     choices = []
     for reference in old:
         level = cue(reference, scene, seen)
         others = [each for each in descriptions(what.names[reference], seen) if not takes(each)]
         # What tells it as before comes first.
         choices.append(sorted(others, key=lambda each: cue(each, scene, seen) != level)[:MOST_TRIED])
-    meaning = situation.instruction.meaning
-    # What follows from several parts is not said in any of them.
-    if any(exchanged(meaning, {each: Reference()}) == meaning for each in old):
-        meaning = Meaning(what.clauses)
     manner = manner_of(situation.instruction)
     for new in islice(product(*choices), 3 * MOST_TRIED):
         yield manner.say(exchanged(meaning, dict(zip(old, new, strict=True))))
@@ -87,6 +94,4 @@ def _takes(situation: Situation, seen: Seen, path: str) -> Takes:
     if kind == "perception":
         scene = situation.scene
         return lambda reference: attribute in needed(reference, seen, alike(scene, reference))
-    if path == "language/negation":
-        return lambda reference: bool(reference.but)
     return lambda reference: path in of_description(reference)

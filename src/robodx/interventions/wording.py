@@ -197,14 +197,14 @@ def told(situation: Situation, ways: Iterable[Instruction], levels: Levels, rng:
 def keeping(
     situation: Situation, ways: Iterable[Instruction], attributes: Sequence[str], rng: np.random.Generator
 ) -> Situation:
-    """A placebo: one of these ways, or else other phrasings or an opening, that leave these attributes as they are."""
+    """A placebo: one of these ways, or else another opening or phrasing, that leaves these attributes as they are."""
 
     def fits(now: Mapping[str, str], was: Mapping[str, str]) -> bool:
         return all(now.get(attribute) == was.get(attribute) for attribute in attributes)
 
     last: NotApplicable | None = None
     said = situation.instruction
-    for each in (ways, rephrased(said), reopened(said)):
+    for each in (ways, reopened(said), rephrased(said)):
         try:
             return _least_changed(situation, each, fits, rng)
         except NotApplicable as no:
