@@ -11,7 +11,7 @@ from robodx.interventions.base import NotApplicable, intervention
 from robodx.interventions.changing import bystanders, heard
 from robodx.interventions.cues import IN_CUES
 from robodx.interventions.describing import shortest
-from robodx.interventions.wording import keeping, manner_of, must_stay, told
+from robodx.interventions.wording import keeping, manner_of, refuse_if_changing, told
 from robodx.language.lexicon import NUMBERS
 from robodx.language.meaning import Clause, Exists, If, Instruction, Meaning
 from robodx.language.reference import Reference
@@ -50,7 +50,7 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
 )
 def condition(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
     """Makes what is asked depend on a condition that holds or does not, so that the same is to be done; or on none."""
-    must_stay(situation)
+    refuse_if_changing(situation)
     parts = situation.instruction.meaning.clauses
     has_one = any(isinstance(part, If) for part in parts)
     if value == "none":

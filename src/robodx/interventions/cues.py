@@ -9,7 +9,7 @@ import numpy as np
 from robodx.interventions.base import NotApplicable
 from robodx.interventions.changing import heard
 from robodx.interventions.describing import by_looks, by_place, by_relation
-from robodx.interventions.wording import IN_WORDS, keeping, must_stay, redescribed, told
+from robodx.interventions.wording import IN_WORDS, keeping, refuse_if_changing, redescribed, told
 from robodx.language.reference import Reference, Seen
 from robodx.scoring.from_meaning import looks
 from robodx.situations.attributes import cue
@@ -28,7 +28,7 @@ IN_CUES = (
 
 def told_by(situation: Situation, role: str, level: str, rng: np.random.Generator) -> Situation:
     """The thing in this role told by what this level says, and by no more."""
-    must_stay(situation)
+    refuse_if_changing(situation)
     old, name = described(situation, role)
     seen = looks(situation.scene)
     if cue(old, situation.scene, seen) == level:
@@ -41,7 +41,7 @@ def told_by_the_same(
     situation: Situation, role: str, rng: np.random.Generator, attributes: Sequence[str] = ()
 ) -> Situation:
     """Told otherwise by the same; these attributes stay as well."""
-    must_stay(situation)
+    refuse_if_changing(situation)
     old, name = described(situation, role)
     seen = looks(situation.scene)
     level = cue(old, situation.scene, seen)

@@ -161,13 +161,9 @@ def _ranks(way: str, n: int) -> Iterator[Rank]:
     """ "Furthest to your left", "first from your left", "second nearest to you"."""
     if n > len(ORDINALS):
         return
-    if way in get_args(Side):
-        if n == 1:
-            yield Rank(next(most for most in get_args(Superlative) if most == f"{way}most"))
-        else:
-            yield Rank(next(side for side in get_args(Side) if side == way), n)
-    else:
-        yield Rank(next(most for most in get_args(Superlative) if most == way), n)
+    if n == 1 and way in get_args(Side):
+        yield Rank(next(most for most in get_args(Superlative) if most == f"{way}most"))
+    yield Rank(next(by for by in (*get_args(Side), *get_args(Superlative)) if by == way), n)
 
 
 def _anchors(name: str, seen: Seen) -> Sequence[tuple[str, Reference]]:

@@ -12,7 +12,7 @@ from robodx.interventions.changing import bystanders, heard
 from robodx.interventions.cues import IN_CUES
 from robodx.interventions.describing import by_exclusion, by_negation, shortest
 from robodx.interventions.telling import told_otherwise
-from robodx.interventions.wording import keeping, manner_of, must_stay, redescribed, told
+from robodx.interventions.wording import keeping, manner_of, refuse_if_changing, redescribed, told
 from robodx.language.meaning import Clause, If, Instruction, Meaning
 from robodx.language.reference import Reference, Seen
 from robodx.records.features import NO, REQUIRES, YES
@@ -26,7 +26,7 @@ WAYS: dict[str, Callable[[str, Seen], Iterator[Reference]]] = {"that is not": by
 
 
 def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
-    must_stay(situation)
+    refuse_if_changing(situation)
     what, seen = heard(situation), looks(situation.scene)
     target = what.clauses[0].target
     # The other order of what is excluded.
@@ -43,7 +43,7 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
 )
 def negation(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
     """Says what the target is not, or what not to take, in place of a plain name; or names things plainly."""
-    must_stay(situation)
+    refuse_if_changing(situation)
     if value == "none":
         return told(situation, _positive(situation), {ATTRIBUTE: NO}, rng)
     if value == "do not":

@@ -7,7 +7,7 @@ import numpy as np
 from robodx.interventions.base import NotApplicable, intervention
 from robodx.interventions.changing import heard
 from robodx.interventions.cues import IN_CUES
-from robodx.interventions.wording import keeping, manner_of, must_stay, told
+from robodx.interventions.wording import keeping, manner_of, refuse_if_changing, told
 from robodx.language.plain_wording import plainly
 from robodx.records.features import NO, REQUIRES
 from robodx.scoring.from_meaning import looks
@@ -30,7 +30,7 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
 )
 def plain_wording(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
     """Decides conditions, leaves out what is forbidden or excluded, and names each thing by its own looks."""
-    must_stay(situation)
+    refuse_if_changing(situation)
     if features_of(situation).keys().isdisjoint(PLAIN):
         raise NotApplicable("it is said plainly already")
     plain = plainly(heard(situation), looks(situation.scene))

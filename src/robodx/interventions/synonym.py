@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robodx.interventions.base import NotApplicable, intervention
+from robodx.interventions.base import intervention
 from robodx.interventions.changing import heard
 from robodx.interventions.describing import synonyms
 from robodx.interventions.wording import IN_WORDS, exchanged, keeping, manner_of, redescribed, told
@@ -24,16 +24,17 @@ def with_synonyms(situation: Situation) -> Iterator[Instruction]:
     """One thing by other words; what is handled first comes first."""
     seen = looks(situation.scene)
     for clause in heard(situation).clauses[:1]:
-        for reference in clause.references:
+        # What is not meant is told by words too, and these stay.
+        for reference in (each for each in clause.references if not each.but):
             yield from redescribed(situation, reference, synonyms(reference, seen))
 
 
-def _usual(situation: Situation) -> Iterator[Instruction]:
+def usual_words(situation: Situation) -> Iterator[Instruction]:
+    """Everything by its usual words, if something is not."""
     told_so: list[Reference] = [each for each in heard(situation).names if each.said is not None]
-    if not told_so:
-        raise NotApplicable("nothing is called by a synonym")
-    meaning = exchanged(situation.instruction.meaning, {each: replace(each, said=None) for each in told_so})
-    yield manner_of(situation.instruction).say(meaning)
+    if told_so:
+        meaning = exchanged(situation.instruction.meaning, {each: replace(each, said=None) for each in told_so})
+        yield manner_of(situation.instruction).say(meaning)
 
 
 def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
@@ -50,5 +51,5 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
 )
 def synonym(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
     """Calls a thing by an everyday synonym for its kind, colour or size; or everything by the usual words."""
-    ways = with_synonyms(situation) if value == YES else _usual(situation)
+    ways = with_synonyms(situation) if value == YES else usual_words(situation)
     return told(situation, ways, {ATTRIBUTE: value}, rng)

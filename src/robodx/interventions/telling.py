@@ -10,7 +10,7 @@ import numpy as np
 from robodx.interventions.base import Change, NotApplicable, Placebo
 from robodx.interventions.changing import heard
 from robodx.interventions.cues import descriptions, told_by_the_same
-from robodx.interventions.wording import exchanged, manner_of, must_stay, redescribed, told
+from robodx.interventions.wording import exchanged, manner_of, refuse_if_changing, redescribed, told
 from robodx.language.discriminating_attributes import needed
 from robodx.language.meaning import Instruction, Meaning
 from robodx.language.reference import Reference, Seen
@@ -40,7 +40,7 @@ def requiring(path: str) -> tuple[dict[str, dict[str, str]], Change, Placebo]:
 
 def with_it(situation: Situation, path: str, rng: np.random.Generator) -> Situation:
     """The first thing that can be told so is."""
-    must_stay(situation)
+    refuse_if_changing(situation)
     what, seen = heard(situation), looks(situation.scene)
     takes = _takes(situation, seen, path)
     if any(takes(reference) for clause in what.clauses for reference in clause.references):
@@ -56,7 +56,7 @@ def with_it(situation: Situation, path: str, rng: np.random.Generator) -> Situat
 
 def without_it(situation: Situation, path: str, rng: np.random.Generator) -> Situation:
     """Everything that is told so is told otherwise."""
-    must_stay(situation)
+    refuse_if_changing(situation)
     what, seen = heard(situation), looks(situation.scene)
     takes = _takes(situation, seen, path)
     old = [reference for reference in what.names if takes(reference)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from robodx.interventions.base import NotApplicable, intervention
 from robodx.interventions.changing import heard
-from robodx.interventions.wording import IN_WORDS, Manner, keeping, manner_of, reopened, rephrased, told
+from robodx.interventions.wording import IN_WORDS, keeping, manner_of, rephrased, told
 from robodx.language.meaning import Instruction
 from robodx.language.verbs import PHRASINGS
 from robodx.situations.attributes import template_words

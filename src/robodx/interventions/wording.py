@@ -148,9 +148,14 @@ def _clauses(part: Clause | If) -> tuple[Clause, ...]:
     return (part.then, part.otherwise) if isinstance(part, If) else (part,)
 
 
-def must_stay(situation: Situation) -> None:
-    """Refuse where things change by themselves: whoever is told by place or looks may then be another."""
-    if any(not isinstance(event.effect, NewInstruction | SwitchLamp | Dim) for event in situation.events):
+def is_changing(situation: Situation) -> bool:
+    """Whether things change by themselves, so that what is told by place or looks may be another later."""
+    return any(not isinstance(event.effect, NewInstruction | SwitchLamp | Dim) for event in situation.events)
+
+
+def refuse_if_changing(situation: Situation) -> None:
+    """Refuse where another description might come to mean another thing."""
+    if is_changing(situation):
         raise NotApplicable("things move or change by themselves, so that another description may mean another thing")
 
 
@@ -191,7 +196,11 @@ def reopened(instruction: Instruction) -> Iterator[Instruction]:
 
 def told(situation: Situation, ways: Iterable[Instruction], levels: Levels, rng: np.random.Generator) -> Situation:
     """Of these ways to say it the one that has these levels and changes the least besides."""
-    return _least_changed(situation, ways, lambda now, was: all(now.get(a, NO) == lv for a, lv in levels.items()), rng)
+
+    def fits(now: Mapping[str, str], was: Mapping[str, str]) -> bool:
+        return all(now.get(attribute, NO) == level for attribute, level in levels.items())
+
+    return least_changed(_meaning_the_same(situation, ways), situation, fits, rng)
 
 
 def keeping(
@@ -206,23 +215,23 @@ def keeping(
     said = situation.instruction
     for each in (ways, reopened(said), rephrased(said)):
         try:
-            return _least_changed(situation, each, fits, rng)
+            return least_changed(_meaning_the_same(situation, each), situation, fits, rng)
         except NotApplicable as no:
             last = no
     assert last is not None
     raise last
 
 
-def _least_changed(
+def least_changed(
+    ways: Iterable[Situation],
     situation: Situation,
-    ways: Iterable[Instruction],
     fits: Callable[[Mapping[str, str], Mapping[str, str]], bool],
     rng: np.random.Generator,
 ) -> Situation:
+    """Of the first situations that fit the one with the fewest changed attributes; which of equals is drawn."""
     was = features_of(situation)
     found: list[tuple[float, Situation]] = []
-    others = (each for each in ways if each.text != situation.instruction.text)
-    for after in islice(_meaning_the_same(situation, others), 2 * MOST_COMPARED):
+    for after in islice(ways, 2 * MOST_COMPARED):
         now = features_of(after)
         if fits(now, was):
             found.append((_distance(was, now), after))
@@ -238,6 +247,8 @@ def _least_changed(
 def _meaning_the_same(situation: Situation, ways: Iterable[Instruction]) -> Iterator[Situation]:
     acts = heard(situation).acts
     for said in ways:
+        if said.text == situation.instruction.text:
+            continue
         try:
             after = changed(situation, instruction=said)
         except NotApplicable:
