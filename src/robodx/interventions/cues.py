@@ -10,9 +10,11 @@ from robodx.interventions.base import NotApplicable
 from robodx.interventions.changing import heard
 from robodx.interventions.describing import by_looks, by_place, by_relation
 from robodx.interventions.wording import IN_WORDS, keeping, refuse_if_changing, redescribed, told
+from robodx.language.discriminating_attributes import cue_of
 from robodx.language.reference import Reference, Seen
 from robodx.scoring.from_meaning import looks
-from robodx.situations.attributes import cue
+from robodx.sim.scene import Scene
+from robodx.situations.requirements import alike
 from robodx.tasks.base import Situation
 
 # A pattern must be there to tell by it: that is a matter of looks.
@@ -31,9 +33,9 @@ def told_by(situation: Situation, role: str, level: str, rng: np.random.Generato
     refuse_if_changing(situation)
     old, name = described(situation, role)
     seen = looks(situation.scene)
-    if cue(old, situation.scene, seen) == level:
+    if cue_in(situation.scene, old, seen) == level:
         raise NotApplicable(f"the {role} is told by {level} already")
-    new = (each for each in descriptions(name, seen, level) if cue(each, situation.scene, seen) == level)
+    new = (each for each in descriptions(name, seen, level) if cue_in(situation.scene, each, seen) == level)
     return told(situation, redescribed(situation, old, new), {f"{role}_cue": level}, rng)
 
 
@@ -44,9 +46,13 @@ def told_by_the_same(
     refuse_if_changing(situation)
     old, name = described(situation, role)
     seen = looks(situation.scene)
-    level = cue(old, situation.scene, seen)
-    new = (each for each in descriptions(name, seen, level) if cue(each, situation.scene, seen) == level)
+    level = cue_in(situation.scene, old, seen)
+    new = (each for each in descriptions(name, seen, level) if cue_in(situation.scene, each, seen) == level)
     return keeping(situation, redescribed(situation, old, new), (f"{role}_cue", *attributes), rng)
+
+
+def cue_in(scene: Scene, reference: Reference, seen: Seen) -> str:
+    return cue_of(reference, seen, alike(scene, reference))
 
 
 def described(situation: Situation, role: str) -> tuple[Reference, str]:

@@ -11,11 +11,14 @@ from typing import get_args
 from robodx.language.lexicon import EVERYDAY, KINDS, ORDINALS
 from robodx.language.reference import Looks, Rank, Reference, Seen, Side, Spatial, Superlative, Unresolved, Where
 from robodx.language.reference import candidates as fitting
+from robodx.language.verbs import Phrasings
 from robodx.sim.colours import PALETTE
 
 # What is told by place differs by so much from all that it might be taken for; what is told by size, by this share.
-CLEAR_M = 0.025
+CLEAR_M = 0.03
 CLEAR_SHARE = 0.1
+# Where the robot stands.
+ROBOT_AT = (-0.615, 0.0)
 # More than these are not excluded in one breath.
 MOST_EXCLUDED = 2
 BESIDE: tuple[tuple[Spatial, int, int], ...] = (
@@ -49,6 +52,8 @@ def by_place(name: str, seen: Seen) -> Iterator[Reference]:
             if any(abs(here - other.position[axis]) < CLEAR_M for other in others):
                 continue
             before = sum(other.position[axis] > here for other in others)
+            if axis == 0 and before != sum(_away(other) > _away(seen[name]) for other in others):
+                continue
             for way, n in zip(ways, (before + 1, len(others) + 1 - before), strict=True):
                 yield from (replace(base, rank=rank) for rank in _ranks(way, n))
             if axis == 1 and 2 * before == len(others):
@@ -103,10 +108,11 @@ def by_exclusion(name: str, seen: Seen) -> Iterator[Reference]:
                 yield reference
 
 
-def synonyms(reference: Reference, seen: Seen) -> Iterator[Reference]:
-    """The same description with one or more everyday words in place of others, which nothing else there is called."""
+def synonyms(reference: Reference, seen: Seen, verb: Phrasings) -> Iterator[Reference]:
+    """With an everyday word in place of another, which nothing else there is called, and which is no verb said here."""
     words = replace(reference, said=None).words
     taken = {word for looks in seen.values() for word in looks.kind.split()}
+    taken |= set(" ".join((*verb.train, *verb.test)).split())
     for own in (reference.kind, reference.colour, reference.size):
         for word in EVERYDAY.get(own or "", ()):
             if not taken & set(word.split()) and f" {own} " in f" {words} ":
@@ -119,6 +125,11 @@ def shortest(name: str, seen: Seen) -> Reference | None:
     looks = seen[name]
     named = Reference(_kind(looks), looks.colour if looks.colour in PALETTE else None)
     return named if named.kind and picks(named, name, seen) else None
+
+
+def _away(looks: Looks) -> float:
+    """From the robot as the crow flies: what is nearest along the table must be nearest so too."""
+    return math.dist(looks.position[:2], ROBOT_AT)
 
 
 def _kind(looks: Looks) -> str | None:

@@ -26,7 +26,7 @@ def with_synonyms(situation: Situation) -> Iterator[Instruction]:
     for clause in heard(situation).clauses[:1]:
         # What is not meant is told by words too, and these stay.
         for reference in (each for each in clause.references if not each.but):
-            yield from redescribed(situation, reference, synonyms(reference, seen))
+            yield from redescribed(situation, reference, synonyms(reference, seen, clause.phrasings))
 
 
 def usual_words(situation: Situation) -> Iterator[Instruction]:

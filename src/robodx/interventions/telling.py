@@ -9,14 +9,13 @@ import numpy as np
 
 from robodx.interventions.base import Change, NotApplicable, Placebo
 from robodx.interventions.changing import heard
-from robodx.interventions.cues import descriptions, told_by_the_same
+from robodx.interventions.cues import cue_in, descriptions, told_by_the_same
 from robodx.interventions.wording import exchanged, manner_of, refuse_if_changing, redescribed, told
 from robodx.language.discriminating_attributes import needed
 from robodx.language.meaning import Instruction, Meaning
 from robodx.language.reference import Reference, Seen
 from robodx.records.features import NO, REQUIRES, YES
 from robodx.scoring.from_meaning import looks
-from robodx.situations.attributes import cue
 from robodx.situations.requirements import alike, of_description
 from robodx.tasks.base import Situation
 
@@ -80,10 +79,10 @@ def told_otherwise(
     what, scene, seen = heard(situation), situation.scene, looks(situation.scene)
     choices = []
     for reference in old:
-        level = cue(reference, scene, seen)
+        level = cue_in(scene, reference, seen)
         others = [each for each in descriptions(what.names[reference], seen) if not takes(each)]
         # What tells it as before comes first.
-        choices.append(sorted(others, key=lambda each: cue(each, scene, seen) != level)[:MOST_TRIED])
+        choices.append(sorted(others, key=lambda each: cue_in(scene, each, seen) != level)[:MOST_TRIED])
     manner = manner_of(situation.instruction)
     for new in islice(product(*choices), 3 * MOST_TRIED):
         yield manner.say(exchanged(meaning, dict(zip(old, new, strict=True))))
