@@ -1,4 +1,4 @@
-"""What the generated situations ask for: acts, with what each can be done, where it needs room, and how it is scored."""
+"""What generated situations ask for: acts, with what each can be done, where it needs room, and how it is scored."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from robodx.tasks.robustness import beside_m
 Spot = tuple[float, float]
 Range = tuple[float, float]
 SIDES: tuple[Flank, ...] = get_args(Flank)
-# What is put beside another is squared up with it: of what is as wide as it is deep, no side is the wrong one.
-AS_WIDE_AS_DEEP = ("cube", "cylinder")
+# What is pushed may tip over and roll away; and only a cube is squared up with what it is put beside.
+PUSHED = ("cube", "triangular block", "T-block", "peg")
 DISTANCES_M = (0.08, 0.15)
 # Where the hand still sets things down well, and what it leaves between them and all others.
 WITHIN_REACH: tuple[Range, Range] = ((-0.26, 0.14), (-0.28, 0.28))
@@ -93,11 +93,11 @@ ACTS = (
     Act("touch", ANY, is_first=True),
     Act("press", ("switch",)),
     Act("stand", ("peg",), target_within=LYING),
-    Act("push", AS_WIDE_AS_DEEP, ("onto",), ("disc",), goal_within=DISC),
+    Act("push", PUSHED, ("onto",), ("disc",), goal_within=DISC),
     Act("roll", ("sphere",), ("onto",), ("disc",), goal_within=DISC),
     Act("put", SHORT, ("in",), tuple(CONTAINERS)),
     Act("put", FLAT_BELOW, ("on",), (*FLAT_ON_TOP, "crate")),
-    Act("put", AS_WIDE_AS_DEEP, ("beside",), ("cube", "cylinder", "crate", "box")),
+    Act("put", ("cube",), ("beside",), ("cube", "cylinder", "crate", "box")),
     Act("put", FLAT_BELOW, SIDES, (*ANY, "crate", "box", "bowl")),
     Act("move", FLAT_BELOW, ("near",), ANY),
     Act("move", FLAT_BELOW, DIRECTIONS, distances_m=DISTANCES_M),
