@@ -7,7 +7,7 @@ export PYTHON
 # Else every process of the tests and the demo would compile all of src anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability confounding vision-table stress-table validation-table why-table coverage pictures lock clean
+.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability confounding aliasing vision-table stress-table validation-table why-table coverage pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -62,6 +62,9 @@ validate-capability: setup  ## show that tasks measure what they say and none is
 
 confounding: setup  ## show how far each recorded attribute of situations predicts each other, by suite and family (three minutes)
 	@$(BIN)/python scripts/confounding.py $(ARGS)
+
+aliasing: setup  ## measure how far factors of the generated situations go together and write the tables into the docs (two minutes)
+	@$(BIN)/python scripts/aliasing.py $(ARGS)
 
 vision-table: setup  ## run `vision` through the capability suite and write its table into the docs (an hour)
 	@$(BIN)/python scripts/vision_table.py

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple, TypeVar, get_args
 
@@ -38,6 +38,8 @@ FLANK_GAP_M, NEAR_GAP_M = 0.05, 0.037
 NOT_YET_M = 0.04
 # On all sides of a peg in its hole, as in control/insert_peg.
 CLEARANCE_M = 0.003
+# Half as high as the fingers are long, and what the hand above them adds to them.
+HIGH_M, BESIDE_HIGH_M = 0.03, 0.03
 # The hand that stands a peg on its end lies to its right.
 TURNED_ASIDE_M = (0.11, 0.30)
 
@@ -107,8 +109,7 @@ FIXED: dict[str, Callable[[str], Thing]] = {
     **CONTAINERS,
     "crate": crate,
     "disc": goal_disc,
-    # Told by its button, which is what is pressed.
-    "switch": lambda colour: replace(switch(colour), name=f"{colour} switch", colour=colour),
+    "switch": switch,
 }
 
 
@@ -118,8 +119,10 @@ def made(kind: str, colour: str, scale: float) -> Thing:
 
 
 def footprint_m(thing: Thing) -> float:
-    """Of the circle around it: what is round needs no corners."""
-    return thing.half_extents[0] if thing.kind == "disc" else thing.radius_m
+    """Of the circle around it: a disc has no corners, and beside what is high the hand needs more room than fingers."""
+    if thing.kind == "disc":
+        return thing.half_extents[0]
+    return thing.radius_m + (BESIDE_HIGH_M if thing.half_extents[2] > HIGH_M else 0.0)
 
 
 class Deed(NamedTuple):
@@ -284,6 +287,7 @@ def _at_side(thing: Thing, goal: Thing | None, others: list[Circle], side: Flank
 def scored(meaning: Meaning, scene: Scene, deeds: Sequence[Deed]) -> tuple[list[Condition], list[Condition]]:
     """Stages one after the other, and what never may happen: to do it with another thing, elsewhere, or too early."""
     clauses = meaning.decided(looks(scene))
+    handled = {deed.target for deed in deeds}
     stages: list[Condition] = []
     never: list[Condition] = []
     done: Condition | None = None
@@ -291,10 +295,9 @@ def scored(meaning: Meaning, scene: Scene, deeds: Sequence[Deed]) -> tuple[list[
         own = _stages(clause, deed, scene)
         if done is not None and not scene.thing(deed.target).is_fixed:
             never.append(lifted(scene, deed.target) & ~done.latched())
-        never += _wrong(clause, deed, scene)
+        never += _wrong(clause, deed, scene, handled)
         stages += own
         done = own[-1]
-    handled = {deed.target for deed in deeds}
     never += [lifted(scene, thing.name) for thing in scene if not thing.is_fixed and thing.name not in handled]
     return stages, never
 
@@ -321,10 +324,10 @@ def _displaced(deed: Deed, scene: Scene, way: Direction) -> Condition:
     return settled(deed.target) & Displaced(deed.target, (x, y), way, deed.distance_m)
 
 
-def _wrong(clause: Clause, deed: Deed, scene: Scene) -> list[Condition]:
+def _wrong(clause: Clause, deed: Deed, scene: Scene, handled: set[str]) -> list[Condition]:
     """Other answers that are seen at once, besides lifting another thing."""
     name, goal = deed.target, deed.goal
-    alike = [thing for thing in scene if thing.name not in (name, goal) and thing.kind in deed.act.kinds]
+    alike = [thing for thing in scene if thing.name not in (*handled, goal) and thing.kind in deed.act.kinds]
     match deed.act.action, deed.relation:
         case ("touch", _):
             return [TouchedOtherFirst(name)]
