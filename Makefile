@@ -63,7 +63,7 @@ validate-capability: setup  ## show that tasks measure what they say and none is
 confounding: setup  ## show how far each recorded attribute of situations predicts each other, by suite and family (three minutes)
 	@$(BIN)/python scripts/confounding.py $(ARGS)
 
-aliasing: setup  ## measure how far factors of the generated situations go together and write the tables into the docs (two minutes)
+aliasing: setup  ## measure how far factors of the generated situations go together and write the tables into the docs (four minutes)
 	@$(BIN)/python scripts/aliasing.py $(ARGS)
 
 vision-table: setup  ## run `vision` through the capability suite and write its table into the docs (an hour)
