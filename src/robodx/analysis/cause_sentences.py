@@ -7,7 +7,7 @@ from typing import Any
 
 from robodx.analysis.causes import AGAIN, SOME, SUBSTITUTES, Cause, Causes
 
-DOES = {one.name: one.does for one in SUBSTITUTES} | {AGAIN: "nothing: the trial is simply repeated"}
+DOES = {one.name: one.does for one in SUBSTITUTES} | {AGAIN: "the same trial, simply repeated"}
 # So many tasks with trials that nothing recovers are named; a program gets them all.
 MOST_TASKS = 6
 
@@ -15,6 +15,8 @@ MOST_TASKS = 6
 def conclusion(found: Causes) -> str:
     """In a sentence or two: what recovers the failures, and how much of what fails is luck."""
     again = found.again
+    if not again.n:
+        return "No failed trial could be run again."
     if not found.lasting:
         return f"All {again.n} failed trials succeed when simply repeated: the failures are due to chance."
     luck = ""

@@ -14,12 +14,11 @@ from robodx.report.blocks import Block, Cell, Column, Heading, Missing, Text
 from robodx.report.forest import Row, forest
 from robodx.report.material import Material, Run, Subject
 from robodx.report.sections.base import Content, section
-from robodx.report.words import p_cell, points, rate
+from robodx.report.words import p_cell, points
 
 FURTHER = (
     Column("adds", "trials that fail again when repeated: the least and the most over all orders", is_number=True),
-    Column("when repeated", "success of the same trials, simply repeated", is_number=True),
-    Column("beyond repeating", "in points, with its 95% interval", is_number=True),
+    Column("beyond repeating", "alone less the same trials simply repeated, in points", is_number=True),
     Column("p", "Holm-adjusted", is_number=True),
 )
 
@@ -85,25 +84,25 @@ def _command(run: Run) -> str:
 
 
 def _told(found: Causes) -> list[Block]:
+    run = [one for one in (found.again, *found.substitutions) if one.n]
     table = forest(
-        "What each change alone recovers of the failed trials it applies to, with 95% intervals",
-        ["component", "what is changed"],
-        [_row(one) for one in (found.again, *found.substitutions) if one.n],
+        "What each substitution alone recovers of the failed trials it applies to, with 95% intervals",
+        ["component", "substitution"],
+        [_row(one) for one in run],
         what="alone",
         further=FURTHER,
     )
     adding = (
-        "Over all orders of the changes, each adds at least the trials that no other recovers, and at most all that it "
-        f"recovers, of the {found.lasting} that fail again when repeated. A trial may be recovered by several changes: "
-        "the rows do not add up."
+        f"Adds: of the {found.lasting} trials that fail again when repeated, the least and the most over all orders of "
+        "the substitutions, that is, those that no other recovers and all that it recovers. Several substitutions may "
+        "recover the same trial: the rows do not add up."
     )
-    further = [*not_told_apart(found), *unrecovered(found)]
-    return [table, *(Text(sentence) for sentence in further), Text(adding, "quiet")]
+    does = "; ".join(f"{one.substitution}: {DOES[one.substitution]}" for one in run)
+    said = [*not_told_apart(found), *unrecovered(found)]
+    return [table, *(Text(sentence) for sentence in said), Text(adding, "quiet"), Text(f"{does}.", "quiet")]
 
 
 def _row(one: Cause) -> Row:
-    further = [adds(one), rate(one.again), points(one.excess), p_cell(one.p_holm)]
-    if one.p is None:
-        further = ["—"] * len(FURTHER)
+    further = ["—"] * 3 if one.p is None else [adds(one), points(one.excess), p_cell(one.p_holm)]
     cells = [Cell(text) for text in further]
-    return Row([one.component, DOES[one.substitution]], one.recovered, 2 if one.is_shown else 4, further=cells)
+    return Row([one.component, one.substitution], one.recovered, 2 if one.is_shown else 4, further=cells)
