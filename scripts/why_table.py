@@ -24,8 +24,8 @@ from robodx.terminal.console import progress_bar
 ROOT = Path(__file__).parent.parent
 HEAD = (
     "Each cell has the share of the failed trials that the substitution alone recovers and, in brackets, how many it",
-    "adds over all orders, at least and at most; the expected one is in bold. A dash means that the substitution applies",
-    "to none of the failed trials. The last column has the substitutions that `robodx why` names.",
+    "adds over all orders, at least and at most; the expected one is in bold. A dash means that the substitution",
+    "applies to none of the failed trials. The last column has the substitutions that `robodx why` names.",
     "",
 )
 

@@ -107,6 +107,8 @@ NAMES = {"plain": "plain_words", "lone": "lone_target", "grasp": "expert_grasps"
         (range(9), range(12), range(0), ["0 to 9", "3 to 12", "0"], ["plain_words", "lone_target"]),
         # Two causes of their own, and one more that recovers them all: it is not ahead, for the two leave it nothing.
         (range(10), range(20), range(10, 20), ["0 to 10", "0 to 20", "0 to 10"], list(NAMES.values())),
+        # Two that cannot be told apart, and one that recovers a part of what they do.
+        (range(24), range(24), range(8), ["0 to 24", "0 to 24", "0 to 8"], ["plain_words", "lone_target"]),
         # Of two that overlap each has little of its own; a third with more is not ahead of what recovers far more.
         (range(19), range(1, 20), range(20, 30), ["1 to 19", "1 to 19", "10"], list(NAMES.values())),
     ],

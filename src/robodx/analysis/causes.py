@@ -127,18 +127,9 @@ class Cause:
         """Whether it recovers much, but of so few that it may be an accident."""
         return self.p_holm is not None and not self.is_shown and (self.excess.value or 0.0) >= LARGE
 
-    def is_ahead_of(self, other: Cause) -> bool:
-        """Whether it recovers more that the other does not, and more that none at all does, both beyond chance."""
-        mine, theirs = self.trials - other.trials, other.trials - self.trials
-        return _is_more(len(mine), len(theirs)) and _is_more(self.least, other.least)
-
     def is_like(self, other: Cause) -> bool:
         """Whether both recover the same trials, or nearly so."""
         return len(self.trials & other.trials) >= SAME * max(1, len(self.trials | other.trials))
-
-
-def _is_more(mine: int, theirs: int) -> bool:
-    return mine > theirs and mcnemar_p(theirs, mine) < ALPHA
 
 
 @dataclass(frozen=True)
@@ -157,7 +148,16 @@ class Causes:
         """Those that recover much, without those that another is ahead of; more than one where none is ahead."""
         much = [one for one in self.substitutions if one.is_shown or one.is_unsure]
         much = [one for one in much if one.most >= SOME * self.lasting]
-        return [one for one in much if not any(other.is_ahead_of(one) for other in much)]
+        return [one for one in much if not any(self._is_ahead(other, one) for other in much)]
+
+    def _is_ahead(self, one: Cause, other: Cause) -> bool:
+        """Whether one recovers more that the other does not, and has more of its own, both beyond chance."""
+        more, less = one.trials - other.trials, other.trials - one.trials
+        return _is_more(len(more), len(less)) and _is_more(len(self._own(one)), len(self._own(other)))
+
+    def _own(self, one: Cause) -> set[str]:
+        """What none recovers but this one, and those that recover the same trials."""
+        return one.trials.difference(*(other.trials for other in self.substitutions if not one.is_like(other)))
 
     @property
     def is_shown(self) -> bool:
@@ -181,6 +181,10 @@ class Causes:
         """How many of so many failed trials would make those that lead sure; None if there are too few."""
         asked = [one.to_ask(failed) for one in self.leading if one.is_unsure]
         return max((each for each in asked if each is not None), default=None)
+
+
+def _is_more(mine: int, theirs: int) -> bool:
+    return mine > theirs and mcnemar_p(theirs, mine) < ALPHA
 
 
 def _without(kind: str) -> Callable[[Failed, Kinds], Variant | None]:
