@@ -54,7 +54,7 @@ CASES = (
     Case("fault:slow", ("pursuit",), "zero_latency", clock="realtime:measured"),
     Case("fault:undershoots", ("primitive/pick_cube", "spatial/pick_leftmost"), "expert_grasps"),
     Case("fault:releases_early", ("control/stack_cube", "control/place_sphere"), "expert_ends"),
-    Case("vision", ("control/stack_cube",), "clean_sensors", stressor="resolution"),
+    Case("vision", ("control/stack_cube",), "clean_sensors", stressor="calibration_offset"),
 )
 
 
