@@ -17,9 +17,9 @@ from typing import NamedTuple
 from confounding import CAMERAS, ROOM, Pair, Row, pairs
 from pages import DOCS, rewrite
 
-from robodx.running.attributes import attributes
-from robodx.running.requirements import requirements
 from robodx.running.threads import pin
+from robodx.situations.attributes import attributes
+from robodx.situations.requirements import requirements
 from robodx.tasks.base import TASKS
 from robodx.tasks.generated import Factors, generate
 

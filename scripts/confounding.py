@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from robodx.policy_contract import CameraRequest, make_policy
 from robodx.records.schema import SCHEMA
 from robodx.records.trial import Trial
-from robodx.running.attributes import attributes
 from robodx.running.reference import ExpertReference
 from robodx.running.rollout import rollout
 from robodx.running.threads import pin
+from robodx.situations.attributes import attributes
 from robodx.suites.base import SuiteRequest, ask
 from robodx.tasks.base import TASKS
 from robodx.terminal.console import print_json, print_table

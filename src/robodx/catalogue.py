@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from robodx.records.values import Value
 
 KINDS = (
-    "tasks", "policies", "faults", "presets", "protocols", "robots", "perturbations", "suites", "metrics", "cameras",
+    "tasks", "policies", "faults", "presets", "protocols", "robots", "perturbations", "interventions", "suites",
+    "metrics", "cameras",
 )  # fmt: skip
 
 
@@ -81,6 +82,16 @@ def rows(kind: str) -> list[dict[str, Any]]:
                 "anchor": p.anchor or None,
             }
             for p in PERTURBATIONS.entries()
+        ]  # fmt: skip
+    if kind == "interventions":
+        from robodx.interventions.base import INTERVENTIONS
+
+        return [
+            {
+                "intervention": i.name, "factor": i.factor, "values": ", ".join(i.values),
+                "sets": ", ".join(i.attributes), "entails": ", ".join(i.entails) or None, "summary": i.summary,
+            }
+            for i in INTERVENTIONS.entries()
         ]  # fmt: skip
     if kind == "metrics":
         from robodx.analysis.metrics.base import METRICS

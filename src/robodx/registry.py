@@ -23,6 +23,7 @@ EXTENSIONS = (
     "tasks",
     "verbs",
     "perturbations",
+    "interventions",
     "policies",
     "wires.protocols",
     "suites",

@@ -11,11 +11,11 @@ from robodx.language.phrasing import phrase, say
 from robodx.language.reference import Rank, Reference, Where, the
 from robodx.policy_contract import CameraRequest, PolicySpec, make_policy
 from robodx.records.trial import Trial
-from robodx.running.attributes import attributes
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
 from robodx.sim.objects import bin_, cube, sphere
 from robodx.sim.scene import CAMERAS, Light, tabletop
+from robodx.situations.attributes import attributes
 from robodx.tasks.base import TASKS
 
 SCENE = tabletop(

@@ -19,10 +19,11 @@ from robodx.records import versions as records
 from robodx.records.design import trials_of
 from robodx.records.schema import SCHEMA
 from robodx.records.trial import Trial
-from robodx.running import requirements, validation
+from robodx.running import validation
 from robodx.running.request import Request
 from robodx.running.rounds import plan_round
 from robodx.running.validation import MOST_EPISODES, Case, design, validate
+from robodx.situations import requirements
 from robodx.suites.base import SuiteRequest, ask
 from robodx.suites.diagnosis import CONFIRMATION, MOST_FRESH, PER_CANDIDATE
 from robodx.tasks.base import TASKS

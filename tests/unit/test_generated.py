@@ -10,8 +10,8 @@ import pytest
 from robodx.language.meaning import If
 from robodx.language.phrasing import wordings
 from robodx.language.reading import read
-from robodx.running.attributes import attributes
 from robodx.scoring.from_meaning import looks
+from robodx.situations.attributes import attributes
 from robodx.streams import FIRST_TRAINING_SEED
 from robodx.suites.capability import capability_tasks
 from robodx.tasks.base import TASKS

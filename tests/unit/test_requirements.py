@@ -8,10 +8,10 @@ from robodx.language.discriminating_attributes import needed, value, without
 from robodx.language.meaning import Meaning, pick, put
 from robodx.language.reference import Rank, Reference, Where, the
 from robodx.records.episode import Mistake
-from robodx.running import requirements
 from robodx.scoring.from_meaning import looks
 from robodx.sim.objects import bin_, cube, sphere
 from robodx.sim.scene import tabletop
+from robodx.situations import requirements
 from robodx.tasks.base import TASKS
 
 SCENE = tabletop(

@@ -41,6 +41,10 @@ ALLOWED: dict[str, set[str]] = {
     "perturbations": {
         "errors", "language", "policy_contract", "records", "registry", "robots", "scoring", "sim", "streams", "tasks",
     },
+    "situations": {"experts", "language", "policy_contract", "records", "scoring", "sim", "tasks"},
+    "interventions": {
+        "errors", "language", "records", "registry", "scoring", "sim", "situations", "streams", "tasks", "users_code",
+    },
     "suites": {
         "analysis", "errors", "perturbations", "policy_contract", "records", "registry", "tasks", "users_code",
     },
@@ -51,9 +55,9 @@ ALLOWED: dict[str, set[str]] = {
         "users_code",
     },
     "running": {
-        "analysis", "errors", "experts", "faults", "language", "output", "perturbations", "policies",
-        "policy_contract", "records", "registry", "robots", "scoring", "sim", "spaces", "streams", "suites", "tasks",
-        "users_code", "wires",
+        "analysis", "errors", "experts", "faults", "interventions", "language", "output", "perturbations", "policies",
+        "policy_contract", "records", "registry", "robots", "scoring", "sim", "situations", "spaces", "streams",
+        "suites", "tasks", "users_code", "wires",
     },
     "evaluation": {"analysis", "errors", "policy_contract", "running"},
     "environments": {
@@ -63,16 +67,18 @@ ALLOWED: dict[str, set[str]] = {
     "compatibility": {
         "errors", "policy_contract", "records", "robots", "running", "sim", "spaces", "tasks", "users_code", "wires",
     },
-    "video": {"errors", "policy_contract", "records", "running", "sim", "tasks"},
+    "video": {
+        "errors", "interventions", "policy_contract", "records", "running", "sim", "situations", "tasks",
+    },
     "report": {"analysis", "errors", "records", "registry", "users_code"},
     "terminal": {"analysis", "errors", "output", "records", "running", "suites"},
     "catalogue": {
-        "analysis", "faults", "perturbations", "policy_contract", "records", "registry", "sim", "suites", "tasks",
-        "wires",
+        "analysis", "faults", "interventions", "perturbations", "policy_contract", "records", "registry", "sim",
+        "suites", "tasks", "wires",
     },
     "cli": {
-        "analysis", "catalogue", "compatibility", "errors", "output", "perturbations", "policy_contract", "records",
-        "registry", "report", "running", "sim", "suites", "terminal", "users_code", "video", "wires",
+        "analysis", "catalogue", "compatibility", "errors", "interventions", "output", "perturbations", "policy_contract",
+        "records", "registry", "report", "running", "sim", "suites", "terminal", "users_code", "video", "wires",
     },
 }  # fmt: skip
 

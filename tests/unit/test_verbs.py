@@ -21,9 +21,9 @@ from robodx.policy_contract import make_policy
 from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.registry import Registry, UnknownName, load_plugin
-from robodx.running.requirements import requirements
 from robodx.running.rollout import rollout
 from robodx.scoring.from_meaning import STAGES, looks, stages_for
+from robodx.situations.requirements import requirements
 from robodx.tasks.base import TASKS
 from robodx.verbs.base import Sense, verb
 

@@ -16,7 +16,7 @@ from robodx.records.schema import KEY
 
 Floats = npt.NDArray[np.float64]
 # A task under its stressors and its clock: what is compared with its like only.
-STRATUM = ("task", "task_version", "robot", "perturbations", "clock")
+STRATUM = ("task", "task_version", "robot", "perturbations", "clock", "interventions")
 # Of what could be compared of the run that has less of it: where fewer have a partner, pairs would waste the rest.
 ENOUGH_PAIRS = 0.5
 

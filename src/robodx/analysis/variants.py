@@ -37,8 +37,8 @@ def with_names(episodes: pl.DataFrame, perturbations: Cards) -> pl.DataFrame:
     """
     has_clocks = episodes["clock"].n_unique() > 1
     keys = [
-        (read_applied(applied), clock if has_clocks and clock != LOCKSTEP else "")
-        for applied, clock in episodes.select("perturbations", "clock").iter_rows()
+        ((*read_applied(intervened), *read_applied(applied)), clock if has_clocks and clock != LOCKSTEP else "")
+        for intervened, applied, clock in episodes.select("interventions", "perturbations", "clock").iter_rows()
     ]
     ranks = {key: rank for rank, key in enumerate(sorted(set(keys), key=_order))}
     words = {
@@ -61,7 +61,8 @@ def with_variants(episodes: pl.DataFrame, about: Mapping[str, Any]) -> pl.DataFr
     """
     asked = len(about.get("request", {}).get("perturbations", ()))
     named = with_names(designed(episodes, about), about.get("perturbations", {}))
-    is_clean = (pl.col("perturbations").list.len() <= asked) & ~(has_variant("stressed") & ~has_variant("clean"))
+    is_stressed = has_variant("stressed") & ~has_variant("clean")
+    is_clean = untouched() & (pl.col("perturbations").list.len() <= asked) & ~is_stressed
     is_realtime = (pl.col("clock") != LOCKSTEP) & (pl.col("clock") == LOCKSTEP).any().over("policy")
     is_repeated = is_clean & has_variant("repeated") & ~has_variant("clean")
     name = (
@@ -74,6 +75,11 @@ def with_variants(episodes: pl.DataFrame, about: Mapping[str, Any]) -> pl.DataFr
         variant=pl.when(is_repeated).then(name).otherwise("variant"),
         variant_rank=2 * pl.col("variant_rank") + is_repeated,
     )
+
+
+def untouched() -> pl.Expr:
+    """Whether nothing of the situation was set to another level."""
+    return pl.col("interventions").list.len().fill_null(0) == 0
 
 
 def of_suite(episodes: pl.DataFrame, suite: str) -> pl.DataFrame:

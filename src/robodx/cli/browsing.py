@@ -44,6 +44,14 @@ def show(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Output file: .png for the initial scene, .mp4 for the expert.")
     ] = None,
+    intervene: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=VALUE",
+            help='Change one factor, as "target position=left", and show both sides; repeatable. '
+            "See: robodx list interventions.",
+        ),
+    ] = [],  # noqa: B006
     size: Annotated[int, typer.Option(help="Width and height of each picture, in pixels.", min=32, max=2048)] = 480,
     quality: Annotated[str, typer.Option(help="Rendering quality: fast, standard or high.")] = "standard",
     as_json: Json = False,
@@ -51,11 +59,16 @@ def show(
 ) -> None:
     """Show a task: its instruction, its stages, and a picture or a video."""
     load_plugins(plugin)
-    from robodx.video.show import describe, draw
+    from robodx.interventions.base import parse
+    from robodx.video.show import describe, differences, draw
 
-    card = describe(task, seed)
+    applied = tuple(parse(text) for text in intervene)
+    card = describe(task, seed, applied)
+    if applied:
+        card["interventions"] = dict(applied)
+        card["changed"] = differences(task, seed, applied)
     if out is not None:
-        draw(task, seed, camera, out, size=size, quality=quality)
+        draw(task, seed, camera, out, size=size, quality=quality, interventions=applied)
         card["picture"] = str(out)
     if as_json:
         print_json(card)
@@ -66,6 +79,8 @@ def show(
         print_text(f"  stage {index}      {stage}")
     for name, (x, y, z) in card["things"].items():
         print_text(f"  {name:24} x {x:+.3f}  y {y:+.3f}  z {z:+.3f}")
+    for name, (was, now) in card.get("changed", {}).items():
+        print_text(f"  changed      {name}: {was} → {now}")
     if out is not None and {"front", "overview", "all"} & set(camera.split(",")):
         print_text("Seen from the front, the robot's left is on the right.")
     print_text(f"Wrote {out}" if out else "Add -o x.png for a picture, or -o x.mp4 for a video of the expert.")

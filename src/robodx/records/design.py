@@ -18,8 +18,9 @@ from robodx.records.values import FACTOR, Factor, factor_record
 
 # What a trial is in a comparison.
 Variant = Literal[
-    "clean", "repeated", "stressed", "source", "follow-up", "cell", "screening", "confirmation", "substituted"
-]
+    "clean", "repeated", "stressed", "source", "follow-up", "cell", "screening", "confirmation", "substituted",
+    "intervened",
+]  # fmt: skip
 VARIANTS: tuple[str, ...] = get_args(Variant)
 
 FILE = "design.parquet"

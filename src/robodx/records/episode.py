@@ -145,10 +145,10 @@ class Episode:
     instructions: tuple[InstructionUpdate, ...] = ()
     events: tuple[Happening, ...] = ()
     first_touched: str | None = None
-    # What it takes, as paths; see running/requirements.py.
+    # What it takes, as paths; see situations/requirements.py.
     requirements: tuple[str, ...] = _later()
     target: Target | None = None
-    # See running/attributes.py.
+    # See situations/attributes.py.
     attributes: Attributes | None = None
     mistaken: tuple[Mistake, ...] = _later()
     trajectory_hash: str | None = None
@@ -177,6 +177,8 @@ class Episode:
     inference_ms_p99: float | None = None
     # Those that plugins record, see analysis/metrics/quantities.py.
     quantities: tuple[Quantity, ...] = _later()
+    # What of the situation was set to another level.
+    interventions: tuple[Applied, ...] = _later()
 
     def __post_init__(self) -> None:
         """A table with such a number could not be read again: it ends the trial in an error instead."""

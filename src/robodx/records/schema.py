@@ -63,11 +63,13 @@ ALWAYS_SAID = frozenset(
 ) - {"wall_s"}
 
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
+# What was done to a trial, by name and value.
+APPLIED_COLUMNS = ("perturbations", "interventions")
 SHARES = ("progress", "chance")
 
 # What took how long: of two runs of the same trials these differ.
 TIMINGS = ("wall_s", "calls_per_s", "actions_per_s", "inference_ms_p50", "inference_ms_p95", "inference_ms_p99")
 
 # What makes two episodes of different runs the same trial, whoever acted.
-KEY = ("task", "task_version", "robot", "seed", "repeat", "perturbations", "clock")
+KEY = ("task", "task_version", "robot", "seed", "repeat", "perturbations", "clock", "interventions")
 ORDER = ("suite", "task", "seed", "repeat", "trial_id")

@@ -14,7 +14,7 @@ from robodx.records.about import UnreadableRun, read_about, refused, stop_if_int
 from robodx.records.derived_design import designed
 from robodx.records.design import ADVICE, FILE, read_design, with_design
 from robodx.records.episode import WRONG_OBJECT, Episode
-from robodx.records.schema import ALWAYS_SAID, LATER_COLUMNS, ORDER, OUTCOMES, SCHEMA, SHARES
+from robodx.records.schema import ALWAYS_SAID, APPLIED_COLUMNS, LATER_COLUMNS, ORDER, OUTCOMES, SCHEMA, SHARES
 from robodx.records.values import APPLIED_BEFORE, applied_record, with_typed_values
 
 # Columns that were called otherwise up to schema version 3.
@@ -24,7 +24,8 @@ EARLIER_NAMES = {"demands": "requirements"}
 def to_table(episodes: Sequence[Episode]) -> pl.DataFrame:
     rows = [{field.name: _stored(getattr(episode, field.name)) for field in fields(episode)} for episode in episodes]
     for row, episode in zip(rows, episodes, strict=True):
-        row["perturbations"] = [applied_record(one) for one in episode.perturbations]
+        for column in APPLIED_COLUMNS:
+            row[column] = [applied_record(one) for one in getattr(episode, column)]
     return pl.DataFrame(rows, schema=SCHEMA).sort(ORDER)
 
 
@@ -128,6 +129,9 @@ def _modern(part: pl.DataFrame) -> pl.DataFrame:
     part = part.rename({old: new for old, new in EARLIER_NAMES.items() if {old, new} - {*part.columns} == {new}})
     if part.schema.get("perturbations") == pl.List(APPLIED_BEFORE):
         part = part.with_columns(with_typed_values("perturbations"))
+    # Before there were interventions there was none: a comparison holds those episodes against later ones.
+    if "interventions" not in part.columns:
+        part = part.with_columns(interventions=pl.lit([], SCHEMA["interventions"]))
     # Up to version 0.1.0 a wrong object was recorded with the type of a wrong order.
     if part.schema.get("failure_kind") == part.schema.get("failure_type") == pl.String:
         is_reference = (pl.col("failure_kind") == "reference") & pl.col("failure_type").is_not_null()
@@ -150,7 +154,7 @@ def _wrong_values(part: pl.DataFrame) -> Iterator[str]:
     for column in part:
         if column.name in ALWAYS_SAID and column.has_nulls():
             yield f"the column {column.name} is empty in {column.null_count()} of {len(column)} episodes"
-        elif odd := _odd_applied(column) if column.name == "perturbations" else _odd_inside(column):
+        elif odd := _odd_applied(column) if column.name in APPLIED_COLUMNS else _odd_inside(column):
             yield f"the column {column.name} has {odd} in it"
         elif column.name in SHARES and not column.drop_nulls().is_between(0, 1).all():
             yield f"the column {column.name} has numbers in it that are not within 0 to 1"

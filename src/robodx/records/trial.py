@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,23 +28,27 @@ class Trial:
     perturbations: tuple[Applied, ...] = ()
     suite: str = "tasks"
     clock: str = "lockstep"
+    # Of the situation, before anything else: one factor each, by name and what it is set to.
+    interventions: tuple[Applied, ...] = ()
 
     def __post_init__(self) -> None:
         Clock.parse(self.clock)
         if self.seed < 0 or self.repeat < 0:
             raise ValueError(f"seed {self.seed}, repeat {self.repeat}: neither may be negative")
-        names = [name for name, _ in self.perturbations]
-        if len(set(names)) < len(names):
-            raise UserError(f"a perturbation is applied twice: {', '.join(names)}")
+        for noun, applied in (("a perturbation", self.perturbations), ("an intervention", self.interventions)):
+            names = [name for name, _ in applied]
+            if len(set(names)) < len(names):
+                raise UserError(f"{noun} is applied twice: {', '.join(names)}")
         # As the record will give it back: 1 and 1.0 are the same severity and the same trial.
-        object.__setattr__(self, "perturbations", tuple((name, settled(value)) for name, value in self.perturbations))
+        for field in ("perturbations", "interventions"):
+            object.__setattr__(self, field, tuple((name, settled(value)) for name, value in getattr(self, field)))
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Trial:
         """As it was asked for, read back from a row of the table of episodes."""
         return cls(
             row["task"], row["task_version"], row["policy"], row["seed"], row["robot"], row["repeat"],
-            read_applied(row["perturbations"]), row["suite"], row["clock"],
+            read_applied(row["perturbations"]), row["suite"], row["clock"], read_applied(row.get("interventions")),
         )  # fmt: skip
 
     @cached_property
@@ -65,7 +69,13 @@ class Trial:
     @cached_property
     def pair_id(self) -> str:
         """Shared by all trials that start from the same situation."""
-        return _digest([self.task, self.task_version, self.robot, self.seed])
+        changed = [self.interventions] if self.interventions else []
+        return _digest([self.task, self.task_version, self.robot, self.seed, *changed])
+
+    @property
+    def source(self) -> Trial:
+        """The same without interventions."""
+        return replace(self, interventions=())
 
     @property
     def streams(self) -> Streams:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.errors import UserError
+from robodx.interventions.base import intervened
 from robodx.language.meaning import Instruction, Meaning
 from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation
 from robodx.policy_contract import ActionChunk, Calibration, EpisodeStart, Observation, PolicySpec, Privileged
@@ -57,7 +58,7 @@ class Environment:
         if trial.task_version != self.task.version:
             raise Unfit(f"{trial.task} is at version {self.task.version}, but the trial is of {trial.task_version}")
         streams = Streams.of(trial.seed, self.task.varies)
-        situation = self.task.placed(trial.seed)
+        situation = intervened(self.task.placed(trial.seed), trial.interventions, trial.seed, self.task.id)
         self._perturbations = _start_perturbations(trial, 1.0 / spec.hz)
         scene = situation.scene
         nominal = {camera.name: camera for camera in scene.cameras}

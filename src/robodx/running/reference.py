@@ -61,7 +61,10 @@ def _measured(finished: Finished, trial: Trial) -> Finished:
 def reference_trial(trial: Trial) -> Trial:
     """The expert's, in the scene as it was, with nothing else in its way."""
     scenes = tuple((name, level) for name, level in trial.perturbations if PERTURBATIONS[name].kind == "scene")
-    return Trial(trial.task, trial.task_version, "expert", trial.seed, trial.robot, perturbations=scenes)
+    return Trial(
+        trial.task, trial.task_version, "expert", trial.seed, trial.robot, perturbations=scenes,
+        interventions=trial.interventions,
+    )  # fmt: skip
 
 
 @cache

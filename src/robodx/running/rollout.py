@@ -22,13 +22,13 @@ from robodx.analysis.metrics.quantities import measured
 from robodx.policy_contract import Observation, Policy, replies
 from robodx.records.episode import Episode, Evidence, Happening, Outcome
 from robodx.records.trial import Trial
-from robodx.running import requirements
-from robodx.running.attributes import attributes
 from robodx.running.environment import Environment
 from robodx.running.episode_facts import facts_of, hand_axes
 from robodx.running.observers import EpisodeObserver, Finished
 from robodx.running.policy_channel import Answer, PolicyChannel, ThreadedPolicyChannel
 from robodx.sim.geometry import Array
+from robodx.situations import requirements
+from robodx.situations.attributes import attributes
 from robodx.tasks.base import TASKS
 from robodx.users_code import contained, users_place
 
@@ -381,6 +381,7 @@ def _record(trial: Trial, attempt: int, wall_s: float) -> Callable[..., Episode]
         seed=trial.seed,
         repeat=trial.repeat,
         perturbations=trial.perturbations,
+        interventions=trial.interventions,
         clock=trial.clock,
         chance=task.chance,
         primitive=task.primitive,

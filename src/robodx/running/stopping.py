@@ -17,7 +17,7 @@ from robodx.analysis.statistics.sequential import confidence_sequence, stopped_h
 from robodx.errors import UserError
 from robodx.records.about import read_about
 from robodx.records.folder import digest
-from robodx.records.schema import KEY
+from robodx.records.schema import APPLIED_COLUMNS, KEY
 from robodx.records.table import is_finished, load
 from robodx.records.trial import Trial
 from robodx.records.values import read_applied
@@ -126,13 +126,11 @@ class UntilDecided:
 
     def _shared(self, trials: list[Trial]) -> list[Trial]:
         valid = self.reference.filter(pl.col("outcome") != "error")
-        theirs = {_key(*row) for row in valid.select(KEY).iter_rows()}
-        shared = [
-            trial
-            for trial in trials
-            if (trial.task, trial.task_version, trial.robot, trial.seed, trial.repeat, trial.perturbations, trial.clock)
-            in theirs
-        ]
+        theirs = {
+            tuple(read_applied(value) if name in APPLIED_COLUMNS else value for name, value in row.items())
+            for row in valid.select(KEY).iter_rows(named=True)
+        }
+        shared = [trial for trial in trials if tuple(getattr(trial, name) for name in KEY) in theirs]
         seeds = sorted(valid["seed"])
         if not seeds:
             raise UserError(f"{self.run} has no episodes to compare with")
@@ -153,15 +151,17 @@ def _groups(trials: list[Trial]) -> dict[Group, list[Trial]]:
     groups: dict[Group, list[Trial]] = {}
     for trial in trials:
         # A suite may repeat situations as a variant of their own.
-        key = (trial.task, trial.task_version, trial.robot, trial.repeat, trial.perturbations, trial.clock)
+        key = (
+            trial.task,
+            trial.task_version,
+            trial.robot,
+            trial.repeat,
+            trial.perturbations,
+            trial.clock,
+            trial.interventions,
+        )
         groups.setdefault(key, []).append(trial)
     return groups
-
-
-def _key(
-    task: str, version: int, robot: str, seed: int, repeat: int, perturbations: list[dict[str, object]], clock: str
-) -> Group:
-    return (task, version, robot, seed, repeat, read_applied(perturbations), clock)
 
 
 def _check_reachable(width: float, seeds: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.errors import UserError
+from robodx.interventions.base import intervened
 from robodx.policy_contract import PolicySpec, make_policy
 from robodx.records import files
 from robodx.records.trial import Trial
+from robodx.records.values import Applied
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
 from robodx.sim.render import Renderer
+from robodx.situations.features import features_of
 from robodx.tasks.base import TASKS
 from robodx.video.rendering import frames, write_mp4
 
@@ -29,9 +33,9 @@ class UnknownSuffix(UserError):
     """A file name that says neither picture nor video."""
 
 
-def describe(task_id: str, seed: int) -> dict[str, Any]:
+def describe(task_id: str, seed: int, interventions: tuple[Applied, ...] = ()) -> dict[str, Any]:
     task = TASKS[task_id]
-    environment = Environment(Trial(task_id, task.version, "still", seed), PolicySpec())
+    environment = Environment(_trial(task_id, seed, interventions), PolicySpec())
     return {
         "task": task.id,
         "seed": seed,
@@ -43,20 +47,41 @@ def describe(task_id: str, seed: int) -> dict[str, Any]:
     }
 
 
-def draw(task_id: str, seed: int, camera: str, out: Path, *, size: int, quality: str) -> None:
-    """Write `out`: a .png of the start, or an .mp4 of the expert at work; several cameras stand side by side."""
+def differences(task_id: str, seed: int, interventions: tuple[Applied, ...]) -> dict[str, tuple[str, str]]:
+    """What recorded attributes were, and what they become."""
+    task = TASKS[task_id]
+    before = task.placed(seed)
+    after = intervened(before, interventions, seed, task_id)
+    was, now = (features_of(each, task.varies) for each in (before, after))
+    names = [name for name in {**was, **now} if was.get(name) != now.get(name)]
+    return {name: (was.get(name, "–"), now.get(name, "–")) for name in names}
+
+
+def draw(
+    task_id: str,
+    seed: int,
+    camera: str,
+    out: Path,
+    *,
+    size: int,
+    quality: str,
+    interventions: tuple[Applied, ...] = (),
+) -> None:
+    """Write `out`: a .png of the start, or an .mp4 of the expert at work; several cameras stand side by side.
+
+    With interventions a .png shows the situation as it was above the changed one, and an .mp4 the changed one.
+    """
     if out.suffix.lower() not in (".png", ".mp4"):
         raise UnknownSuffix(f"{out} is neither a .png (the start) nor an .mp4 (the expert solving it)")
-    task = TASKS[task_id]
     if out.suffix.lower() == ".png":
-        environment = Environment(Trial(task_id, task.version, "still", seed), PolicySpec())
-        renderer = Renderer(environment.simulation, largest=(size, size), quality=quality)
-        names = _cameras(camera, environment)
-        write_png(out, tile([renderer.rgb(name, size, size) for name in names]))
-        renderer.close()
+        shown = dict.fromkeys([(), interventions])
+        rows = [_pictures(_trial(task_id, seed, each), camera, size, quality) for each in shown]
+        pictures = [picture for row in rows for picture in row]
+        # A pair of one camera stands side by side, of several one above the other.
+        write_png(out, tile(pictures, 3 if len(rows) == 1 or len(rows[0]) == 1 else len(rows[0])))
         return
     policy = make_policy("expert")
-    trial = Trial(task_id, task.version, "expert", seed)
+    trial = replace(_trial(task_id, seed, interventions), policy="expert")
     ((episode, trajectory),) = rollout([trial], policy)
     if trajectory is None:
         raise RuntimeError(f"the expert could not run: {episode.error}")
@@ -65,6 +90,18 @@ def draw(task_id: str, seed: int, camera: str, out: Path, *, size: int, quality:
     events = [(entry.step, entry.object) for entry in episode.events if entry.kind == "event"]
     hz = policy.spec.hz
     write_mp4(out, frames(trial, trajectory, events, hz=hz, cameras=names, size=size - size % 2, quality=quality), hz)
+
+
+def _trial(task_id: str, seed: int, interventions: tuple[Applied, ...]) -> Trial:
+    return Trial(task_id, TASKS[task_id].version, "still", seed, interventions=interventions)
+
+
+def _pictures(trial: Trial, camera: str, size: int, quality: str) -> list[NDArray[np.uint8]]:
+    environment = Environment(trial, PolicySpec())
+    renderer = Renderer(environment.simulation, largest=(size, size), quality=quality)
+    pictures = [renderer.rgb(name, size, size) for name in _cameras(camera, environment)]
+    renderer.close()
+    return pictures
 
 
 def _cameras(words: str, environment: Environment) -> tuple[str, ...]:

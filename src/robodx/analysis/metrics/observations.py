@@ -7,7 +7,7 @@ import polars as pl
 from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE
 
 # Within a stratum only the seed and the repeat differ; a mean over tasks is a mean over strata.
-STRATUM = ("policy", "task", "task_version", "robot", "perturbations", "clock")
+STRATUM = ("policy", "task", "task_version", "robot", "perturbations", "clock", "interventions")
 # Episodes of a stratum with the same instructions that moved alike, bit for bit, are one observation.
 ALIKE = (*STRATUM, "instructions", "trajectory_hash")
 

@@ -20,11 +20,11 @@ from robodx.language.meaning import Clause, Instruction
 from robodx.language.reference import Reference, Seen
 from robodx.policy_contract import CameraRequest
 from robodx.records.episode import Attributes, Label, Quantity
-from robodx.running.requirements import alike, distractors, meant, stated
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.relations import HEADINGS
 from robodx.sim.colours import PALETTE, RGB
 from robodx.sim.scene import CAMERAS, Arena, Camera, Light, Scene, Thing
+from robodx.situations.requirements import alike, distractors, meant, stated
 
 Named = tuple[str, str | float]
 
@@ -87,12 +87,18 @@ def _thing(role: str, reference: Reference, scene: Scene, seen: Seen) -> Iterato
 def _position(role: str, x_m: float, y_m: float) -> Iterator[Named]:
     yield f"{role}_x_m", x_m
     yield f"{role}_y_m", y_m
-    yield f"{role}_side", _region(y_m, MIDDLE_Y_M, ("right", "middle", "left"))
-    yield f"{role}_depth", _region(x_m, MIDDLE_X_M, ("near", "middle", "far"))
+    yield f"{role}_side", side_of(y_m)
+    yield f"{role}_depth", depth_of(x_m)
 
 
-def _region(value: float, middle: tuple[float, float], words: tuple[str, str, str]) -> str:
-    return words[bisect_right(middle, value)]
+def side_of(y_m: float) -> str:
+    """Of the table, as the robot sees it."""
+    return ("right", "middle", "left")[bisect_right(MIDDLE_Y_M, y_m)]
+
+
+def depth_of(x_m: float) -> str:
+    """How far away from the robot."""
+    return ("near", "middle", "far")[bisect_right(MIDDLE_X_M, x_m)]
 
 
 def _turn_deg(thing: Thing) -> float | None:

@@ -1,0 +1,116 @@
+"""What an intervention is: one factor of a placed situation set to another level, with a placebo that sets nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal, get_args
+
+import numpy as np
+
+from robodx.errors import UserError
+from robodx.records.values import Applied, spelled
+from robodx.registry import Registry, UnknownName, require, unknown
+from robodx.streams import Streams
+from robodx.tasks.base import Situation
+from robodx.users_code import calling
+
+Factor = Literal["where", "looks", "company", "cue", "words", "doing", "time"]
+FACTORS: tuple[Factor, ...] = get_args(Factor)
+# The value that stands for the placebo: as much is changed, and the attribute keeps its level.
+PLACEBO = "placebo"
+
+# Of recorded attributes, which level each has.
+Levels = Mapping[str, str]
+# From a placed situation to another; `NotApplicable` where it cannot be done there.
+Change = Callable[[Situation, str, np.random.Generator], Situation]
+Placebo = Callable[[Situation, np.random.Generator], Situation]
+
+
+class NotApplicable(UserError):
+    """This intervention makes no sense in this situation; the message says why."""
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """One factor of a situation, and what it can be set to."""
+
+    name: str
+    factor: Factor
+    # What it can be set to, and the recorded attributes that this sets, with their levels.
+    values: Mapping[str, Levels]
+    # Attributes that may change along with them, as patterns: to move a target also changes how far the hand must go.
+    entails: tuple[str, ...]
+    change: Change
+    # As big a change of the same sort that keeps the attributes: a marginal success may flip with any changed pixel.
+    placebo: Placebo
+    summary: str
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """All that it sets."""
+        return tuple(dict.fromkeys(name for levels in self.values.values() for name in levels))
+
+    def declares(self, attribute: str) -> bool:
+        """Whether this attribute may change when it is applied."""
+        return any(fnmatchcase(attribute, pattern) for pattern in (*self.attributes, *self.entails))
+
+    def apply(self, situation: Situation, value: str, rng: np.random.Generator) -> Situation:
+        if value != PLACEBO:
+            require(f"value of the intervention {self.name}", value, [*self.values, PLACEBO])
+        changed: Situation | NotApplicable
+        with calling(f"the intervention {self.name}", self.change):
+            try:
+                changed = self.placebo(situation, rng) if value == PLACEBO else self.change(situation, value, rng)
+            except NotApplicable as no:
+                # Not a mistake of a user's code.
+                changed = no
+        if isinstance(changed, NotApplicable):
+            raise changed
+        if not isinstance(changed, Situation):
+            raise UserError(f"the intervention {self.name} returned a {type(changed).__name__}, not a Situation")
+        if changed == situation:
+            raise NotApplicable(f"{self.name}={value} changes nothing here")
+        return changed
+
+
+INTERVENTIONS: Registry[Intervention] = Registry("intervention", "interventions")
+
+
+def intervention(
+    name: str,
+    *,
+    factor: Factor,
+    values: Mapping[str, Levels],
+    placebo: Placebo,
+    entails: tuple[str, ...] = (),
+) -> Callable[[Change], Change]:
+    """Register the decorated function; its docstring's first line is the summary."""
+    require("factor", factor, FACTORS)
+    if PLACEBO in values:
+        raise UserError(f'no value of the intervention {name} may be called "{PLACEBO}": that is its placebo')
+
+    def register(change: Change) -> Change:
+        summary = next(iter((change.__doc__ or "").strip().splitlines()), "")
+        INTERVENTIONS.add(name, Intervention(name, factor, dict(values), entails, change, placebo, summary))
+        return change
+
+    return register
+
+
+def parse(text: str) -> Applied:
+    """Read "target position=left"."""
+    name, equals, value = (part.strip() for part in text.partition("="))
+    entry = INTERVENTIONS[name]
+    if not equals or (value != PLACEBO and value not in entry.values):
+        raise UnknownName(unknown(f"value of the intervention {name}", value, [*entry.values, PLACEBO]))
+    return name, value
+
+
+def intervened(situation: Situation, applied: Sequence[Applied], seed: int, task: str) -> Situation:
+    """With each intervention in turn; it draws from a stream of its own, the same whatever it is set to."""
+    for name, value in applied:
+        rng = Streams(seed).rng(f"intervention/{name}", task)
+        situation = INTERVENTIONS[name].apply(situation, spelled(value), rng)
+    return situation

@@ -1,0 +1,1 @@
+"""What a situation is like and what it requires, read off its scene, words and events."""

@@ -1,0 +1,18 @@
+"""The features of a situation before anything is run: what a recorded episode of it will say, but for the expert's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from robodx.records.features import features
+from robodx.scoring.events import NewInstruction
+from robodx.situations.attributes import attributes
+from robodx.situations.requirements import requirements
+from robodx.tasks.base import Situation
+
+
+def features_of(situation: Situation, varies: Sequence[str] = ()) -> dict[str, str]:
+    later = [e.effect.instruction.meaning for e in situation.events if isinstance(e.effect, NewInstruction)]
+    meanings = [situation.instruction.meaning, *later]
+    required = requirements(meanings, situation.scene, situation.events, varies)
+    return features(attributes(situation.instruction, situation.scene).values, required, situation.instruction.text)
