@@ -12,8 +12,8 @@ import numpy as np
 
 from robodx.experts.grasps import ROUND, nearest_turn, yaw_of
 from robodx.interventions.base import NotApplicable
-from robodx.interventions.changing import changed, heard, is_clear, with_things
-from robodx.interventions.room import ANYWHERE, Spot, obstacles
+from robodx.interventions.changing import changed, heard, with_things
+from robodx.interventions.room import ANYWHERE, Spot, is_apart, obstacles
 from robodx.language.plain_wording import understood
 from robodx.scoring.events import Appear, Move, Push, Roll, RunBelt
 from robodx.scoring.from_meaning import looks
@@ -170,7 +170,7 @@ def laid(situation: Situation, poses: Mapping[str, Pose], may_change: Iterable[s
     """With these things laid so, if there is room, the same is asked of the same, and no other attribute changes."""
     things = {name: situation.scene.thing(name) for name in poses}
     scene = with_things(situation.scene, {name: things[name].posed(pose) for name, pose in poses.items()})
-    if not is_clear(scene, [name for name, pose in poses.items() if spot_of(things[name]) != pose.position[:2]], GAP_M):
+    if not is_apart(scene, [name for name, pose in poses.items() if spot_of(things[name]) != pose.position[:2]], GAP_M):
         raise NotApplicable("there is no room")
     was, now = heard(situation), understood(situation.instruction.meaning, looks(scene))
     if now is None or now.acts != was.acts:
