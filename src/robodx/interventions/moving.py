@@ -107,12 +107,13 @@ def moved_into(
     ways = [(bounds, kept) for bounds in (*straight, (region.x, region.y))]
     if "edge" in kept:
         ways += [(bounds, [word for word in kept if word != "edge"]) for bounds, _ in ways]
+    may_change = (*places_of(role), *_along_with(situation, role))
     for (bounds_x, bounds_y), words in ways:
         for _ in range(TRIES):
             spot = rng.uniform(*bounds_x), rng.uniform(*bounds_y)
             if not region.has(*spot) or any(LEVELS[word](*spot) != LEVELS[word](x, y) for word in words):
                 continue
-            after = _try(situation, {thing.name: at_spot(thing, spot)}, may_change_places(situation, role))
+            after = _try(situation, {thing.name: at_spot(thing, spot)}, may_change)
             if after is not None:
                 return after
     raise NotApplicable(f"there is no place for the {thing.name} there that leaves the rest as it is")
@@ -124,7 +125,7 @@ def moved_within(situation: Situation, thing: Thing, role: str, rng: np.random.G
     check_movable(situation, thing)
     spots = [(rng.uniform(*ANYWHERE.x), rng.uniform(*ANYWHERE.y)) for _ in range(4 * TRIES)]
     spots = [spot for spot in spots if all(level(*spot) == level(x, y) for level in LEVELS.values())]
-    may_change = () if role == "goal" else may_change_places(situation, role)[len(LEVELS) :]
+    may_change = _along_with(situation, role)
     for spot in sorted(spots, key=lambda spot: -math.dist(spot, (x, y))):
         if math.dist(spot, (x, y)) < LEAST_M:
             break
@@ -134,11 +135,10 @@ def moved_within(situation: Situation, thing: Thing, role: str, rng: np.random.G
     raise NotApplicable(f"there is no other place for the {thing.name} in its part of the table")
 
 
-def may_change_places(situation: Situation, role: str) -> tuple[str, ...]:
-    """What is recorded of its place; and of where it goes, if that is so far from where it lies."""
+def _along_with(situation: Situation, role: str) -> tuple[str, ...]:
+    """Where a target goes changes with where it lies, if that is said by how far."""
     place = heard(situation).clauses[0].place
-    is_by_distance = role == "target" and place is not None and not place.of
-    return (*places_of(role), *(places_of("goal") if is_by_distance else ()))
+    return places_of("goal") if role == "target" and place is not None and not place.of else ()
 
 
 def check_movable(situation: Situation, *things: Thing) -> None:
