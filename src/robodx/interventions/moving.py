@@ -28,7 +28,7 @@ from robodx.tasks.base import Situation
 T = TypeVar("T")
 
 TRIES = 24
-# Within its region a thing is moved at least so far: less would not be a change of the same sort as into another.
+# A thing is moved at least so far, into another region or within its own: less would hardly be a change.
 LEAST_M = 0.03
 # Room for open fingers around a thing that was moved.
 GAP_M = 0.04
@@ -111,7 +111,9 @@ def moved_into(
     for (bounds_x, bounds_y), words in ways:
         for _ in range(TRIES):
             spot = rng.uniform(*bounds_x), rng.uniform(*bounds_y)
-            if not region.has(*spot) or any(LEVELS[word](*spot) != LEVELS[word](x, y) for word in words):
+            if not region.has(*spot) or math.dist(spot, (x, y)) < LEAST_M:
+                continue
+            if any(LEVELS[word](*spot) != LEVELS[word](x, y) for word in words):
                 continue
             after = _try(situation, {thing.name: at_spot(thing, spot)}, may_change)
             if after is not None:
