@@ -7,7 +7,7 @@ export PYTHON
 # Else every process of the tests and the demo would compile all of src anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability confounding aliasing vision-table stress-table validation-table why-table sequential-tests coverage pictures lock clean
+.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability validate-interventions confounding aliasing vision-table stress-table validation-table why-table sequential-tests coverage pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -59,6 +59,9 @@ bench: setup  ## measure speed against a bare loop, robosuite and vla-eval
 
 validate-capability: setup  ## show that tasks measure what they say and none is passed blind (an hour; ARGS="--workers 16")
 	@$(BIN)/python scripts/validate_capability.py $(ARGS)
+
+validate-interventions: setup  ## run the expert on all that interventions make of all tasks (ARGS="--seeds 3 --workers 16")
+	@$(BIN)/python scripts/validate_interventions.py $(ARGS)
 
 confounding: setup  ## show how far each recorded attribute of situations predicts each other, by suite and family (three minutes)
 	@$(BIN)/python scripts/confounding.py $(ARGS)

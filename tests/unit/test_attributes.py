@@ -37,7 +37,7 @@ def test_the_target_and_the_goal_are_described_as_they_are_in_the_scene() -> Non
     expected: dict[str, object] = {
         "act": "put in", "verb": "put … in", "phrasing": "train", "words": 8, "acts": 1, "clauses": 1,
         "target_kind": "cube", "target_colour": "red", "target_side": "left", "target_depth": "far",
-        "target_size_m": 0.06, "target_x_m": 0.05, "target_y_m": 0.2,
+        "target_edge": "yes", "target_size_m": 0.06, "target_x_m": 0.05, "target_y_m": 0.2,
         "goal_kind": "bin", "goal_colour": "green", "goal_cue": "colour", "goal_side": "right", "goal_depth": "far",
         "things": 5, "loose_things": 3, "things_of_target_kind": 2, "distractors": 1,
     }  # fmt: skip

@@ -31,6 +31,9 @@ Named = tuple[str, str | float]
 # The middle third of where things lie on the table; the robot looks along +x and its left is +y.
 MIDDLE_X_M = (-0.12, 0.0)
 MIDDLE_Y_M = (-0.07, 0.07)
+# Beyond this a thing lies at the edge of where things lie: about a third of places, on every side.
+INNER_X_M = (-0.18, 0.05)
+INNER_Y_M = (-0.18, 0.18)
 # What the instruction says in no phrasing that is known for its verb.
 OTHER = "other"
 
@@ -89,6 +92,12 @@ def _position(role: str, x_m: float, y_m: float) -> Iterator[Named]:
     yield f"{role}_y_m", y_m
     yield f"{role}_side", side_of(y_m)
     yield f"{role}_depth", depth_of(x_m)
+    yield f"{role}_edge", edge_of(x_m, y_m)
+
+
+def edge_of(x_m: float, y_m: float) -> str:
+    """Whether it lies at the edge of the part of the table where things lie."""
+    return "no" if INNER_X_M[0] <= x_m < INNER_X_M[1] and INNER_Y_M[0] <= y_m < INNER_Y_M[1] else "yes"
 
 
 def side_of(y_m: float) -> str:
