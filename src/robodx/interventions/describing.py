@@ -43,10 +43,8 @@ def by_looks(name: str, seen: Seen) -> Iterator[Reference]:
 
 def by_place(name: str, seen: Seen) -> Iterator[Reference]:
     """By its rank among things of its kind, or among all; where it is clear which is meant."""
-    for base in (Reference(_kind(seen[name])), Reference()):
+    for base in _crowds(name, seen):
         others = [seen[other] for other in fitting(base, seen) if other != name]
-        if not others:
-            continue
         for axis, ways in ((1, ("left", "right")), (0, ("farthest", "nearest"))):
             here = seen[name].position[axis]
             if any(abs(here - other.position[axis]) < CLEAR_M for other in others):
@@ -64,7 +62,7 @@ def by_relation(name: str, seen: Seen) -> Iterator[Reference]:
     """By another thing that is told by its own looks."""
     here = seen[name].position
     for anchor, of in _anchors(name, seen):
-        for base in (Reference(_kind(seen[name])), Reference()):
+        for base in (*_crowds(name, seen), Reference(_kind(seen[name]))):
             there = [each for each in fitting(base, seen) if each not in (name, anchor)]
             for relation, axis, sign in BESIDE:
                 reference = replace(base, where=(Where(relation, of),))
@@ -120,6 +118,16 @@ def synonyms(reference: Reference, seen: Seen, verb: Phrasings) -> Iterator[Refe
                 yield replace(reference, said=said)
 
 
+def in_words_of(reference: Reference, old: Reference) -> Reference:
+    """With the synonyms that another description has for the same kind, colour or size."""
+    said = f" {reference.words} "
+    for own in filter(None, (old.kind, old.colour, old.size)):
+        for word in EVERYDAY.get(own, ()):
+            if f" {word} " in f" {old.said or ''} ":
+                said = said.replace(f" {own} ", f" {word} ", 1)
+    return reference if said.strip() == reference.words else replace(reference, said=said.strip())
+
+
 def shortest(name: str, seen: Seen) -> Reference | None:
     """By kind and colour, or by kind alone where it has no colour that there is a word for."""
     looks = seen[name]
@@ -140,6 +148,12 @@ def _bases(looks: Looks) -> list[Reference]:
     kind, colour = _kind(looks), looks.colour if looks.colour in PALETTE else None
     found = [Reference(kind, colour), Reference(kind), Reference(colour=colour)]
     return list(dict.fromkeys(each for each in found if each != Reference()))
+
+
+def _crowds(name: str, seen: Seen) -> list[Reference]:
+    """Descriptions by looks that fit others too: of its kind and colour, of its kind, of all."""
+    bases = (*_bases(seen[name])[:2], Reference())
+    return [base for base in bases if base.kind or base == Reference() if len(fitting(base, seen)) > 1]
 
 
 def _with_looks(base: Reference, looks: Looks) -> Iterator[Reference]:

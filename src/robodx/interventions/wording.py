@@ -12,6 +12,7 @@ import numpy as np
 
 from robodx.interventions.base import Levels, NotApplicable
 from robodx.interventions.changing import changed, heard
+from robodx.interventions.describing import in_words_of
 from robodx.language.meaning import Clause, If, Instruction, Meaning
 from robodx.language.phrasing import Split, phrase, phrasing_count, wordings
 from robodx.language.reading import CLOSING, OPENING
@@ -25,6 +26,8 @@ from robodx.tasks.base import Situation
 IN_WORDS = (f"{WORD}*", "words", "verb", "phrasing")
 # Of as many ways to say it the one is taken that changes the least.
 MOST_COMPARED = 6
+# And of ways to do as much without setting anything.
+MOST_PLACEBOS = 3
 # What a word weighs beside another attribute.
 WORD_WEIGHT = 0.02
 SPLITS: tuple[Split, ...] = ("train", "test")
@@ -132,16 +135,16 @@ def exchanged(meaning: Meaning, new: Mapping[Reference, Reference]) -> Meaning:
 
 def redescribed(situation: Situation, old: Reference, new: Iterable[Reference]) -> Iterator[Instruction]:
     """The same instruction with each of these descriptions in place of one, said in the same way."""
-    said = situation.instruction
-    meaning = said.meaning
+    meaning = situation.instruction.meaning
     stated = [each for part in meaning.clauses for clause in _clauses(part) for each in clause.references]
     if old not in stated:
         # What is meant follows from several parts: it is said as what is to be done.
         meaning = Meaning(heard(situation).clauses)
-    manner = manner_of(said)
+    manner = manner_of(situation.instruction)
     for each in new:
-        if each != old or each.said != old.said:
-            yield manner.say(exchanged(meaning, {old: each}))
+        said = each if each.said else in_words_of(each, old)
+        if said != old or said.said != old.said:
+            yield manner.say(exchanged(meaning, {old: said}))
 
 
 def _clauses(part: Clause | If) -> tuple[Clause, ...]:
@@ -215,7 +218,7 @@ def keeping(
     said = situation.instruction
     for each in (ways, reopened(said), rephrased(said)):
         try:
-            return least_changed(_meaning_the_same(situation, each), situation, fits, rng)
+            return least_changed(_meaning_the_same(situation, each), situation, fits, rng, MOST_PLACEBOS)
         except NotApplicable as no:
             last = no
     assert last is not None
@@ -227,15 +230,16 @@ def least_changed(
     situation: Situation,
     fits: Callable[[Mapping[str, str], Mapping[str, str]], bool],
     rng: np.random.Generator,
+    most: int = MOST_COMPARED,
 ) -> Situation:
     """Of the first situations that fit the one with the fewest changed attributes; which of equals is drawn."""
     was = features_of(situation)
     found: list[tuple[float, Situation]] = []
-    for after in islice(ways, 2 * MOST_COMPARED):
+    for after in islice(ways, 2 * most):
         now = features_of(after)
         if fits(now, was):
             found.append((_distance(was, now), after))
-        if len(found) == MOST_COMPARED:
+        if len(found) == most:
             break
     if not found:
         raise NotApplicable("there are no other words here that would tell the same in that way")
