@@ -32,7 +32,7 @@ def placed(task: Task) -> tuple[Situation, dict[str, str]]:
 
 
 def applied(entry: Intervention, value: str) -> Iterator[tuple[Task, Situation, dict[str, str], dict[str, str]]]:
-    """Wherever it applies at one seed, or in some: the task, the changed situation, and its features before and after."""
+    """Where it applies at one seed: the task, the changed situation, and its features before and after."""
     values, tasks = [*entry.values, PLACEBO], TASKS.entries()
     first = 7 * values.index(value) % len(tasks)
     count = 0
@@ -54,7 +54,8 @@ def found(entry: Intervention, value: str) -> Iterator[tuple[Task, Situation, di
     values = list(entry.values)
     here = values.index(value)
     # Values that stand beside each other in the list are often opposites.
-    others = [((entry.name, other),) for other in sorted(values, key=lambda other: abs(values.index(other) - here))[1:4]]
+    nearby = sorted(values, key=lambda other: abs(values.index(other) - here))[1:4]
+    others = [((entry.name, other),) for other in nearby]
     carriers = [task for task in TASKS.entries() if task.family == "carrier"]
     at_seed = ((task, SEED, other) for other in others for task in TASKS.entries())
     at_others = ((task, seed, other) for seed in range(SEED, SEED + 9) for task in carriers for other in ((), *others))

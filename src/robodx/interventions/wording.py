@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cache
 from itertools import islice
 
@@ -28,8 +29,11 @@ IN_WORDS = (f"{WORD}*", "words", "verb", "phrasing")
 MOST_COMPARED = 6
 # And of ways to do as much without setting anything.
 MOST_PLACEBOS = 3
-# What a word weighs beside another attribute.
+# What a word weighs beside another attribute; who says "object" leaves out what a thing is.
 WORD_WEIGHT = 0.02
+VAGUE, VAGUE_WEIGHT = f"{WORD}object", 1.5
+# Whether the features that a situation has now, and those that it had, are as they shall be.
+Fits = Callable[[Mapping[str, str], Mapping[str, str]], bool]
 SPLITS: tuple[Split, ...] = ("train", "test")
 
 
@@ -87,7 +91,11 @@ def manner_of(instruction: Instruction) -> Manner:
 
 @cache
 def _pattern(template: str) -> re.Pattern[str]:
-    return re.compile(".+".join(re.escape(part.lower()) for part in re.split(r"{\w+}", template)))
+    """With something that has an article where things are told: "take the cube", and not "take hold of"."""
+    parts = re.split(r"({\w+})", template.lower())
+    thing = r"(?:the|an?|any|one|it|whichever)\b.*"
+    fields = {"{target}": thing, "{place}": thing, "{distance}": r"[\d.]+ cm"}
+    return re.compile("".join(fields.get(part, re.escape(part)) for part in parts))
 
 
 def _filled(template: str, clause: Clause) -> str:
@@ -207,28 +215,32 @@ def told(situation: Situation, ways: Iterable[Instruction], levels: Levels, rng:
 
 
 def keeping(
-    situation: Situation, ways: Iterable[Instruction], attributes: Sequence[str], rng: np.random.Generator
+    situation: Situation,
+    ways: Iterable[Instruction],
+    attributes: Sequence[str],
+    rng: np.random.Generator,
+    along: tuple[str, ...] = (f"{WORD}*", "words"),
 ) -> Situation:
-    """A placebo: one of these ways, or else another opening or phrasing, that leaves these attributes as they are."""
+    """A placebo: one of these ways or another opening, with which nothing changes but this; or another phrasing."""
 
-    def fits(now: Mapping[str, str], was: Mapping[str, str]) -> bool:
-        return all(now.get(attribute) == was.get(attribute) for attribute in attributes)
+    def only(allowed: tuple[str, ...]) -> Fits:
+        return lambda now, was: all(
+            name not in attributes and any(fnmatchcase(name, each) for each in allowed) for name in _changes(was, now)
+        )
 
-    last: NotApplicable | None = None
     said = situation.instruction
-    for each in (ways, reopened(said), rephrased(said)):
+    for each, allowed in ((ways, along), (reopened(said), along), (rephrased(said), IN_WORDS)):
         try:
-            return least_changed(_meaning_the_same(situation, each), situation, fits, rng, MOST_PLACEBOS)
-        except NotApplicable as no:
-            last = no
-    assert last is not None
-    raise last
+            return least_changed(_meaning_the_same(situation, each), situation, only(allowed), rng, MOST_PLACEBOS)
+        except NotApplicable:
+            continue
+    raise NotApplicable("there are no other words here that would leave all else as it is")
 
 
 def least_changed(
     ways: Iterable[Situation],
     situation: Situation,
-    fits: Callable[[Mapping[str, str], Mapping[str, str]], bool],
+    fits: Fits,
     rng: np.random.Generator,
     most: int = MOST_COMPARED,
 ) -> Situation:
@@ -262,5 +274,10 @@ def _meaning_the_same(situation: Situation, ways: Iterable[Instruction]) -> Iter
 
 
 def _distance(was: Mapping[str, str], now: Mapping[str, str]) -> float:
-    names = [name for name in {**was, **now} if was.get(name) != now.get(name)]
-    return sum(WORD_WEIGHT if name.startswith(WORD) else 1.0 for name in names)
+    changes = _changes(was, now)
+    vague = VAGUE_WEIGHT if VAGUE in changes and VAGUE in now else 0.0
+    return vague + sum(WORD_WEIGHT if name.startswith(WORD) else 1.0 for name in changes)
+
+
+def _changes(was: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    return [name for name in {**was, **now} if was.get(name) != now.get(name)]
