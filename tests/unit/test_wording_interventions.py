@@ -121,7 +121,7 @@ def test_what_is_said_otherwise_is_said_in_the_same_manner(text: str) -> None:
 
 
 def test_a_goal_is_told_by_another_attribute() -> None:
-    bins = [bin_("white").posed(Pose((0.05, 0.15, 0.0))), bin_("black").posed(Pose((0.05, -0.15, 0.0)))]
+    bins = [bin_("white").posed(Pose((0.05, 0.26, 0.0))), bin_("black").posed(Pose((0.05, -0.15, 0.0)))]
     scene = tabletop(lying(cube("red", 0.02)), *bins)
     said = say(put("red cube", "in", "white bin"))
     situation = Situation(scene, said, stages_for(said.meaning, scene))
