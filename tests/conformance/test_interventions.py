@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 
 from robodx.interventions.base import INTERVENTIONS, PLACEBO, Intervention, NotApplicable, intervened
+from robodx.interventions.changing import heard
 from robodx.policy_contract import make_policy
 from robodx.records.trial import Trial
 from robodx.running.rollout import rollout
@@ -15,6 +17,9 @@ from robodx.situations.features import features_of
 from robodx.tasks.base import TASKS, Situation, Task
 
 SEED = 3
+# Of an intervention with many values, each is looked at in a few tasks; `make validate-interventions` takes all.
+MANY_VALUES = 8
+MOST_APPLIED = 120
 # Told apart at run time alone.
 UNTOLD = ("expert_",)
 CACHE: dict[str, tuple[Situation, dict[str, str]]] = {}
@@ -28,8 +33,11 @@ def placed(task: Task) -> tuple[Situation, dict[str, str]]:
 
 
 def applied(entry: Intervention, value: str) -> Iterator[tuple[Task, Situation, dict[str, str], dict[str, str]]]:
-    """Wherever it applies at one seed: the task, the changed situation, and its features before and after."""
-    for task in TASKS.entries():
+    """Where it applies at one seed: the task, the changed situation, and its features before and after."""
+    values, tasks = [*entry.values, PLACEBO], TASKS.entries()
+    first = 7 * values.index(value) % len(tasks)
+    count = 0
+    for task in (*tasks[first:], *tasks[:first]):
         situation, before = placed(task)
         try:
             after = intervened(situation, ((entry.name, value),), SEED, task.id)
@@ -37,15 +45,39 @@ def applied(entry: Intervention, value: str) -> Iterator[tuple[Task, Situation, 
             assert str(no)
             continue
         yield task, after, before, features_of(after, task.varies)
+        count += 1
+        if len(values) > MANY_VALUES and count >= MOST_APPLIED // len(values):
+            return
+
+
+def found(entry: Intervention, value: str) -> Iterator[tuple[Task, Situation, dict[str, str], dict[str, str]]]:
+    """Where it is so everywhere already, after another value; else in the random scenes of other seeds."""
+    values = list(entry.values)
+    here = values.index(value)
+    # Values that stand beside each other in the list are often opposites.
+    nearby = sorted(values, key=lambda other: abs(values.index(other) - here))[1:4]
+    others = [((entry.name, other),) for other in nearby]
+    carriers = [task for task in TASKS.entries() if task.family == "carrier"]
+    at_seed = ((task, SEED, other) for other in others for task in TASKS.entries())
+    at_others = ((task, seed, other) for seed in range(SEED, SEED + 9) for task in carriers for other in ((), *others))
+    for task, seed, other in chain(at_seed, at_others):
+        situation = placed(task)[0] if seed == SEED else task.placed(seed)
+        try:
+            situation = intervened(situation, other, seed, task.id)
+            after = intervened(situation, ((entry.name, value),), seed, task.id)
+        except NotApplicable:
+            continue
+        yield task, after, features_of(situation, task.varies), features_of(after, task.varies)
+        return
 
 
 @pytest.mark.parametrize("name", INTERVENTIONS)
 def test_it_sets_what_it_says_and_changes_nothing_that_it_does_not_declare(name: str) -> None:
     entry = INTERVENTIONS[name]
     for value, levels in entry.values.items():
-        count = 0
-        for task, _, before, after in applied(entry, value):
-            count += 1
+        cases = list(applied(entry, value)) or list(found(entry, value))
+        assert cases, f"{name}={value} applies to no task at seed {SEED}"
+        for task, _, before, after in cases:
             for attribute, level in levels.items():
                 assert after.get(attribute, "no") == level, (task.id, value)
             undeclared = [
@@ -54,7 +86,6 @@ def test_it_sets_what_it_says_and_changes_nothing_that_it_does_not_declare(name:
                 if before.get(attribute) != after.get(attribute) and not entry.declares(attribute)
             ]
             assert not undeclared, (task.id, value)
-        assert count, f"{name}={value} applies to no task at seed {SEED}"
 
 
 @pytest.mark.parametrize("name", INTERVENTIONS)
@@ -73,15 +104,22 @@ def test_the_expert_solves_it_in_a_task_of_each_family(name: str) -> None:
     """One value in turn; `make validate-interventions` runs all of them in all tasks."""
     entry = INTERVENTIONS[name]
     families: dict[str, Trial] = {}
+    is_reworded = False
     values = [*entry.values, PLACEBO]
     for place, task in enumerate(TASKS.entries()):
         if task.family in families:
             continue
         for value in (*values[place % len(values) :], *values):
+            before = placed(task)[0]
             try:
-                intervened(placed(task)[0], ((name, value),), SEED, task.id)
+                after = intervened(before, ((name, value),), SEED, task.id)
             except NotApplicable:
                 continue
+            # Who is told the same in other words does the same: once is enough.
+            if replace(after, instruction=before.instruction) == before and heard(after).acts == heard(before).acts:
+                if is_reworded:
+                    break
+                is_reworded = True
             trial = Trial(task.id, task.version, "expert", SEED)
             families[task.family] = replace(trial, interventions=((name, value),))
             break

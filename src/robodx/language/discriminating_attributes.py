@@ -17,6 +17,8 @@ SIZE_RANKS = ("biggest", "smallest", "bigger", "smaller", "odd", "that fits")
 def rewritten(reference: Reference, change: Change) -> Reference:
     """A description with a change in it and in those that it is told by."""
     rank = reference.rank
+    if _is_by_itself(reference):
+        return change(reference)
     inner = replace(
         reference,
         where=tuple(replace(where, of=rewritten(where.of, change)) for where in reference.where),
@@ -32,8 +34,15 @@ def omitting(reference: Reference, change: Change) -> Reference:
     def is_other(stated: Reference) -> bool:
         return rewritten(stated, change) != stated
 
+    if _is_by_itself(reference):
+        return change(reference)
     kept = rewritten(reference, lambda stated: replace(stated, but=tuple(no for no in stated.but if not is_other(no))))
     return rewritten(kept, change)
+
+
+def _is_by_itself(reference: Reference) -> bool:
+    """Told by way of no other: that is most descriptions, and soon done."""
+    return not (reference.where or reference.but or (reference.rank and reference.rank.of))
 
 
 def without(reference: Reference, attribute: Attribute) -> Reference:
@@ -46,9 +55,9 @@ def _without_rank(reference: Reference, is_of_size: bool) -> Reference:
 
 
 _OMITTING: dict[Attribute, Change] = {
-    "colour": lambda stated: replace(stated, colour=None),
+    "colour": lambda stated: stated if stated.colour is None else replace(stated, colour=None),
     "size": lambda stated: replace(_without_rank(stated, is_of_size=True), size=None),
-    "shape": lambda stated: replace(stated, kind=None),
+    "shape": lambda stated: stated if stated.kind is None else replace(stated, kind=None),
     "pattern": lambda stated: replace(stated, is_striped=None, bands=()),
     "place": lambda stated: replace(_without_rank(stated, is_of_size=False), where=()),
 }

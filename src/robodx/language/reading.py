@@ -43,8 +43,8 @@ class NotUnderstood(ValueError):
 def read(text: str) -> Meaning:
     """What a text means."""
     words = " ".join(text.lower().replace("don't", "do not").replace("isn't", "is not").split())
-    words = _CLOSING.sub("", words)
-    while (bare := _OPENING.sub("", words)) != words:
+    words = CLOSING.sub("", words)
+    while (bare := OPENING.sub("", words)) != words:
         words = bare
     try:
         return Meaning(_without_pronouns(_parts(words)))
@@ -52,10 +52,10 @@ def read(text: str) -> Meaning:
         raise NotUnderstood(f"Cannot read {error}.") from None
 
 
-_OPENING = re.compile(
+OPENING = re.compile(
     r"^(?:please|now|you should|your task is to|(?:can|could|would|will) you|i (?:want|would like) you to),? "
 )
-_CLOSING = re.compile(r"(?:,? please)?[.?!]*$")
+CLOSING = re.compile(r"(?:,? please)?[.?!]*$")
 
 
 # Sentences.

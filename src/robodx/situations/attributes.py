@@ -134,7 +134,7 @@ def _phrasing(clause: Clause, text: str) -> tuple[str, str]:
         (len(verb), split, verb)
         for split in ("train", "test", "read")
         for template in getattr(clause.phrasings, split)
-        for verb, pattern in [_template(template)]
+        for verb, pattern in [template_words(template)]
         if pattern.search(text.lower())
     ]
     _, split, verb = max(made, default=(0, OTHER, OTHER))
@@ -142,7 +142,7 @@ def _phrasing(clause: Clause, text: str) -> tuple[str, str]:
 
 
 @cache
-def _template(template: str) -> tuple[str, re.Pattern[str]]:
+def template_words(template: str) -> tuple[str, re.Pattern[str]]:
     """Its words without what is filled in, and what a text with all of them looks like."""
     parts = [part.strip(" ,") for part in re.split(r"{\w+}", template.lower())]
     pattern = ".*".join(rf"\b{re.escape(part)}\b" for part in parts if part)

@@ -6,7 +6,7 @@ episodes of different tasks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from robodx.language.discriminating_attributes import needed, value
@@ -71,25 +71,32 @@ def _of_words(meaning: Meaning, scene: Scene) -> Iterator[str]:
             yield "language/signal"
         if clause.place is not None and clause.place.among:
             yield "choice"
-        words: set[str] = {place} if place else set()
-        for reference in _all_of(clause):
-            words |= {where.relation for where in reference.where}
-            if reference.rank is not None:
-                words.add(reference.rank.by)
-                if reference.rank.n > 1:
-                    yield "language/ordinal"
-            if reference.said is not None:
-                yield "language/synonym"
-            if len(reference.where) or (reference.rank is not None and reference.rank.of is not None):
-                yield "language/relation"
-        if words & set(LEFT_RIGHT):
-            yield "language/left and right"
-        if words & set(NEAR_FAR):
-            yield "language/front and back"
+        yield from _of_directions({place} if place else set())
         for reference in clause.references:
+            yield from of_description(reference)
             for attribute in needed(reference, seen, alike(scene, reference)):
                 yield f"perception/{attribute}"
                 yield "choice"
+
+
+def of_description(reference: Reference) -> Iterator[str]:
+    """What one must know of language to tell which thing a description means."""
+    for each in _told_by([reference]):
+        rank = each.rank
+        yield from _of_directions({where.relation for where in each.where} | ({rank.by} if rank else set()))
+        if rank is not None and rank.n > 1:
+            yield "language/ordinal"
+        if each.said is not None:
+            yield "language/synonym"
+        if each.where or (rank is not None and rank.of is not None):
+            yield "language/relation"
+
+
+def _of_directions(words: Collection[str]) -> Iterator[str]:
+    if not set(LEFT_RIGHT).isdisjoint(words):
+        yield "language/left and right"
+    if not set(NEAR_FAR).isdisjoint(words):
+        yield "language/front and back"
 
 
 def _of_event(event: Event, meanings: Sequence[Meaning]) -> str | None:
@@ -114,7 +121,11 @@ def stated(meaning: Meaning) -> Iterator[Clause]:
 
 def _all_of(clause: Clause) -> Iterator[Reference]:
     """The descriptions in a clause, and those by way of which they are told."""
-    waiting = list(clause.references)
+    return _told_by(clause.references)
+
+
+def _told_by(references: Iterable[Reference]) -> Iterator[Reference]:
+    waiting = list(references)
     while waiting:
         reference = waiting.pop()
         yield reference
