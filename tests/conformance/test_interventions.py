@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from robodx.interventions.base import INTERVENTIONS, PLACEBO, Intervention, NotApplicable, intervened
-from robodx.policy_contract import make_policy
+from robodx.policy_contract import CameraRequest, make_policy
 from robodx.records.trial import Trial
 from robodx.running.rollout import rollout
 from robodx.situations.features import features_of
@@ -17,13 +17,15 @@ from robodx.tasks.base import TASKS, Situation, Task
 SEED = 3
 # Told apart at run time alone.
 UNTOLD = ("expert_",)
+# A policy with a camera: only that has something to record of cameras.
+SHOWN = (CameraRequest("front"),)
 CACHE: dict[str, tuple[Situation, dict[str, str]]] = {}
 
 
 def placed(task: Task) -> tuple[Situation, dict[str, str]]:
     if task.id not in CACHE:
         situation = task.placed(SEED)
-        CACHE[task.id] = situation, features_of(situation, task.varies)
+        CACHE[task.id] = situation, features_of(situation, task.varies, SHOWN)
     return CACHE[task.id]
 
 
@@ -36,7 +38,7 @@ def applied(entry: Intervention, value: str) -> Iterator[tuple[Task, Situation, 
         except NotApplicable as no:
             assert str(no)
             continue
-        yield task, after, before, features_of(after, task.varies)
+        yield task, after, before, features_of(after, task.varies, SHOWN)
 
 
 @pytest.mark.parametrize("name", INTERVENTIONS)

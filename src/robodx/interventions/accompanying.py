@@ -1,0 +1,227 @@
+"""Things that are not needed: taken away, put in, and moved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from robodx.interventions.base import NotApplicable
+from robodx.interventions.changing import (
+    REACH_X_M,
+    REACH_Y_M,
+    bystanders,
+    changed,
+    heard,
+    needed_things,
+    target_of,
+    with_things,
+)
+from robodx.interventions.moving import LEAST_M, moved_within
+from robodx.interventions.redescribing import described
+from robodx.interventions.relooking import check_words
+from robodx.records.features import COUNTS, level
+from robodx.scoring.conditions import Condition
+from robodx.scoring.contact import Grasped
+from robodx.scoring.events import NewInstruction, Recolour, SwapColours, SwitchLamp
+from robodx.scoring.from_meaning import lifted, looks
+from robodx.scoring.parts import walk
+from robodx.scoring.relations import HEADINGS, Lifted
+from robodx.sim.geometry import Pose
+from robodx.sim.scene import Scene, Thing
+from robodx.tasks.base import Situation
+from robodx.tasks.carrier import COLOURS, LOOSE, SCALES
+
+TRIES = 60
+# Places at which the words would mean something else: after so many, they would anywhere.
+WRONG_PLACES = 8
+# Room for the hand around what is handled, and around where it goes; and on both sides of the way between them.
+AROUND_M = 0.11
+BESIDE_M = 0.16
+WAY_M = 0.09
+# The hand that stands a peg on its end lies to its right.
+STANDING = (0.0, -0.25)
+# What is put elsewhere than in or on its goal needs room beside it.
+NO_ROOM_BESIDE = ("put in", "put on", "push onto", "roll onto", "pick", "touch", "press")
+APART_M = 0.05
+# What lies higher than the table, or than another thing, by more than this lies on something.
+ON_M = 0.005
+
+# What happens without anything moving.
+STILL = (NewInstruction, SwitchLamp, Recolour, SwapColours)
+
+Count = Callable[[Situation], int]
+
+
+def unneeded(situation: Situation) -> list[Thing]:
+    """Loose things that no description in the words fits, and that nothing else is about."""
+    spoken = {name for fitting in described(situation.instruction.meaning, looks(situation.scene)) for name in fitting}
+    return [thing for thing in bystanders(situation) if thing.name not in spoken]
+
+
+def numbered(attribute: str, least: int) -> dict[str, dict[str, str]]:
+    """The levels of a count, each of which is a value that sets it."""
+    names = (level(attribute, number) for number in range(least, COUNTS[attribute] + 1))
+    return {name: {attribute: name} for name in names}
+
+
+def wanted(attribute: str, value: str, least: int) -> int:
+    """The number of a level; of "3 or more", three."""
+    return next(n for n in range(least, COUNTS[attribute] + 1) if level(attribute, n) == value)
+
+
+def brought_to(
+    situation: Situation,
+    number: int,
+    count: Count,
+    rng: np.random.Generator,
+    *,
+    removable: Callable[[Situation], Sequence[Thing]],
+    kinds: Callable[[Situation], Sequence[str]],
+) -> Situation:
+    """With so many of them: what can be is taken away, or things of these kinds are put in."""
+    now = count(situation)
+    if now == number:
+        raise NotApplicable(f"there are {number} already")
+    while count(situation) > number:
+        situation = _without_one(situation, removable(situation), rng)
+    while count(situation) < number:
+        situation = with_another(situation, kinds(situation), rng)
+    return situation
+
+
+def _without_one(situation: Situation, free: Sequence[Thing], rng: np.random.Generator) -> Situation:
+    for place in rng.permutation(len(free)):
+        try:
+            return without(situation, free[place])
+        except NotApplicable:
+            continue
+    raise NotApplicable("what else is there is needed")
+
+
+def without(situation: Situation, thing: Thing) -> Situation:
+    if any(_is_above(other, thing) for other in situation.scene):
+        raise NotApplicable(f"something lies on the {thing.name}")
+
+    def is_about(condition: Condition) -> bool:
+        return any(isinstance(one, str) and one.split("/")[0] == thing.name for one in walk(condition))
+
+    scene = replace(situation.scene, things=tuple(each for each in situation.scene if each != thing))
+    after = changed(situation, scene=scene)
+    check_words(situation, after)
+    return replace(after, never=tuple(one for one in situation.never if not is_about(one)))
+
+
+def _is_above(other: Thing, thing: Thing) -> bool:
+    apart_m = math.dist(other.pose.position[:2], thing.pose.position[:2])
+    return apart_m < other.radius_m + thing.radius_m and other.pose.position[2] > thing.pose.position[2] + ON_M
+
+
+def with_another(situation: Situation, kinds: Sequence[str], rng: np.random.Generator) -> Situation:
+    """With another loose thing of one of these kinds, of another look than all others, out of the way."""
+    _check_still(situation)
+    needed = needed_things(situation)
+    # Not of their colours: what tells them apart from others shall stay what it is, as far as can be.
+    worn = {thing.colour for thing in situation.scene if thing.name in needed}
+    there = {word for thing in situation.scene for word in (thing.name, f"{thing.colour} {thing.kind}")}
+    free = [(k, c) for k in kinds for c in COLOURS if c not in worn and f"{c} {k}" not in there]
+    if not free:
+        raise NotApplicable("there is no kind of thing that would do")
+    ways, wrong = _ways(situation), 0
+    for _ in range(TRIES):
+        kind, colour = free[int(rng.integers(len(free)))]
+        thing = LOOSE[kind](colour, rng.uniform(*SCALES))
+        x, y = rng.uniform(*REACH_X_M), rng.uniform(*REACH_Y_M)
+        thing = thing.at(x, y, yaw_rad=rng.uniform(-math.pi, math.pi))
+        if not _is_out_of_the_way(situation, thing, ways):
+            continue
+        scene = replace(situation.scene, things=(*situation.scene, thing))
+        try:
+            after = changed(situation, scene=scene)
+            check_words(situation, after)
+        except NotApplicable:
+            wrong += 1
+            if wrong == WRONG_PLACES:
+                raise
+            continue
+        return replace(after, never=(*situation.never, *_wrong(situation, scene, thing.name)))
+    raise NotApplicable("there is no place for another thing")
+
+
+def one_moved(situation: Situation, rng: np.random.Generator) -> Situation:
+    """A thing that is not needed, elsewhere; where there is none, the target within its part of the table."""
+    _check_still(situation)
+    ways = _ways(situation)
+    flat = [t for t in bystanders(situation) if abs(t.pose.position[2] - t.reach(t.pose.quaternion)[2]) < ON_M]
+    free = [thing for thing in flat if not any(_is_above(other, thing) for other in situation.scene)]
+    for _ in range(TRIES if free else 0):
+        thing = free[int(rng.integers(len(free)))]
+        (x, y, z), to = thing.pose.position, (rng.uniform(*REACH_X_M), rng.uniform(*REACH_Y_M))
+        other = thing.posed(Pose((*to, z), thing.pose.quaternion))
+        if math.dist((x, y), to) < LEAST_M or not _is_out_of_the_way(situation, other, ways):
+            continue
+        try:
+            after = changed(situation, scene=with_things(situation.scene, {thing.name: other}))
+            check_words(situation, after)
+        except NotApplicable:
+            continue
+        return after
+    return moved_within(situation, target_of(situation), rng)
+
+
+def _check_still(situation: Situation) -> None:
+    """Nothing may be in the way of what will move."""
+    if not all(isinstance(event.effect, STILL) for event in situation.events):
+        raise NotApplicable("things will move, and another might be in their way")
+
+
+def _wrong(situation: Situation, scene: Scene, name: str) -> list[Condition]:
+    """To take the new thing is as wrong as to take the others."""
+    target = target_of(situation).name
+    kinds = {type(one) for one in situation.never if isinstance(one, Lifted | Grasped) and one.thing != target}
+    return [Grasped(name)] if Grasped in kinds else [lifted(scene, name)] if Lifted in kinds else []
+
+
+Way = tuple[tuple[float, float], tuple[float, float]]
+
+
+def _ways(situation: Situation) -> list[Way]:
+    """From each thing that is handled to where it goes, and as far behind it."""
+    what, ways = heard(situation), []
+    for clause in what.clauses:
+        x, y, _ = situation.scene.thing(what.names[clause.target]).pose.position
+        dx, dy = STANDING if clause.act == "stand" else (0.0, 0.0)
+        if clause.place and clause.place.distance_m:
+            heading = next(heading for way, heading in HEADINGS.items() if way == clause.place.relation)
+            dx, dy = (clause.place.distance_m * along for along in heading)
+        ways.append(((x, y), (x + dx, y + dy)))
+        for reference in clause.place.of if clause.place else ():
+            gx, gy, _ = situation.scene.thing(what.names[reference]).pose.position
+            length = max(math.hypot(gx - x, gy - y), 1e-6)
+            back = 0.12 / length
+            ways.append(((x - back * (gx - x), y - back * (gy - y)), (gx, gy)))
+    return ways
+
+
+def _is_out_of_the_way(situation: Situation, thing: Thing, ways: Sequence[Way]) -> bool:
+    x, y, _ = thing.pose.position
+    needed = needed_things(situation)
+    around_m = AROUND_M if all(each.act in NO_ROOM_BESIDE for each in heard(situation).clauses) else BESIDE_M
+    for other in situation.scene:
+        if other.is_parked or other.name == thing.name:
+            continue
+        gap = around_m if other.name in needed else APART_M
+        if math.dist((x, y), other.pose.position[:2]) < thing.radius_m + other.radius_m + gap:
+            return False
+    return all(_beside_m((x, y), *way) >= thing.radius_m + WAY_M for way in ways)
+
+
+def _beside_m(at: tuple[float, float], start: tuple[float, float], end: tuple[float, float]) -> float:
+    """How far a point is from a way."""
+    along = (end[0] - start[0], end[1] - start[1])
+    length2 = along[0] ** 2 + along[1] ** 2
+    share = ((at[0] - start[0]) * along[0] + (at[1] - start[1]) * along[1]) / max(length2, 1e-12)
+    share = min(1.0, max(0.0, share))
+    return math.dist(at, (start[0] + share * along[0], start[1] + share * along[1]))
