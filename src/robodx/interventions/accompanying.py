@@ -15,11 +15,11 @@ from robodx.interventions.changing import (
     bystanders,
     changed,
     heard,
+    is_clear,
     needed_things,
     target_of,
     with_things,
 )
-from robodx.interventions.moving import LEAST_M, moved_within
 from robodx.interventions.redescribing import described
 from robodx.interventions.relooking import check_words
 from robodx.records.features import COUNTS, level
@@ -28,9 +28,10 @@ from robodx.scoring.contact import Grasped
 from robodx.scoring.events import NewInstruction, Recolour, SwapColours, SwitchLamp
 from robodx.scoring.from_meaning import lifted, looks
 from robodx.scoring.parts import walk
-from robodx.scoring.relations import HEADINGS, Lifted
+from robodx.scoring.relations import HEADINGS, Displaced, Lifted
 from robodx.sim.geometry import Pose
 from robodx.sim.scene import Scene, Thing
+from robodx.situations.attributes import depth_of, side_of
 from robodx.tasks.base import Situation
 from robodx.tasks.carrier import COLOURS, LOOSE, SCALES
 
@@ -46,12 +47,16 @@ STANDING = (0.0, -0.25)
 # What is put elsewhere than in or on its goal needs room beside it.
 NO_ROOM_BESIDE = ("put in", "put on", "push onto", "roll onto", "pick", "touch", "press")
 APART_M = 0.05
+# A thing that is moved is moved at least so far; the target no further than this.
+LEAST_M, NUDGE_M = 0.03, 0.05
 # What lies higher than the table, or than another thing, by more than this lies on something.
 ON_M = 0.005
 
 # What happens without anything moving.
 STILL = (NewInstruction, SwitchLamp, Recolour, SwapColours)
 
+Spot = tuple[float, float]
+Way = tuple[Spot, Spot]
 Count = Callable[[Situation], int]
 
 
@@ -151,24 +156,48 @@ def with_another(situation: Situation, kinds: Sequence[str], rng: np.random.Gene
 
 
 def one_moved(situation: Situation, rng: np.random.Generator) -> Situation:
-    """A thing that is not needed, elsewhere; where there is none, the target within its part of the table."""
+    """A thing that is not needed, elsewhere; where there is none, the target a little, in its part of the table."""
     _check_still(situation)
-    ways = _ways(situation)
-    flat = [t for t in bystanders(situation) if abs(t.pose.position[2] - t.reach(t.pose.quaternion)[2]) < ON_M]
-    free = [thing for thing in flat if not any(_is_above(other, thing) for other in situation.scene)]
-    for _ in range(TRIES if free else 0):
-        thing = free[int(rng.integers(len(free)))]
-        (x, y, z), to = thing.pose.position, (rng.uniform(*REACH_X_M), rng.uniform(*REACH_Y_M))
-        other = thing.posed(Pose((*to, z), thing.pose.quaternion))
-        if math.dist((x, y), to) < LEAST_M or not _is_out_of_the_way(situation, other, ways):
+    ways, target = _ways(situation), target_of(situation)
+    free = [thing for thing in bystanders(situation) if _lies_alone(situation.scene, thing)]
+
+    def elsewhere(thing: Thing) -> Spot | None:
+        spot = rng.uniform(*REACH_X_M), rng.uniform(*REACH_Y_M)
+        is_free = _is_out_of_the_way(situation, thing.at(*spot), ways)
+        return spot if is_free and math.dist(spot, thing.pose.position[:2]) >= LEAST_M else None
+
+    def nearby(thing: Thing) -> Spot | None:
+        (x, y, _), turn, far = thing.pose.position, rng.uniform(-math.pi, math.pi), rng.uniform(LEAST_M, NUDGE_M)
+        spot = x + far * math.cos(turn), y + far * math.sin(turn)
+        is_same = (depth_of(x), side_of(y)) == (depth_of(spot[0]), side_of(spot[1]))
+        scene = with_things(situation.scene, {thing.name: _at(thing, spot)})
+        return spot if is_same and is_clear(scene, [thing.name], APART_M) else None
+
+    moves = [(thing, elsewhere) for thing in free]
+    is_tied = any(isinstance(one, Displaced) for one in walk((situation.stages, situation.never)))
+    if not moves and not target.is_fixed and not is_tied and _lies_alone(situation.scene, target):
+        moves = [(target, nearby)]
+    for _ in range(TRIES if moves else 0):
+        thing, place = moves[int(rng.integers(len(moves)))]
+        if (spot := place(thing)) is None:
             continue
         try:
-            after = changed(situation, scene=with_things(situation.scene, {thing.name: other}))
+            after = changed(situation, scene=with_things(situation.scene, {thing.name: _at(thing, spot)}))
             check_words(situation, after)
         except NotApplicable:
             continue
         return after
-    return moved_within(situation, target_of(situation), rng)
+    raise NotApplicable("nothing can be moved without changing what is asked")
+
+
+def _at(thing: Thing, spot: Spot) -> Thing:
+    return thing.posed(Pose((*spot, thing.pose.position[2]), thing.pose.quaternion))
+
+
+def _lies_alone(scene: Scene, thing: Thing) -> bool:
+    """On the table, with nothing on it."""
+    is_flat = abs(thing.pose.position[2] - thing.reach(thing.pose.quaternion)[2]) < ON_M
+    return is_flat and not any(_is_above(other, thing) for other in scene)
 
 
 def _check_still(situation: Situation) -> None:
@@ -182,9 +211,6 @@ def _wrong(situation: Situation, scene: Scene, name: str) -> list[Condition]:
     target = target_of(situation).name
     kinds = {type(one) for one in situation.never if isinstance(one, Lifted | Grasped) and one.thing != target}
     return [Grasped(name)] if Grasped in kinds else [lifted(scene, name)] if Lifted in kinds else []
-
-
-Way = tuple[tuple[float, float], tuple[float, float]]
 
 
 def _ways(situation: Situation) -> list[Way]:
@@ -218,7 +244,7 @@ def _is_out_of_the_way(situation: Situation, thing: Thing, ways: Sequence[Way]) 
     return all(_beside_m((x, y), *way) >= thing.radius_m + WAY_M for way in ways)
 
 
-def _beside_m(at: tuple[float, float], start: tuple[float, float], end: tuple[float, float]) -> float:
+def _beside_m(at: Spot, start: Spot, end: Spot) -> float:
     """How far a point is from a way."""
     along = (end[0] - start[0], end[1] - start[1])
     length2 = along[0] ** 2 + along[1] ** 2

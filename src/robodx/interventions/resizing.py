@@ -45,7 +45,7 @@ CAN: dict[tuple[str, Role], tuple[str, ...]] = {
 # As a share of a kind's usual size: what can be handled; and what goes into containers, or onto others. Then the
 # narrowest and the widest that a hand takes.
 SCALES = (0.75, 1.35)
-FITTING = (0.85, 1.15)
+FITTING = (0.8, 1.2)
 GRASPABLE_M = (0.016, WIDEST_M - 0.006)
 # So much at least, for another size within the band.
 LEAST_SHARE = 0.03
