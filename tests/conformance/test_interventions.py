@@ -96,10 +96,9 @@ def test_the_expert_solves_it_in_a_task_of_each_family(name: str) -> None:
                 after = intervened(situation, ((name, value),), SEED, task.id)
             except NotApplicable:
                 continue
-            if all(getattr(after, part) == getattr(situation, part) for part in ("instruction", "stages", "events")):
+            if replace(situation, scene=replace(after.scene, things=situation.scene.things)) == after:
                 # Of light, room and cameras the expert knows nothing.
-                if after.scene.things == situation.scene.things and after.time_limit_s == situation.time_limit_s:
-                    return
+                return
             trial = Trial(task.id, task.version, "expert", SEED)
             families[task.family] = replace(trial, interventions=((name, value),))
             break

@@ -37,9 +37,11 @@ CUBES = (cube("red").at(-0.1, 0.15), cube("green").at(0.0, 0.0), cube("blue").at
         ("language/direct", 0, "exchange colours", "red", "Would you take hold of the red cube?"),
         ("language/negation", 0, "target colour", "yellow", "Pick up a cube, but no red or green one."),
         ("language/negation", 0, "exchange colours", "red", "Pick up a cube, but no blue or green one."),
-        ("language/synonym", 0, "exchange colours", "blue", "Get hold of the azure building block."),
-        ("language/exclusion", 0, "kind of all alike", "sphere", "Please grasp any sphere except the red one and the green one."),
-        ("language/attribute_pair", 5, "target pattern", "plain", "Your task is to pick up the plain one among the blue cubes."),
+        ("language/synonym", 0, "exchange colours", "blue", "Get hold of the cobalt building block."),
+        ("language/exclusion", 0, "kind of all alike", "sphere",
+         "Please grasp any sphere except the red one and the green one."),
+        ("language/attribute_pair", 5, "target pattern", "plain",
+         "Your task is to pick up the plain one among the blue cubes."),
     ],
 )  # fmt: skip
 def test_a_tasks_own_sentences_name_the_new_looks(task: str, seed: int, name: str, value: str, text: str) -> None:
