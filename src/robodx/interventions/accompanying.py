@@ -10,8 +10,6 @@ import numpy as np
 
 from robodx.interventions.base import NotApplicable
 from robodx.interventions.changing import (
-    REACH_X_M,
-    REACH_Y_M,
     bystanders,
     changed,
     heard,
@@ -33,9 +31,9 @@ from robodx.sim.geometry import Pose
 from robodx.sim.scene import Scene, Thing
 from robodx.situations.attributes import depth_of, side_of
 from robodx.tasks.base import Situation
-from robodx.tasks.carrier import COLOURS, LOOSE, SCALES
+from robodx.tasks.carrier import COLOURS, LOOSE, SCALES, TABLE
 
-TRIES = 60
+TRIES = 80
 # Places at which the words would mean something else: after so many, they would anywhere.
 WRONG_PLACES = 8
 # Room for the hand around what is handled, and around where it goes; and on both sides of the way between them.
@@ -138,7 +136,7 @@ def with_another(situation: Situation, kinds: Sequence[str], rng: np.random.Gene
     for _ in range(TRIES):
         kind, colour = free[int(rng.integers(len(free)))]
         thing = LOOSE[kind](colour, rng.uniform(*SCALES))
-        x, y = rng.uniform(*REACH_X_M), rng.uniform(*REACH_Y_M)
+        x, y = rng.uniform(*TABLE.x), rng.uniform(*TABLE.y)
         thing = thing.at(x, y, yaw_rad=rng.uniform(-math.pi, math.pi))
         if not _is_out_of_the_way(situation, thing, ways):
             continue
@@ -162,7 +160,7 @@ def one_moved(situation: Situation, rng: np.random.Generator) -> Situation:
     free = [thing for thing in bystanders(situation) if _lies_alone(situation.scene, thing)]
 
     def elsewhere(thing: Thing) -> Spot | None:
-        spot = rng.uniform(*REACH_X_M), rng.uniform(*REACH_Y_M)
+        spot = rng.uniform(*TABLE.x), rng.uniform(*TABLE.y)
         is_free = _is_out_of_the_way(situation, thing.at(*spot), ways)
         return spot if is_free and math.dist(spot, thing.pose.position[:2]) >= LEAST_M else None
 
