@@ -17,12 +17,13 @@ from typing import Any
 from robodx.experts.grasps import ROUND, nearest_turn, yaw_of
 from robodx.language.discriminating_attributes import cue_of
 from robodx.language.meaning import Clause, Instruction
-from robodx.language.reference import Reference, Seen
+from robodx.language.reference import Looks, Reference, Seen
 from robodx.policy_contract import CameraRequest
 from robodx.records.episode import Attributes, Label, Quantity
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.relations import HEADINGS
 from robodx.sim.colours import PALETTE, RGB
+from robodx.sim.rooms import FAMILIAR_ROOMS
 from robodx.sim.scene import CAMERAS, Arena, Camera, Light, Scene, Thing
 from robodx.situations.requirements import alike, distractors, meant, stated
 
@@ -64,6 +65,7 @@ def _first_act(clause: Clause, scene: Scene, seen: Seen) -> Iterator[Named]:
     yield from _thing("target", clause.target, scene, seen)
     target = meant(clause.target, seen)
     if target is not None:
+        yield "target_pattern", _pattern(seen[target.name])
         yield "things_of_target_kind", sum(look.kind == target.kind for look in seen.values())
         if (turn := _turn_deg(scene.thing(target.name))) is not None:
             yield "target_turn_deg", turn
@@ -108,6 +110,10 @@ def side_of(y_m: float) -> str:
 def depth_of(x_m: float) -> str:
     """How far away from the robot."""
     return ("near", "middle", "far")[bisect_right(MIDDLE_X_M, x_m)]
+
+
+def _pattern(look: Looks) -> str:
+    return "banded" if look.bands else "striped" if look.is_striped else "plain"
 
 
 def _turn_deg(thing: Thing) -> float | None:
@@ -175,7 +181,7 @@ def _light(lights: tuple[Light, ...]) -> tuple[Named, ...]:
     dx, dy, _ = brightest.direction
     return (
         ("light_brightness", sum(light.brightness for light in lights)),
-        ("light_colour", _colour_word(brightest.colour)),
+        ("light_colour", colour_word(brightest.colour)),
         # It goes there, so that it comes from the other side.
         ("light_from", ("left" if dy < 0 else "right") if abs(dy) >= abs(dx) else ("far" if dx < 0 else "near")),
     )
@@ -184,7 +190,8 @@ def _light(lights: tuple[Light, ...]) -> tuple[Named, ...]:
 @cache
 def _room(arena: Arena) -> tuple[Named, ...]:
     """All that the room says of itself in words, colours and numbers, whatever a room comes to say."""
-    return tuple(_described("room", arena))
+    is_familiar = any(arena == room.arena for room in FAMILIAR_ROOMS)
+    return (*_described("room", arena), ("room_familiar", "yes" if is_familiar else "no"))
 
 
 def _described(name: str, value: Any) -> Iterator[Named]:
@@ -196,9 +203,9 @@ def _described(name: str, value: Any) -> Iterator[Named]:
     elif isinstance(value, bool):
         yield name, "yes" if value else "no"
     elif isinstance(value, tuple) and len(value) == 3 and name.endswith("colour"):
-        yield name, _colour_word(value)
+        yield name, colour_word(value)
 
 
-def _colour_word(colour: RGB) -> str:
+def colour_word(colour: RGB) -> str:
     """The nearest of the colours that there are words for."""
     return min(PALETTE, key=lambda word: math.dist(PALETTE[word], colour))

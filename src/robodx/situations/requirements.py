@@ -43,9 +43,14 @@ def requirements(
 
 def distractors(meanings: Sequence[Meaning], scene: Scene) -> list[Thing]:
     """Loose things of a kind that nobody speaks of."""
-    spoken = [reference for meaning in meanings for clause in stated(meaning) for reference in _all_of(clause)]
-    kinds = {reference.kind for reference in spoken}
+    kinds = kinds_spoken_of(meanings)
     return [t for t in scene if None not in kinds and not t.is_fixed and not t.is_parked and t.kind not in kinds]
+
+
+def kinds_spoken_of(meanings: Sequence[Meaning]) -> set[str | None]:
+    """None where something is told without its kind."""
+    spoken = [reference for meaning in meanings for clause in stated(meaning) for reference in _all_of(clause)]
+    return {reference.kind for reference in spoken}
 
 
 def _of_words(meaning: Meaning, scene: Scene) -> Iterator[str]:
