@@ -15,4 +15,5 @@ def features_of(situation: Situation, varies: Sequence[str] = ()) -> dict[str, s
     later = [e.effect.instruction.meaning for e in situation.events if isinstance(e.effect, NewInstruction)]
     meanings = [situation.instruction.meaning, *later]
     required = requirements(meanings, situation.scene, situation.events, varies)
-    return features(attributes(situation.instruction, situation.scene).values, required, situation.instruction.text)
+    found = attributes(situation.instruction, situation.scene, events=situation.events, waits=situation.waits)
+    return features(found.values, required, situation.instruction.text)

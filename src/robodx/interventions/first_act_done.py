@@ -1,0 +1,77 @@
+"""Begins with the first of several acts done, and asks for the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from robodx.interventions.asking import Asked, asked, asking, reworded, said
+from robodx.interventions.base import NotApplicable, intervention
+from robodx.interventions.changing import with_things
+from robodx.interventions.moving import moved_within
+from robodx.language.plain_wording import understood
+from robodx.scoring.from_meaning import looks
+from robodx.scoring.relations import HEADINGS
+from robodx.sim.geometry import Pose, about
+from robodx.tasks.base import Situation
+
+# Just above what it will rest on.
+OVER_M = 0.001
+
+
+def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
+    """The thing stands elsewhere at first, but not where it is to go."""
+    now = asked(situation)
+    if len(now.parts) < 2:
+        raise NotApplicable("there is only one act")
+    try:
+        return moved_within(situation, situation.scene.thing(now.target), rng)
+    except NotApplicable:
+        return reworded(situation, rng)
+
+
+@intervention(
+    "first act done",
+    factor="doing",
+    values={"1 left": {"acts": "1"}, "2 left": {"acts": "2"}},
+    entails=(
+        "act", "clauses", "grasps", "verb", "phrasing", "words", "target_*", "goal_*", "things_of_target_kind",
+        "distractors", "word *", "requires *",
+    ),
+    placebo=_placebo,
+)  # fmt: skip
+def first_act_done(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
+    """Begins with the first of several acts done: the thing stands where it was to go, and the rest is asked for."""
+    now, left = asked(situation), int(value[0])
+    if len(now.parts) - 1 != left:
+        raise NotApplicable(f"of {len(now.parts)} acts {len(now.parts) - 1} would be left")
+    scene = with_things(situation.scene, {now.target: situation.scene.thing(now.target).posed(_done(situation, now))})
+    instruction = said(situation, now.parts[1:])
+    rest = understood(instruction.meaning, looks(scene))
+    if rest is None or rest.acts != now.what.acts[1:]:
+        raise NotApplicable("the rest would mean something else then")
+    return asking(replace(situation, scene=scene), instruction, now.stages[1:], never=situation.never)
+
+
+def _done(situation: Situation, now: Asked) -> Pose:
+    """Where the target of the first act is when that is done."""
+    clause, scene = now.what.clauses[0], situation.scene
+    thing, goals = scene.thing(now.target), [scene.thing(name) for name in now.names(clause)[1:]]
+    place = clause.place
+    if clause.act == "put in":
+        cell = goals[0].pose @ goals[0].frame("cell")
+        return _resting(cell.position, thing.half_extents[2])
+    if clause.act == "put on" and len(goals) == 1:
+        x, y, z = goals[0].pose.position
+        return _resting((x, y, z + goals[0].reach(goals[0].pose.quaternion)[2]), thing.half_extents[2])
+    if clause.action == "move" and place is not None and place.distance_m is not None:
+        x, y, _ = thing.pose.position
+        dx, dy = next(heading for way, heading in HEADINGS.items() if way == place.relation)
+        return _resting((x + place.distance_m * dx, y + place.distance_m * dy, 0.0), thing.half_extents[2])
+    raise NotApplicable(f"it is not known where a thing is after {clause.act}")
+
+
+def _resting(at: tuple[float, float, float], half_m: float) -> Pose:
+    x, y, z = at
+    return Pose((x, y, z + half_m + OVER_M), about("z", 0.0))
