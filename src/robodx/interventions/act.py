@@ -10,13 +10,13 @@ import numpy as np
 
 from robodx.interventions.asking import Asked, Part, asked, asking, named, names_in, reworded, said, stages_for_act
 from robodx.interventions.base import NotApplicable, intervention
-from robodx.interventions.room import FLAT_BELOW, MOVED_M, Spot, has_room, is_free_standing
+from robodx.interventions.happening import require_still
+from robodx.interventions.room import FLAT_BELOW, MOVED_M, has_room, is_free_standing, spots
 from robodx.language.meaning import DIRECTIONS, Clause, If, Place, Relation
 from robodx.language.reference import Reference
 from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import TouchedFirst, TouchedOtherFirst
-from robodx.scoring.parts import walk
-from robodx.scoring.relations import FLANKS, HEADINGS, Flank
+from robodx.scoring.relations import HEADINGS
 from robodx.sim.scene import Scene, Thing
 from robodx.tasks.base import Situation
 
@@ -25,9 +25,8 @@ FLAT_ON_TOP = ("cube", "cylinder", "T-block", "peg", "crate")
 AS_WIDE_AS_DEEP = ("cube", "cylinder")
 CONTAINERS = ("bin", "bowl", "box")
 FITS_SHARE = 0.9
-# As the expert leaves it between faces; how far from done it must be at first.
-FLANK_GAP_M, NEAR_GAP_M, BESIDE_GAP_M = 0.05, 0.037, 0.002
-NOT_YET_M = 0.12
+# How far from done it must be at first, between the two.
+NOT_YET_M = 0.07
 ACTS: dict[str, tuple[str, Relation | None]] = {
     "pick": ("pick", None),
     "touch": ("touch", None),
@@ -66,6 +65,7 @@ def act(situation: Situation, value: str, rng: np.random.Generator) -> Situation
         raise NotApplicable(f"that is what is asked for already: {value}")
     if clause.once_lit is not None:
         raise NotApplicable("it waits for a signal")
+    require_still(situation)
     target = scene.thing(now.target)
     if not is_free_standing(scene, target):
         raise NotApplicable(f"the {target.name} does not stand free on the table")
@@ -85,7 +85,7 @@ def act(situation: Situation, value: str, rng: np.random.Generator) -> Situation
 
 def _asking(situation: Situation, now: Asked, action: str, place: Place | None, goals: tuple[str, ...]) -> Situation:
     (part,), name = now.parts, now.target
-    clause = Clause(action, now.what.clauses[0].target, place)
+    clause = Clause(action, now.reference(0), place)
     # What must not happen with the target was said of the old act.
     never = [one for one in situation.never if name not in names_in(one) and not names_in(one) & set(goals)]
     never += [one for one in situation.never if isinstance(one, TouchedOtherFirst)]
@@ -93,7 +93,9 @@ def _asking(situation: Situation, now: Asked, action: str, place: Place | None, 
         stages: tuple[Condition, ...] = (TouchedFirst(name),)
         never = [*(one for one in never if not isinstance(one, TouchedOtherFirst)), TouchedOtherFirst(name)]
     else:
-        stages = tuple(one for one in stages_for_act(clause, name, goals, situation.scene) if isinstance(one, Condition))
+        stages = tuple(
+            one for one in stages_for_act(clause, name, goals, situation.scene) if isinstance(one, Condition)
+        )
     return asking(situation, said(situation, (_with_act(part, clause),)), (stages,), never=tuple(never))
 
 
@@ -121,12 +123,8 @@ def _goals(
     others = [thing for thing in scene if thing.name != target.name and not thing.is_parked and thing.name not in known]
     shuffled = [others[index] for index in rng.permutation(len(others))]
     for thing in (*(scene.thing(name) for name in known), *shuffled):
-        if _fits(scene, target, thing, relation) and not _is_moved(situation, thing):
+        if _fits(scene, target, thing, relation):
             yield thing, known.get(thing.name) or named(situation, thing.name)
-
-
-def _is_moved(situation: Situation, thing: Thing) -> bool:
-    return any(part == thing.name for event in situation.events for part in walk(event) if isinstance(part, str))
 
 
 def _fits(scene: Scene, target: Thing, goal: Thing, relation: Relation) -> bool:
@@ -144,20 +142,6 @@ def _fits(scene: Scene, target: Thing, goal: Thing, relation: Relation) -> bool:
     if relation == "beside" and not (target.kind in AS_WIDE_AS_DEEP and goal.kind in (*AS_WIDE_AS_DEEP, "bin", "box")):
         return False
     apart_m = math.dist(target.pose.position[:2], goal.pose.position[:2]) - target.radius_m - goal.radius_m
-    # Both sides of a near one, for the expert takes the one that it likes.
-    spots = _spots(target, goal, relation)
-    return apart_m > NOT_YET_M - 0.05 and all(has_room(scene, target, spot, beside=(goal.name,)) for spot in spots)
-
-
-def _spots(target: Thing, goal: Thing, relation: Relation) -> list[Spot]:
-    (x, y, _), (reach_x, reach_y, _) = goal.pose.position, goal.reach(goal.pose.quaternion)
-    half = max(target.half_extents[:2])
-    sides: dict[Flank, tuple[int, int]] = dict(FLANKS)
-    flank = next((side for side in sides if side == relation), None)
-    if flank is not None:
-        axis, way = sides[flank]
-        off = way * ((reach_x, reach_y)[axis] + half + FLANK_GAP_M)
-        return [(x + off, y) if axis == 0 else (x, y + off)]
-    gap = BESIDE_GAP_M if relation == "beside" else NEAR_GAP_M
-    across = [(x + reach_x + half + gap, y), (x - reach_x - half - gap, y)]
-    return across if relation == "beside" else [*across, (x, y + reach_y + half + gap), (x, y - reach_y - half - gap)]
+    return apart_m > NOT_YET_M and all(
+        has_room(scene, target, spot, beside=(goal.name,)) for spot in spots(target, goal, relation)
+    )

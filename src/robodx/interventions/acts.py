@@ -13,16 +13,17 @@ from robodx.interventions.asking import (
     frees_hand,
     kept_apart,
     named,
+    not_needed,
     reworded,
     said,
     said_after,
     stages_for_act,
 )
 from robodx.interventions.base import NotApplicable, intervention
-from robodx.interventions.changing import bystanders
 from robodx.interventions.room import is_free_standing
 from robodx.language.meaning import Clause
 from robodx.scoring.contact import Touched
+from robodx.scoring.events import RunBelt
 from robodx.scoring.parts import walk
 from robodx.sim.scene import Thing
 from robodx.tasks.base import Situation
@@ -32,6 +33,8 @@ MANY = 3
 DROPPED_SAFELY = ("cube", "cylinder", "triangular block", "T-block", "peg", "hexagonal block", "cross", "half-moon")
 # After these the thing stands or lies so that it may be touched from above.
 TOUCHED_AFTER = ("put", "push", "move")
+# Nearer to the robot, a hand that points down meets its own arm.
+TOO_NEAR_M = -0.21
 ORDER = "requires language/order"
 
 
@@ -81,14 +84,16 @@ def _further(situation: Situation, now: Asked, rng: np.random.Generator) -> Iter
     if not frees_hand(last):
         if situation.scene.thing(name).kind not in DROPPED_SAFELY:
             raise NotApplicable(f"the {name} would roll away when it is let go of")
-        yield Clause("release", last.target), name
-    others = [thing for thing in bystanders(situation) if _may_be_touched(situation, thing)]
+        if any(isinstance(event.effect, RunBelt) for event in situation.events):
+            raise NotApplicable(f"the {name} would not come to rest on what moves")
+        yield Clause("release", now.reference(-1)), name
+    others = [thing for thing in not_needed(situation) if _may_be_touched(situation, thing)]
     for index in rng.permutation(len(others)):
         yield Clause("touch", named(situation, others[index].name)), others[index].name
     if last.action in TOUCHED_AFTER:
-        yield Clause("touch", last.target), name
+        yield Clause("touch", now.reference(-1)), name
 
 
 def _may_be_touched(situation: Situation, thing: Thing) -> bool:
     is_forbidden = any(isinstance(part, Touched) and part.thing == thing.name for part in walk(situation.never))
-    return is_free_standing(situation.scene, thing) and not is_forbidden
+    return is_free_standing(situation.scene, thing) and thing.pose.position[0] > TOO_NEAR_M and not is_forbidden

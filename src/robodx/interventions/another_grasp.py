@@ -14,12 +14,13 @@ from robodx.interventions.asking import (
     asked,
     asking,
     named,
+    not_needed,
     said,
     stages_for_act,
     without,
 )
 from robodx.interventions.base import NotApplicable, intervention
-from robodx.interventions.changing import bystanders
+from robodx.interventions.happening import require_still
 from robodx.interventions.room import MOVED_M, free_ways
 from robodx.language.meaning import Clause, Direction, Place
 from robodx.language.reference import Reference
@@ -64,6 +65,7 @@ def another_grasp_first(situation: Situation, value: str, rng: np.random.Generat
 
 
 def _with_first(situation: Situation, rng: np.random.Generator, act: Further) -> Situation:
+    require_still(situation)
     now = asked(situation)
     thing, reference, way = _chosen(situation, now, rng)
     clause = act(reference, way)
@@ -75,10 +77,10 @@ def _with_first(situation: Situation, rng: np.random.Generator, act: Further) ->
 
 def _chosen(situation: Situation, now: Asked, rng: np.random.Generator) -> tuple[Thing, Reference, Direction]:
     """What is moved first and whither: a thing that nobody needs, or else the target itself."""
-    things = [(thing, named(situation, thing.name)) for thing in bystanders(situation)]
+    things = [(thing, named(situation, thing.name)) for thing in not_needed(situation)]
     things = [things[index] for index in rng.permutation(len(things))]
     if not any(isinstance(part, Displaced) for part in walk(situation.stages)):
-        things.append((situation.scene.thing(now.target), now.what.clauses[0].target))
+        things.append((situation.scene.thing(now.target), now.reference(0)))
     for thing, reference in things:
         ways = [way for way in HEADINGS if way in free_ways(situation.scene, thing)]
         for index in rng.permutation(len(ways)):

@@ -5,24 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from robodx.interventions.base import NotApplicable
-from robodx.interventions.changing import heard
+from robodx.interventions.changing import bystanders, heard
 from robodx.language.meaning import DIRECTIONS, Clause, If, Instruction, Meaning
 from robodx.language.phrasing import Split, phrase, phrasing_count, wordings
 from robodx.language.plain_wording import Understood, plain_name
-from robodx.language.reference import Reference
+from robodx.language.reference import Reference, candidates
 from robodx.scoring.conditions import Condition, Latched
 from robodx.scoring.contact import Grasped, Touched, TouchedFirst, TouchedOtherFirst, settled
 from robodx.scoring.events import NewInstruction
 from robodx.scoring.from_meaning import STAGES, lifted, looks
 from robodx.scoring.parts import walk
-from robodx.scoring.relations import Displaced
+from robodx.scoring.relations import CentredOn, Displaced
 from robodx.scoring.stages import Stage
-from robodx.sim.scene import Scene
+from robodx.sim.scene import Scene, Thing
 from robodx.situations.attributes import GRASPING
 from robodx.tasks.base import Situation
 
@@ -36,7 +37,7 @@ AWKWARD = re.compile(r"\bup it\b")
 
 
 class Asked(NamedTuple):
-    """What is asked for here, in order: as it is said, as it is understood, and what counts for each."""
+    """What is to be done here, in order: as it is said, as it is understood, and what counts for each."""
 
     parts: tuple[Part, ...]
     what: Understood
@@ -44,6 +45,11 @@ class Asked(NamedTuple):
 
     def names(self, clause: Clause) -> tuple[str, ...]:
         return tuple(self.what.names[reference] for reference in clause.references)
+
+    def reference(self, index: int) -> Reference:
+        """How the target of an act is called."""
+        part = self.parts[index]
+        return part.target if isinstance(part, Clause) else self.what.clauses[index].target
 
     @property
     def target(self) -> str:
@@ -60,12 +66,10 @@ class Asked(NamedTuple):
 
 
 def asked(situation: Situation) -> Asked:
-    """Where nothing is forbidden, nothing else is said later, and it is known which stages count for which act."""
+    """Where nothing else is said later, and it is known which stages count for which act."""
     if any(isinstance(event.effect, NewInstruction) for event in situation.events):
         raise NotApplicable("what is asked for changes later")
-    what, parts = heard(situation), situation.instruction.meaning.clauses
-    if len(what.clauses) < len(parts):
-        raise NotApplicable("a prohibition is part of what is asked for")
+    what, parts = heard(situation), tuple(part for part in _parts(situation) if not is_forbidding(part))
     if len(parts) == 1:
         if what.names[what.clauses[0].target] not in names_in(situation.stages):
             raise NotApplicable("what is meant comes to be another thing")
@@ -74,8 +78,32 @@ def asked(situation: Situation) -> Asked:
     if sum(counts) != len(situation.stages):
         raise NotApplicable("it is not known which stages count for which act")
     ends = np.cumsum([0, *counts])
-    slices = (situation.stages[start:end] for start, end in zip(ends, ends[1:], strict=False))
+    slices = (situation.stages[start:end] for start, end in pairwise(ends))
     return Asked(parts, what, tuple(slices))
+
+
+def _parts(situation: Situation) -> tuple[Part, ...]:
+    return situation.instruction.meaning.clauses
+
+
+def is_forbidding(part: Part) -> bool:
+    return isinstance(part, Clause) and part.plain.is_negated
+
+
+def forbidden_things(situation: Situation) -> set[str]:
+    """Of which the words say what is not to be done with them."""
+    seen = looks(situation.scene)
+    found: set[str] = set()
+    for part in _parts(situation):
+        if isinstance(part, Clause) and is_forbidding(part):
+            found.update(candidates(part.target, seen))
+    return found
+
+
+def not_needed(situation: Situation) -> list[Thing]:
+    """Loose things that nobody speaks of, neither to be handled nor to be left alone."""
+    forbidden = forbidden_things(situation)
+    return [thing for thing in bystanders(situation) if thing.name not in forbidden]
 
 
 def stages_of(clause: Clause, what: Understood, scene: Scene) -> Stages:
@@ -89,6 +117,8 @@ def stages_for_act(clause: Clause, name: str, others: tuple[str, ...], scene: Sc
         return STAGES[clause.act](name, others, scene)
     if clause.action == "touch":
         return (Touched(name),)
+    if clause.action == "roll":
+        return (Touched(name), settled(name) & CentredOn(name, others[0], scene.thing(others[0]).half_extents[0]))
     way = next((way for way in DIRECTIONS if clause.place and clause.place.relation == way), None)
     if clause.action == "move" and way and clause.place and clause.place.distance_m:
         x, y, _ = scene.thing(name).pose.position
@@ -113,7 +143,11 @@ def named(situation: Situation, name: str) -> Reference:
 
 
 def said(situation: Situation, parts: Sequence[Part]) -> Instruction:
-    """These in the phrasing that the situation is told in; in the plain one where it is told in words of its own."""
+    """These in the phrasing that the situation is told in; in the plain one where it is told in words of its own.
+
+    What was forbidden is so still.
+    """
+    parts = (*parts, *(part for part in _parts(situation) if is_forbidding(part)))
     split, index = phrasing_of(situation.instruction) or ("train", 0)
     ways = [phrase(Meaning(tuple(parts)), split, index + more) for more in range(3)]
     return next((one for one in ways if not AWKWARD.search(one.text)), ways[0])
@@ -121,9 +155,11 @@ def said(situation: Situation, parts: Sequence[Part]) -> Instruction:
 
 def said_after(situation: Situation, further: Sequence[Clause]) -> Instruction:
     """What is said already, word for word, and then these."""
-    told, parts = situation.instruction, (*situation.instruction.meaning.clauses, *further)
+    told, parts = situation.instruction, (*_parts(situation), *further)
     if phrasing_of(told) is not None:
-        return said(situation, parts)
+        return said(situation, [part for part in parts if not is_forbidding(part)])
+    if any(map(is_forbidding, parts)):
+        raise NotApplicable("what would come after a prohibition")
     # A sentence of the task's own goes on after a comma.
     last = [clause for clause in parts[: -len(further)] if isinstance(clause, Clause)][-1:]
     both = phrase(Meaning((*last, *further)), "train", 0).text
@@ -149,7 +185,7 @@ def phrasing_of(instruction: Instruction) -> tuple[Split, int] | None:
 def reworded(situation: Situation, rng: np.random.Generator) -> Situation:
     """The same in other words of the same sort: those to train with, or those to test with."""
     told = situation.instruction
-    ways = {split: wordings(told, split) for split in ("train", "test")}  # type: ignore[arg-type]
+    ways = {split: wordings(told, split) for split in ("train", "test")}
     own = next((each for each in ways.values() if told.text in [one.text for one in each]), ways["train"])
     others = [one for one in own if one.text != told.text]
     if not others:
@@ -181,7 +217,9 @@ def kept_apart(situation: Situation, before: Asked, now: set[str]) -> tuple[Cond
 def without(never: Sequence[Condition], name: str) -> tuple[Condition, ...]:
     """What must not happen, when this thing may be handled first as well."""
     return tuple(
-        one for one in never if name not in names_in(one) and not any(isinstance(p, TouchedOtherFirst) for p in walk(one))
+        one
+        for one in never
+        if name not in names_in(one) and not any(isinstance(p, TouchedOtherFirst) for p in walk(one))
     )
 
 

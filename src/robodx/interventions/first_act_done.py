@@ -10,6 +10,7 @@ from robodx.interventions.asking import Asked, asked, asking, reworded, said
 from robodx.interventions.base import NotApplicable, intervention
 from robodx.interventions.changing import with_things
 from robodx.interventions.moving import moved_within
+from robodx.interventions.room import has_room, spots
 from robodx.language.plain_wording import understood
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.relations import HEADINGS
@@ -25,6 +26,8 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
     now = asked(situation)
     if len(now.parts) < 2:
         raise NotApplicable("there is only one act")
+    if now.what.clauses[0].place is None or now.what.clauses[0].place.distance_m is not None:
+        return reworded(situation, rng)
     try:
         return moved_within(situation, situation.scene.thing(now.target), rng)
     except NotApplicable:
@@ -59,6 +62,11 @@ def _done(situation: Situation, now: Asked) -> Pose:
     clause, scene = now.what.clauses[0], situation.scene
     thing, goals = scene.thing(now.target), [scene.thing(name) for name in now.names(clause)[1:]]
     place = clause.place
+    if clause.action in ("touch", "press"):
+        return thing.pose
+    if clause.action in ("push", "roll"):
+        x, y, _ = goals[0].pose.position
+        return Pose((x, y, thing.pose.position[2]), thing.pose.quaternion)
     if clause.act == "put in":
         cell = goals[0].pose @ goals[0].frame("cell")
         return _resting(cell.position, thing.half_extents[2])
@@ -69,6 +77,10 @@ def _done(situation: Situation, now: Asked) -> Pose:
         x, y, _ = thing.pose.position
         dx, dy = next(heading for way, heading in HEADINGS.items() if way == place.relation)
         return _resting((x + place.distance_m * dx, y + place.distance_m * dy, 0.0), thing.half_extents[2])
+    if clause.action in ("put", "move") and place is not None and len(goals) == 1:
+        for spot in spots(thing, goals[0], place.relation):
+            if has_room(scene, thing, spot, beside=(goals[0].name,)):
+                return _resting((*spot, 0.0), thing.half_extents[2])
     raise NotApplicable(f"it is not known where a thing is after {clause.act}")
 
 

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from robodx.interventions.base import NotApplicable
 from robodx.scoring.conditions import After
-from robodx.scoring.events import Event
+from robodx.scoring.events import Event, NewInstruction
+from robodx.situations.requirements import of_event
+from robodx.tasks.base import Situation
+
+# A little earlier or later: two control steps of most policies.
+LITTLE_S = 0.1
 
 
 def later(events: tuple[Event, ...], by_s: float) -> tuple[Event, ...]:
@@ -16,5 +22,30 @@ def later(events: tuple[Event, ...], by_s: float) -> tuple[Event, ...]:
     )
 
 
-def first_time_s(events: tuple[Event, ...]) -> float | None:
-    return min((event.when.seconds for event in events if isinstance(event.when, After)), default=None)
+def first_time_s(situation: Situation) -> float:
+    """When something first happens that makes a difference."""
+    telling = [event.when for event in situation.events if of_event(event, [situation.instruction.meaning])]
+    times_s = [when.seconds for when in telling if isinstance(when, After)]
+    if not times_s:
+        raise NotApplicable("nothing happens at a time of its own")
+    return min(times_s)
+
+
+def a_little_later(situation: Situation) -> Situation:
+    """All that happens at a time a little earlier, or later where it comes at once."""
+    by_s = -LITTLE_S if first_time_s(situation) > 2 * LITTLE_S else LITTLE_S
+    return replace(situation, events=later(situation.events, by_s))
+
+
+def is_motion(event: Event) -> bool:
+    """Whether it moves or changes things."""
+    return of_event(event, ()) in ("change/moving things", "change/sudden")
+
+
+def require_still(situation: Situation) -> None:
+    if any(map(is_motion, situation.events)):
+        raise NotApplicable("something moves or changes by itself")
+
+
+def is_new_instruction(event: Event) -> bool:
+    return isinstance(event.effect, NewInstruction)

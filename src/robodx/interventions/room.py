@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from robodx.interventions.changing import REACH_X_M, REACH_Y_M
+from robodx.language.meaning import Relation
 from robodx.language.reference import is_related
 from robodx.scoring.from_meaning import looks
-from robodx.scoring.relations import HEADINGS
+from robodx.scoring.relations import FLANKS, HEADINGS, Flank
 from robodx.sim.scene import Scene, Thing
 
 Spot = tuple[float, float]
@@ -20,6 +21,8 @@ ON_TABLE_M = 0.003
 # What is wider does not fit between the fingers.
 WIDEST_M = 0.072
 MOVED_M = 0.08
+# As the expert leaves it between faces.
+FLANK_GAP_M, NEAR_GAP_M, BESIDE_GAP_M = 0.05, 0.037, 0.002
 
 
 def is_free_standing(scene: Scene, thing: Thing) -> bool:
@@ -31,7 +34,9 @@ def is_free_standing(scene: Scene, thing: Thing) -> bool:
     if own.position[2] - own.reach[2] > ON_TABLE_M:
         return False
     return not any(
-        is_related(other, "on", own) or is_related(own, "inside", other) for name, other in known.items() if name != thing.name
+        is_related(other, "on", own) or is_related(own, "inside", other)
+        for name, other in known.items()
+        if name != thing.name
     )
 
 
@@ -51,3 +56,18 @@ def free_ways(scene: Scene, thing: Thing) -> list[str]:
     x, y, _ = thing.pose.position
     ways = {way: (x + MOVED_M * dx, y + MOVED_M * dy) for way, (dx, dy) in HEADINGS.items()}
     return [way for way, spot in ways.items() if has_room(scene, thing, spot)]
+
+
+def spots(target: Thing, goal: Thing, relation: Relation) -> list[Spot]:
+    """Where it may come to stand beside another, near it, or on one side of it."""
+    (x, y, _), (reach_x, reach_y, _) = goal.pose.position, goal.reach(goal.pose.quaternion)
+    half = max(target.half_extents[:2])
+    sides: dict[Flank, tuple[int, int]] = dict(FLANKS)
+    flank = next((side for side in sides if side == relation), None)
+    if flank is not None:
+        axis, way = sides[flank]
+        off = way * ((reach_x, reach_y)[axis] + half + FLANK_GAP_M)
+        return [(x + off, y) if axis == 0 else (x, y + off)]
+    gap = BESIDE_GAP_M if relation == "beside" else NEAR_GAP_M
+    across = [(x + reach_x + half + gap, y), (x - reach_x - half - gap, y)]
+    return across if relation == "beside" else [*across, (x, y + reach_y + half + gap), (x, y - reach_y - half - gap)]

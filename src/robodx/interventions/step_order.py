@@ -14,13 +14,19 @@ from robodx.scoring.from_meaning import lifted
 from robodx.tasks.base import Situation
 
 
+def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
+    if len(asked(situation).parts) < 2:
+        raise NotApplicable("there is only one act")
+    return reworded(situation, rng)
+
+
 @intervention(
     "order of steps",
     factor="doing",
     # Which act comes first is told by `act` and by what there is of its target and goal.
     values={"reversed": {}},
     entails=("act", "verb", "phrasing", "words", "target_*", "goal_*", "things_of_target_kind", "word *", "requires *"),
-    placebo=reworded,
+    placebo=_placebo,
 )
 def order_of_steps(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
     """Asks for the same acts in the opposite order, where none depends on another."""
