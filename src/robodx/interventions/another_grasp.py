@@ -20,6 +20,7 @@ from robodx.interventions.asking import (
     without,
 )
 from robodx.interventions.base import NotApplicable, intervention
+from robodx.interventions.changing import heard
 from robodx.interventions.happening import require_still
 from robodx.interventions.room import MOVED_M, free_ways
 from robodx.language.meaning import Clause, Direction, Place
@@ -27,7 +28,7 @@ from robodx.language.reference import Reference
 from robodx.scoring.parts import walk
 from robodx.scoring.relations import HEADINGS, Displaced
 from robodx.sim.scene import Thing
-from robodx.situations.attributes import attributes
+from robodx.situations.attributes import grasps_of
 from robodx.tasks.base import Situation
 
 Further = Callable[[Reference, Direction], Clause]
@@ -58,9 +59,9 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
 )  # fmt: skip
 def another_grasp_first(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
     """Asks first to move another thing a little, so that the same needs one grasp more: the first, second or third."""
-    count = attributes(situation.instruction, situation.scene).values["grasps"]
+    count = grasps_of(heard(situation).clauses)
     if count != int(value) - 1:
-        raise NotApplicable(f"with another there would be {int(count) + 1} grasps")
+        raise NotApplicable(f"with another there would be {count + 1} grasps")
     return _with_first(situation, rng, _moved)
 
 
@@ -77,14 +78,15 @@ def _with_first(situation: Situation, rng: np.random.Generator, act: Further) ->
 
 def _chosen(situation: Situation, now: Asked, rng: np.random.Generator) -> tuple[Thing, Reference, Direction]:
     """What is moved first and whither: a thing that nobody needs, or else the target itself."""
-    things = [(thing, named(situation, thing.name)) for thing in not_needed(situation)]
-    things = [things[index] for index in rng.permutation(len(things))]
+    others = not_needed(situation)
+    things = [others[index] for index in rng.permutation(len(others))]
     if not any(isinstance(part, Displaced) for part in walk(situation.stages)):
-        things.append((situation.scene.thing(now.target), now.reference(0)))
-    for thing, reference in things:
-        ways = [way for way in HEADINGS if way in free_ways(situation.scene, thing)]
+        things.append(situation.scene.thing(now.target))
+    for thing in things:
+        ways = free_ways(situation.scene, thing)
         for index in rng.permutation(len(ways)):
             if _is_as_good(situation, now, thing, ways[index]):
+                reference = now.reference(0) if thing.name == now.target else named(situation, thing.name)
                 return thing, reference, ways[index]
     raise NotApplicable("there is no other thing that could be moved aside first")
 

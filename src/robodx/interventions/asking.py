@@ -24,7 +24,6 @@ from robodx.scoring.parts import walk
 from robodx.scoring.relations import CentredOn, Displaced
 from robodx.scoring.stages import Stage
 from robodx.sim.scene import Scene, Thing
-from robodx.situations.attributes import GRASPING
 from robodx.tasks.base import Situation
 
 Part = Clause | If
@@ -59,10 +58,6 @@ class Asked(NamedTuple):
     @property
     def handled(self) -> set[str]:
         return {self.names(clause)[0] for clause in self.what.clauses}
-
-    @property
-    def involved(self) -> set[str]:
-        return {name for clause in self.what.clauses for name in self.names(clause)}
 
 
 def asked(situation: Situation) -> Asked:
@@ -235,7 +230,3 @@ def is_ordering(condition: Condition) -> bool:
 
 def names_in(condition: object) -> set[str]:
     return {text.split("/")[0] for text in walk(condition) if isinstance(text, str)}
-
-
-def grasps(clause: Clause) -> bool:
-    return clause.action in GRASPING

@@ -19,6 +19,7 @@ from robodx.tasks.base import Situation
 
 # Just above what it will rest on.
 OVER_M = 0.001
+SHIFTS_M = ((0.01, 0.0), (-0.01, 0.0), (0.0, 0.01), (0.0, -0.01))
 
 
 def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
@@ -49,11 +50,14 @@ def first_act_done(situation: Situation, value: str, rng: np.random.Generator) -
     now, left = asked(situation), int(value[0])
     if len(now.parts) - 1 != left:
         raise NotApplicable(f"of {len(now.parts)} acts {len(now.parts) - 1} would be left")
-    scene = with_things(situation.scene, {now.target: situation.scene.thing(now.target).posed(_done(situation, now))})
-    instruction = said(situation, now.parts[1:])
-    rest = understood(instruction.meaning, looks(scene))
-    if rest is None or rest.acts != now.what.acts[1:]:
-        raise NotApplicable("the rest would mean something else then")
+    thing, there, instruction = situation.scene.thing(now.target), _done(situation, now), said(situation, now.parts[1:])
+    for dx, dy in ((0.0, 0.0), *SHIFTS_M):
+        # A little aside too: what stands on another is not to be told from it by its side.
+        seen = looks(with_things(situation.scene, {thing.name: thing.posed(there.shifted(dx, dy))}))
+        rest = understood(instruction.meaning, seen)
+        if rest is None or rest.acts != now.what.acts[1:]:
+            raise NotApplicable("the rest would mean something else then")
+    scene = with_things(situation.scene, {thing.name: thing.posed(there)})
     return asking(replace(situation, scene=scene), instruction, now.stages[1:], never=situation.never)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from robodx.interventions.changing import REACH_X_M, REACH_Y_M
-from robodx.language.meaning import Relation
+from robodx.language.meaning import Direction, Relation
 from robodx.language.reference import is_related
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.relations import FLANKS, HEADINGS, Flank
@@ -49,7 +49,7 @@ def has_room(scene: Scene, thing: Thing, spot: Spot, *, beside: tuple[str, ...] 
     return all(math.dist(spot, other.pose.position[:2]) >= thing.radius_m + other.radius_m + gap_m for other in others)
 
 
-def free_ways(scene: Scene, thing: Thing) -> list[str]:
+def free_ways(scene: Scene, thing: Thing) -> list[Direction]:
     """Directions in which it can be moved aside."""
     if thing.kind not in FLAT_BELOW or not is_free_standing(scene, thing):
         return []

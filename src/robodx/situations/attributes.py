@@ -55,7 +55,7 @@ def attributes(
     found = dict(
         [
             *_words(instruction, len(clauses)),
-            ("grasps", _grasps(clauses)),
+            ("grasps", grasps_of(clauses)),
             ("waits", waits),
             ("first_event", first_event([instruction.meaning], events)),
             *(_first_act(clauses[0], scene, seen) if clauses else ()),
@@ -71,7 +71,7 @@ def attributes(
     )
 
 
-def _grasps(clauses: Sequence[Clause]) -> int:
+def grasps_of(clauses: Sequence[Clause]) -> int:
     """How often a thing must be taken; what was picked up just before is in the hand already."""
     taken = [clause for clause in clauses if clause.action in GRASPING]
     kept = sum(one.action == "pick" and one.target == next_.target for one, next_ in pairwise(taken))
