@@ -17,14 +17,14 @@ from robodx.scoring.conditions import After
 from robodx.scoring.contact import Grasped
 from robodx.scoring.events import Event, Move, Push, Roll, SwapColours, at
 from robodx.scoring.parts import walk
-from robodx.scoring.relations import Displaced, HandAt
+from robodx.scoring.relations import Displaced, HandAt, HandNear
 from robodx.sim.scene import Thing
 from robodx.tasks.base import Situation
 
 # While a hand that set out at once is on its way.
 BEGINS_S = 0.5
 BY_M = (0.04, 0.07)
-# A thing that slides is pushed at every step: each push brings it a few millimetres, and topples nothing.
+# A thing that slides is pushed at every step: each push brings it a few millimetres, and topples nothing low.
 PUSH_M_S = 0.3
 PUSH_EVERY_S = 0.05
 PUSH_WAY_M = 0.0045
@@ -32,6 +32,8 @@ ROLL_M_S = 0.05
 ROLL_WAY_M = 0.2
 # Flat things with corners, which the hand does not find again while they turn.
 TURNS_ASIDE = ("hexagonal block", "cross", "half-moon")
+# What is taller than it is wide, by this share, topples.
+SLENDER = 1.1
 # Fingers reach 65 mm from the tool, and a thing 35 mm from its centre: nearer to it, it would move into them.
 HAND_M = 0.1
 
@@ -64,8 +66,9 @@ def motion(situation: Situation, value: str, rng: np.random.Generator) -> Situat
     target = target_of(situation)
     if not is_free_standing(situation.scene, target):
         raise NotApplicable(f"the {target.name} does not stand free on the table")
-    if value == "slides" and target.kind in TURNS_ASIDE:
-        raise NotApplicable(f"a {target.kind} that is pushed turns out of the hand's way")
+    half_x, half_y, half_z = target.half_extents
+    if value == "slides" and (target.kind in TURNS_ASIDE or half_z > SLENDER * min(half_x, half_y)):
+        raise NotApplicable(f"a {target.kind} that is pushed topples, or turns out of the hand's way")
     _require_free(situation, target)
     is_rolling = target.kind == "sphere" and value == "slides"
     dx, dy = _way(situation, target, (ROLL_WAY_M, ROLL_WAY_M) if is_rolling else BY_M, rng)
@@ -79,9 +82,9 @@ def motion(situation: Situation, value: str, rng: np.random.Generator) -> Situat
     else:
         push = Push(target.name, (PUSH_M_S * dx / length_m, PUSH_M_S * dy / length_m, 0.0))
         pushes = round(length_m / PUSH_WAY_M)
-        happening = [
-            Event(After(BEGINS_S + PUSH_EVERY_S * index), push, unless=Grasped(target.name)) for index in range(pushes)
-        ]
+        # Not out of a hand that is about to close.
+        is_too_late = HandNear(target.name, HAND_M) | Grasped(target.name)
+        happening = [Event(After(BEGINS_S + PUSH_EVERY_S * index), push, unless=is_too_late) for index in range(pushes)]
     return replace(situation, events=(*situation.events, *happening))
 
 
