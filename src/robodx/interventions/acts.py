@@ -20,7 +20,7 @@ from robodx.interventions.asking import (
     stages_for_act,
 )
 from robodx.interventions.base import NotApplicable, intervention
-from robodx.interventions.room import is_free_standing
+from robodx.interventions.room import is_free_standing, topples
 from robodx.language.meaning import Clause
 from robodx.scoring.contact import Touched
 from robodx.scoring.events import RunBelt
@@ -96,4 +96,6 @@ def _further(situation: Situation, now: Asked, rng: np.random.Generator) -> Iter
 
 def _may_be_touched(situation: Situation, thing: Thing) -> bool:
     is_forbidden = any(isinstance(part, Touched) and part.thing == thing.name for part in walk(situation.never))
-    return is_free_standing(situation.scene, thing) and thing.pose.position[0] > TOO_NEAR_M and not is_forbidden
+    if is_forbidden or topples(thing):
+        return False
+    return is_free_standing(situation.scene, thing) and thing.pose.position[0] > TOO_NEAR_M

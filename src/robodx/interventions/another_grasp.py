@@ -22,7 +22,7 @@ from robodx.interventions.asking import (
 from robodx.interventions.base import NotApplicable, intervention
 from robodx.interventions.changing import heard
 from robodx.interventions.happening import require_still
-from robodx.interventions.room import MOVED_M, free_ways
+from robodx.interventions.room import MOVED_M, free_ways, topples
 from robodx.language.meaning import Clause, Direction, Place
 from robodx.language.reference import Reference
 from robodx.scoring.parts import walk
@@ -83,7 +83,8 @@ def _chosen(situation: Situation, now: Asked, rng: np.random.Generator) -> tuple
     if not any(isinstance(part, Displaced) for part in walk(situation.stages)):
         things.append(situation.scene.thing(now.target))
     for thing in things:
-        ways = free_ways(situation.scene, thing)
+        # Nothing that would fall over when it is touched instead: the placebo takes the same.
+        ways = [] if topples(thing) else free_ways(situation.scene, thing)
         for index in rng.permutation(len(ways)):
             if _is_as_good(situation, now, thing, ways[index]):
                 reference = now.reference(0) if thing.name == now.target else named(situation, thing.name)

@@ -12,7 +12,7 @@ from robodx.interventions.base import NotApplicable, intervention
 from robodx.interventions.changing import changed, heard, renamed, target_of, with_things
 from robodx.interventions.happening import a_little_later, is_motion, require_still
 from robodx.interventions.moving import TRIES, moved_within
-from robodx.interventions.room import has_room, is_free_standing
+from robodx.interventions.room import has_room, is_free_standing, topples
 from robodx.scoring.conditions import After
 from robodx.scoring.contact import Grasped
 from robodx.scoring.events import Event, Move, Push, Roll, SwapColours, at
@@ -32,8 +32,6 @@ ROLL_M_S = 0.05
 ROLL_WAY_M = 0.2
 # Flat things with corners, which the hand does not find again while they turn.
 TURNS_ASIDE = ("hexagonal block", "cross", "half-moon")
-# What is taller than it is wide, by this share, topples.
-SLENDER = 1.1
 # Fingers reach 65 mm from the tool, and a thing 35 mm from its centre: nearer to it, it would move into them.
 HAND_M = 0.1
 
@@ -66,8 +64,7 @@ def motion(situation: Situation, value: str, rng: np.random.Generator) -> Situat
     target = target_of(situation)
     if not is_free_standing(situation.scene, target):
         raise NotApplicable(f"the {target.name} does not stand free on the table")
-    half_x, half_y, half_z = target.half_extents
-    if value == "slides" and (target.kind in TURNS_ASIDE or half_z > SLENDER * min(half_x, half_y)):
+    if value == "slides" and (target.kind in TURNS_ASIDE or topples(target)):
         raise NotApplicable(f"a {target.kind} that is pushed topples, or turns out of the hand's way")
     _require_free(situation, target)
     is_rolling = target.kind == "sphere" and value == "slides"

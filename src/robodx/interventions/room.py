@@ -20,6 +20,8 @@ FLAT_BELOW = ("cube", "cylinder", "triangular block", "T-block", "peg", "hexagon
 ON_TABLE_M = 0.003
 # What is wider does not fit between the fingers.
 WIDEST_M = 0.072
+# What is taller than it is wide, by this share, topples.
+SLENDER = 1.1
 MOVED_M = 0.08
 # As the expert leaves it between faces.
 FLANK_GAP_M, NEAR_GAP_M, BESIDE_GAP_M = 0.05, 0.037, 0.002
@@ -38,6 +40,12 @@ def is_free_standing(scene: Scene, thing: Thing) -> bool:
         for name, other in known.items()
         if name != thing.name
     )
+
+
+def topples(thing: Thing) -> bool:
+    """Whether it is so slender that it falls over when it is pushed, or touched several times."""
+    half_x, half_y, half_z = thing.half_extents
+    return half_z > SLENDER * min(half_x, half_y)
 
 
 def has_room(scene: Scene, thing: Thing, spot: Spot, *, beside: tuple[str, ...] = (), gap_m: float = AROUND_M) -> bool:
