@@ -58,9 +58,9 @@ def test_what_counts_is_that_of_the_acts_that_are_asked_for() -> None:
     assert one.stages == two.stages[:2]
     _, reversed_ = changed("control/place_sphere_two_bins", "order of steps", "reversed")
     assert reversed_.stages == two.stages[2:] + two.stages[:2]
-    single, further = changed("carrier/put_in", "acts", "3")
-    assert further.stages[: len(single.stages)] == single.stages and len(further.stages) == len(single.stages) + 2
-    assert further.time_limit_s == TASKS["carrier/put_in"].time_limit_s + 20.0
+    single, further = changed("carrier/pick_up", "acts", "3")
+    assert further.stages[: len(single.stages)] == single.stages and len(further.stages) == len(single.stages) + 3
+    assert further.time_limit_s == TASKS["carrier/pick_up"].time_limit_s + 20.0
 
 
 def test_what_is_no_longer_handled_must_stay_where_it_is() -> None:

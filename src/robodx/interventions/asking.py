@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from robodx.scoring.stages import Stage
 from robodx.sim.scene import Scene, Thing
 from robodx.tasks.base import Situation
 
+T = TypeVar("T")
 Part = Clause | If
 Stages = tuple[Stage | Condition, ...]
 # What a further act is given: what a pick and place of a slow policy takes.
@@ -211,16 +212,21 @@ def kept_apart(situation: Situation, before: Asked, now: set[str]) -> tuple[Cond
 
 def without(never: Sequence[Condition], name: str) -> tuple[Condition, ...]:
     """What must not happen, when this thing may be handled first as well."""
-    return tuple(
-        one
-        for one in never
-        if name not in names_in(one) and not any(isinstance(p, TouchedOtherFirst) for p in walk(one))
-    )
+    kept = (one for one in never if name not in names_in(one) and not isinstance(one, TouchedOtherFirst))
+    return tuple(any_time(one) for one in kept)
 
 
-def any_time(stages: Stages) -> Stages:
-    """What had to be touched before anything else may now be touched after it."""
-    return tuple(Touched(stage.thing) if isinstance(stage, TouchedFirst) else stage for stage in stages)
+def any_time(part: T) -> T:
+    """Stages or conditions in which what had to be touched before anything else may be touched after it."""
+    if isinstance(part, TouchedFirst):
+        return Touched(part.thing)  # type: ignore[return-value]
+    if isinstance(part, tuple):
+        return tuple(any_time(one) for one in part)  # type: ignore[return-value]
+    if isinstance(part, Stage | Condition):
+        values = {field.name: getattr(part, field.name) for field in fields(part)}
+        later = {name: any_time(value) for name, value in values.items()}
+        return part if later == values else replace(part, **later)
+    return part
 
 
 def is_ordering(condition: Condition) -> bool:

@@ -12,9 +12,13 @@ from robodx.interventions.changing import with_things
 from robodx.interventions.moving import moved_within
 from robodx.interventions.room import has_room, spots
 from robodx.language.plain_wording import understood
-from robodx.scoring.from_meaning import looks
+from robodx.scoring.conditions import Condition
+from robodx.scoring.contact import TouchedOtherFirst
+from robodx.scoring.from_meaning import lifted, looks
+from robodx.scoring.parts import walk
 from robodx.scoring.relations import HEADINGS
 from robodx.sim.geometry import Pose, about
+from robodx.sim.scene import Scene
 from robodx.tasks.base import Situation
 
 # Just above what it will rest on.
@@ -58,7 +62,17 @@ def first_act_done(situation: Situation, value: str, rng: np.random.Generator) -
         if rest is None or rest.acts != now.what.acts[1:]:
             raise NotApplicable("the rest would mean something else then")
     scene = with_things(situation.scene, {thing.name: thing.posed(there)})
-    return asking(replace(situation, scene=scene), instruction, now.stages[1:], never=situation.never)
+    return asking(replace(situation, scene=scene), instruction, now.stages[1:], never=_never(situation, now, scene))
+
+
+def _never(situation: Situation, now: Asked, scene: Scene) -> tuple[Condition, ...]:
+    """Nothing is too early any more for what is done; and what is done must stay so."""
+    done = now.stages[0][-1]
+    kept = [one for one in situation.never if done not in walk(one) and one != TouchedOtherFirst(now.target)]
+    is_over = now.target not in {now.names(clause)[0] for clause in now.what.clauses[1:]}
+    if situation.never and is_over and not scene.thing(now.target).is_fixed:
+        kept.append(lifted(scene, now.target))
+    return tuple(kept)
 
 
 def _done(situation: Situation, now: Asked) -> Pose:
