@@ -88,6 +88,8 @@ def motion(situation: Situation, value: str, rng: np.random.Generator) -> Situat
 def _require_free(situation: Situation, target: Thing) -> None:
     if any(isinstance(part, Displaced) for part in walk(situation.stages)):
         raise NotApplicable(f"it matters where the {target.name} was at first")
+    if heard(situation).clauses[0].action == "stand":
+        raise NotApplicable(f"there may be no room for the hand to stand the {target.name} up elsewhere")
 
 
 def _still(situation: Situation) -> Situation:
