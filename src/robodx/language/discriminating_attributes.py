@@ -72,6 +72,18 @@ def needed(reference: Reference, seen: Seen, among: Collection[str]) -> tuple[At
     )
 
 
+def cue_of(reference: Reference, seen: Seen, among: Collection[str]) -> str:
+    """What tells it from the others among these; "none" where there is nothing to confuse it with."""
+    rank = reference.rank
+    by_place = "place"
+    if reference.where or (rank is not None and rank.of is not None):
+        by_place = "relation"
+    elif rank is not None and rank.n > 1:
+        by_place = "ordinal"
+    cues = (by_place if cue == "place" else cue for cue in needed(reference, seen, among))
+    return " and ".join(cues) or "none"
+
+
 def value(looks: Looks, attribute: Attribute, other: Looks) -> str:
     """What a thing is in this respect, in a word; of sizes and places, beside another thing."""
     if attribute == "colour":

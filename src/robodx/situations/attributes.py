@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from robodx.experts.grasps import ROUND, nearest_turn, yaw_of
-from robodx.language.discriminating_attributes import needed
+from robodx.language.discriminating_attributes import cue_of
 from robodx.language.meaning import Clause, Instruction, Meaning
 from robodx.language.reference import Reference, Seen
 from robodx.policy_contract import CameraRequest
@@ -111,7 +111,7 @@ def _thing(role: str, reference: Reference, scene: Scene, seen: Seen) -> Iterato
     if thing is not None:
         yield f"{role}_kind", thing.kind
         yield f"{role}_colour", thing.colour
-        yield f"{role}_cue", _cue(reference, scene, seen)
+        yield f"{role}_cue", cue_of(reference, seen, alike(scene, reference))
         yield f"{role}_size_m", thing.size_m
         yield from _position(role, thing.x_m, thing.y_m)
 
@@ -131,18 +131,6 @@ def side_of(y_m: float) -> str:
 def depth_of(x_m: float) -> str:
     """How far away from the robot."""
     return ("near", "middle", "far")[bisect_right(MIDDLE_X_M, x_m)]
-
-
-def _cue(reference: Reference, scene: Scene, seen: Seen) -> str:
-    """What tells it from the others; "none" where there is nothing to confuse it with."""
-    rank = reference.rank
-    by_place = "place"
-    if reference.where or (rank is not None and rank.of is not None):
-        by_place = "relation"
-    elif rank is not None and rank.n > 1:
-        by_place = "ordinal"
-    cues = (by_place if cue == "place" else cue for cue in needed(reference, seen, alike(scene, reference)))
-    return " and ".join(cues) or "none"
 
 
 def _turn_deg(thing: Thing) -> float | None:
