@@ -12,20 +12,23 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from robodx.experts.grasps import ROUND, nearest_turn, yaw_of
 from robodx.language.discriminating_attributes import cue_of
-from robodx.language.meaning import Clause, Instruction
+from robodx.language.meaning import Clause, Instruction, Meaning
 from robodx.language.reference import Looks, Reference, Seen
 from robodx.policy_contract import CameraRequest
 from robodx.records.episode import Attributes, Label, Quantity
+from robodx.scoring.conditions import After
+from robodx.scoring.events import Event
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.relations import HEADINGS
 from robodx.sim.colours import PALETTE, RGB
 from robodx.sim.rooms import FAMILIAR_ROOMS
 from robodx.sim.scene import CAMERAS, Arena, Camera, Light, Scene, Thing
-from robodx.situations.requirements import alike, distractors, meant, stated
+from robodx.situations.requirements import alike, distractors, meant, of_event, stated
 
 Named = tuple[str, str | float]
 
@@ -35,17 +38,30 @@ MIDDLE_Y_M = (-0.07, 0.07)
 # Beyond this a thing lies at the edge of where things lie: about a third of places, on every side.
 INNER_X_M = (-0.18, 0.05)
 INNER_Y_M = (-0.18, 0.18)
+# Verbs for which a thing is taken.
+GRASPING = ("pick", "put", "move", "insert", "stand")
+# An event that comes later than this finds a hand that set out at once near its target.
+LATE_S = 1.0
 # What the instruction says in no phrasing that is known for its verb.
 OTHER = "other"
 
 
-def attributes(instruction: Instruction, scene: Scene, cameras: Sequence[CameraRequest] = ()) -> Attributes:
+def attributes(
+    instruction: Instruction,
+    scene: Scene,
+    cameras: Sequence[CameraRequest] = (),
+    events: Sequence[Event] = (),
+    waits: str = "no",
+) -> Attributes:
     """Of the first instruction, in the scene as it was at first, for a policy that is shown these pictures."""
     seen = looks(scene)
     clauses = instruction.meaning.decided(seen)
     found = dict(
         [
             *_words(instruction, len(clauses)),
+            ("grasps", grasps_of(clauses)),
+            ("waits", waits),
+            ("first_event", first_event([instruction.meaning], events)),
             *(_first_act(clauses[0], scene, seen) if clauses else ()),
             *_counts(instruction, scene),
             *_shown(cameras, scene.cameras),
@@ -57,6 +73,22 @@ def attributes(instruction: Instruction, scene: Scene, cameras: Sequence[CameraR
         tuple(Label(name, value) for name, value in found.items() if isinstance(value, str)),
         tuple(Quantity(name, float(value)) for name, value in found.items() if not isinstance(value, str)),
     )
+
+
+def grasps_of(clauses: Sequence[Clause]) -> int:
+    """How often a thing must be taken; what was picked up just before is in the hand already."""
+    taken = [clause for clause in clauses if clause.action in GRASPING]
+    kept = sum(one.action == "pick" and one.target == next_.target for one, next_ in pairwise(taken))
+    return len(taken) - kept
+
+
+def first_event(meanings: Sequence[Meaning], events: Sequence[Event]) -> str:
+    """When something first happens by itself; "as it acts" where that depends on what is done."""
+    telling = [event for event in events if of_event(event, meanings)]
+    times_s = [event.when.seconds for event in telling if isinstance(event.when, After)]
+    if not times_s:
+        return "as it acts" if telling else "none"
+    return "early" if min(times_s) < LATE_S else "late"
 
 
 def _first_act(clause: Clause, scene: Scene, seen: Seen) -> Iterator[Named]:

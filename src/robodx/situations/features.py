@@ -19,5 +19,5 @@ def features_of(
     later = [e.effect.instruction.meaning for e in situation.events if isinstance(e.effect, NewInstruction)]
     meanings = [situation.instruction.meaning, *later]
     required = requirements(meanings, situation.scene, situation.events, varies)
-    found = attributes(situation.instruction, situation.scene, cameras)
+    found = attributes(situation.instruction, situation.scene, cameras, situation.events, situation.waits)
     return features(found.values, required, situation.instruction.text)

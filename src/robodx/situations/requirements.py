@@ -31,7 +31,7 @@ def requirements(
     # What is told later is first of all to be heard: the skill that it takes is that of what was told at first.
     skills = set(_of_words(meanings[0], scene))
     found = {path for path in found if not path.startswith("motor/") or path in skills}
-    found |= {path for event in events if (path := _of_event(event, meanings))}
+    found |= {path for event in events if (path := of_event(event, meanings))}
     if len(loose) > 1:
         found.add("choice")
     if distractors(meanings, scene):
@@ -104,7 +104,8 @@ def _of_directions(words: Collection[str]) -> Iterator[str]:
         yield "language/front and back"
 
 
-def _of_event(event: Event, meanings: Sequence[Meaning]) -> str | None:
+def of_event(event: Event, meanings: Sequence[Meaning]) -> str | None:
+    """What it requires; None where it answers what the robot does, as a lamp that nobody waits for."""
     effect = event.effect
     if isinstance(effect, NewInstruction):
         return "change/words"
