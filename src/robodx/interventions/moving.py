@@ -18,7 +18,7 @@ from robodx.language.plain_wording import understood
 from robodx.scoring.events import Appear, Move, Push, Roll, RunBelt
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.parts import walk
-from robodx.scoring.relations import Displaced, HandAt, InsideRegion
+from robodx.scoring.relations import Beside, Displaced, HandAt, InsideRegion
 from robodx.sim.geometry import Pose
 from robodx.sim.scene import Thing
 from robodx.situations.attributes import INNER_X_M, INNER_Y_M, MIDDLE_X_M, MIDDLE_Y_M, depth_of, edge_of, side_of
@@ -32,6 +32,7 @@ TRIES = 24
 LEAST_M = 0.03
 # Room for open fingers around a thing that was moved.
 GAP_M = 0.04
+NOT_YET_M = 0.02
 # A thing stands on the table if its lower face is no further from it.
 STANDS_M = 0.004
 # What happens at places of its own: a thing moved elsewhere would not meet it, or meet it otherwise.
@@ -172,7 +173,8 @@ def laid(situation: Situation, poses: Mapping[str, Pose], may_change: Iterable[s
     """With these things laid so, if there is room, the same is asked of the same, and no other attribute changes."""
     things = {name: situation.scene.thing(name) for name in poses}
     scene = with_things(situation.scene, {name: things[name].posed(pose) for name, pose in poses.items()})
-    if not is_apart(scene, [name for name, pose in poses.items() if spot_of(things[name]) != pose.position[:2]], GAP_M):
+    moved = [name for name, pose in poses.items() if spot_of(things[name]) != pose.position[:2]]
+    if not is_apart(scene, moved, _gap_m(situation)):
         raise NotApplicable("there is no room")
     was, now = heard(situation), understood(situation.instruction.meaning, looks(scene))
     if now is None or now.acts != was.acts:
@@ -184,6 +186,12 @@ def laid(situation: Situation, poses: Mapping[str, Pose], may_change: Iterable[s
     after = replace(after, stages=_begun_at(after.stages, shifts), never=_begun_at(after.never, shifts))
     check_kept(situation, after, may_change)
     return after
+
+
+def _gap_m(situation: Situation) -> float:
+    """Room for open fingers; and more than what counts as beside another, for nothing shall be so from the start."""
+    beside = [part.gap_m for part in walk((situation.stages, situation.never)) if isinstance(part, Beside)]
+    return max([GAP_M, *(gap_m + NOT_YET_M for gap_m in beside)])
 
 
 def check_kept(before: Situation, after: Situation, may_change: Iterable[str]) -> None:
