@@ -79,7 +79,8 @@ ALLOWED: dict[str, set[str]] = {
     },
     "cli": {
         "analysis", "catalogue", "compatibility", "errors", "interventions", "output", "perturbations",
-        "policy_contract", "records", "registry", "report", "running", "sim", "suites", "terminal", "users_code", "video", "wires",
+        "policy_contract", "records", "registry", "report", "running", "sim", "suites", "terminal", "users_code",
+        "video", "wires",
     },
 }  # fmt: skip
 
