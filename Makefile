@@ -7,7 +7,7 @@ export PYTHON
 # Else every process of the tests and the demo would compile all of src anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability validate-interventions confounding vision-table stress-table validation-table why-table coverage pictures lock clean
+.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability validate-interventions confounding aliasing vision-table stress-table validation-table why-table sequential-tests coverage pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -66,6 +66,9 @@ validate-interventions: setup  ## run the expert on all that interventions make 
 confounding: setup  ## show how far each recorded attribute of situations predicts each other, by suite and family (three minutes)
 	@$(BIN)/python scripts/confounding.py $(ARGS)
 
+aliasing: setup  ## measure how far factors of the generated situations go together and write the tables into the docs (four minutes)
+	@$(BIN)/python scripts/aliasing.py $(ARGS)
+
 vision-table: setup  ## run `vision` through the capability suite and write its table into the docs (an hour)
 	@$(BIN)/python scripts/vision_table.py
 
@@ -77,6 +80,9 @@ validation-table: setup  ## put the diagnosis to the test with planted faults an
 
 why-table: setup  ## ask planted faults why they fail and write the table into the docs (ten minutes)
 	@$(BIN)/python scripts/why_table.py
+
+sequential-tests: setup  ## compare tests that may stop after any pair, STEP if it is there, and write the table into the docs (two minutes)
+	@PYTHONPATH=scripts:.cache/step $(BIN)/python benchmarks/sequential_tests.py $(ARGS)
 
 coverage: setup  ## simulate how often intervals hold and tests err, and how good the cliff search is (half an hour)
 	@$(BIN)/python scripts/interval_coverage.py

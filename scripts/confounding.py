@@ -114,7 +114,7 @@ REASONS = (
     ),
     Reason(COLOUR, COLOUR, "Of the carriers of stress, one has a goal that is named by its colour.", where="stress"),
     Reason(
-        ("goal_side", "goal_depth"),
+        ("goal_side", "goal_depth", "goal_edge"),
         (*QUESTION, *BODY),
         "What others go into stands where the hand reaches over it, and a hole where it is reached from the front.",
     ),
@@ -124,7 +124,12 @@ REASONS = (
         "No cube of a trio has the same rank from the left as from near, so that words for one do not fit the other.",
         where="capability/language",
     ),
-    Reason(("expert_*",), ("*_side", "*_depth"), "The way is longer to what lies farther away."),
+    Reason(
+        ("target_edge", "goal_edge"),
+        ("*_side", "*_depth"),
+        "All three are words for one place: perception's near row, too, lies at the edge.",
+    ),
+    Reason(("expert_*",), ("*_side", "*_depth", "*_edge"), "The way is longer to what lies farther away."),
     Reason(ROOM, ROOM, "A room is one design: table, floor, wall and light come together."),
     Reason(
         ROOM, QUESTION, "Language stands in one room: its first picture is the same for all words.", where="capability"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import get_args
@@ -37,8 +38,8 @@ def at_work(task: str, count: int = 5, size: int = 256) -> None:
     write_png(IMAGES / f"{task.replace('/', '.')}.png", np.concatenate(columns, axis=1))
 
 
-def picture(task: str, size: int) -> NDArray[np.uint8]:
-    environment = Environment(Trial(task, TASKS[task].version, "still", 0), PolicySpec())
+def picture(task: str, size: int, seed: int = 0) -> NDArray[np.uint8]:
+    environment = Environment(Trial(task, TASKS[task].version, "still", seed), PolicySpec())
     renderer = Renderer(environment.simulation, largest=(size, size), quality="high")
     image = renderer.rgb("front", size, size)
     renderer.close()
@@ -57,6 +58,15 @@ def capability_sheet(page: Path) -> None:
         small.append(shrunk(table, 3))
     write_png(IMAGES / "capability.png", tile(small, columns=9))
     rewrite(page, "contact sheet", sheet())
+
+
+def generated_sheet(page: Path, seeds: Sequence[int] = range(12), columns: int = 4) -> None:
+    """The first generated situations in one picture, and what is asked for in each in the suite's page."""
+    task = TASKS["generated/factorial"]
+    small = [shrunk(picture(task.id, 720, seed)[180:], 3) for seed in seeds]
+    write_jpeg(IMAGES / "generated.jpg", tile(small, columns=columns))
+    said = [f"{seed}. {task.situation(seed).instruction.text}" for seed in seeds]
+    rewrite(page, "contact sheet", "\n".join(["![The first situations](../images/generated.jpg)", "", *said]))
 
 
 def tiered() -> list[Task]:
@@ -105,3 +115,4 @@ if __name__ == "__main__":
     IMAGES.mkdir(parents=True, exist_ok=True)
     at_work("control/stack_four")
     capability_sheet(DOCS / "suites" / "capability.md")
+    generated_sheet(DOCS / "suites" / "generated.md")

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from pages import DOCS, of_this_source, rewrite
 
-from robodx.analysis.causes import AGAIN, SUBSTITUTES, Cause
+from robodx.analysis.cause_sentences import adds, listed
+from robodx.analysis.causes import SUBSTITUTES, Cause, Causes
 from robodx.analysis.summary import success_rate
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.records.table import load
@@ -21,6 +22,12 @@ from robodx.running.why import why
 from robodx.terminal.console import progress_bar
 
 ROOT = Path(__file__).parent.parent
+HEAD = (
+    "Each cell has the share of the failed trials that the substitution alone recovers and, in brackets, how many it",
+    "adds over all orders, at least and at most; the expected one is in bold. A dash means that the substitution",
+    "applies to none of the failed trials. The last column has the substitutions that `robodx why` names.",
+    "",
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ CASES = (
     Case("fault:slow", ("pursuit",), "zero_latency", clock="realtime:measured"),
     Case("fault:undershoots", ("primitive/pick_cube", "spatial/pick_leftmost"), "expert_grasps"),
     Case("fault:releases_early", ("control/stack_cube", "control/place_sphere"), "expert_ends"),
-    Case("vision", ("control/stack_cube",), "clean_sensors", stressor="resolution"),
+    Case("vision", ("control/stack_cube",), "clean_sensors", stressor="calibration_offset"),
 )
 
 
@@ -59,8 +66,9 @@ def main() -> None:
     options = parser.parse_args()
     names = [one.name for one in SUBSTITUTES]
     lines = [
-        f"| policy | tasks | success | failed | again | {' | '.join(f'`{name}`' for name in names)} |",
-        "|---|---|---|---|---|" + "---|" * len(names),
+        *HEAD,
+        f"| policy | tasks | success | failed | again | {' | '.join(f'`{name}`' for name in names)} | named |",
+        "|---|---|---|---|---|---|" + "---|" * len(names),
     ]
     folder = of_this_source(options.out)
     for case in CASES:
@@ -69,7 +77,7 @@ def main() -> None:
     rewrite(DOCS / "why.md", "table of causes", "\n".join(lines))
 
 
-def _ask(case: Case, folder: Path, seeds: int, episodes: int) -> tuple[str, list[Cause]]:
+def _ask(case: Case, folder: Path, seeds: int, episodes: int) -> tuple[str, Causes]:
     stress = () if case.stressor is None else ((case.stressor, PERTURBATIONS[case.stressor].levels["v3"]),)
     with progress_bar() as progress:
         run(
@@ -80,26 +88,21 @@ def _ask(case: Case, folder: Path, seeds: int, episodes: int) -> tuple[str, list
         return str(success_rate(load(folder))), why(folder, episodes=episodes, observers=[progress])
 
 
-def _row(case: Case, success: str, causes: list[Cause]) -> str:
-    found = {cause.substitution: cause for cause in causes}
-    again = found.pop(AGAIN)
-    cells = [_cell(cause, cause.substitution == case.cure) for cause in found.values()]
+def _row(case: Case, success: str, found: Causes) -> str:
+    cells = [_cell(cause, cause.substitution == case.cure) for cause in found.substitutions]
     policy = f"`{case.policy}`" + (f" under `{case.stressor}=v3`" if case.stressor else "")
     policy += "" if case.clock == "lockstep" else " in real time"
     tasks = ", ".join(f"`{task}`" for task in case.tasks)
-    return f"| {policy} | {tasks} | {success} | {again.n} | {_percent(again)} | {' | '.join(cells)} |"
+    named = listed([f"`{one.substitution}`" for one in found.leading], "or") if found.is_shown else "—"
+    again = _percent(found.again)
+    return f"| {policy} | {tasks} | {success} | {found.again.n} | {again} | {' | '.join(cells)} | {named} |"
 
 
 def _cell(cause: Cause, is_cure: bool) -> str:
-    """The share, and in brackets all that it recovers; the expected cure in bold."""
     if not cause.n:
         return "—"
-    text = f"{_share(cause)} ({_percent(cause)})"
+    text = f"{_percent(cause)} ({adds(cause)})"
     return f"**{text}**" if is_cure else text
-
-
-def _share(cause: Cause) -> str:
-    return "—" if cause.share.value is None else f"{100 * cause.share.value:.0f}%"
 
 
 def _percent(cause: Cause) -> str:

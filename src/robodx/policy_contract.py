@@ -116,6 +116,8 @@ class Privileged:
     meaning: Meaning
     # Another layout of the same task, as one remembers it who has seen the task before.
     usual: Callable[[], Scene] | None = None
+    # Whether the robot waits, and executes nothing yet.
+    is_held: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from robodx.language.lexicon import EVERYDAY, KINDS, RARE, SIZES
 from robodx.language.meaning import DIRECTIONS, Clause, Exists, If, Meaning, Place, pick, resolve_all
-from robodx.language.phrasing import phrase
+from robodx.language.phrasing import phrase, wordings
 from robodx.language.reading import NotUnderstood, read
 from robodx.language.reference import ALONE, Measure, Rank, Reference, Side, Spatial, Superlative, Where, the
 from robodx.language.verbs import PHRASINGS
@@ -159,7 +159,9 @@ def asked(meaning: Meaning, situation: Situation) -> list[tuple[object, ...]]:
 def test_every_canonical_text_is_read(task: str) -> None:
     for seed in range(0, 25, 4):
         instruction = TASKS[task].situation(seed).instruction
-        assert read(instruction.text) == instruction.meaning
+        # What is said to test with is not for us to read.
+        is_tested = instruction.text in {one.text for one in wordings(instruction, "test")}
+        assert is_tested or read(instruction.text) == instruction.meaning
         for index in (1, 2):
             assert read(phrase(instruction.meaning, "train", index).text) == instruction.meaning
 

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from robodx.language.meaning import Clause, Instruction, Meaning, move, pick, put
+from robodx.language.meaning import Clause, Instruction, Meaning, move, pick, put, touch
 from robodx.language.phrasing import phrase, say
 from robodx.language.reference import Rank, Reference, Where, the
 from robodx.policy_contract import CameraRequest, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
+from robodx.scoring.events import Event, Roll, at
+from robodx.scoring.relations import HandNear
 from robodx.sim.objects import bin_, cube, sphere
 from robodx.sim.scene import CAMERAS, Light, tabletop
 from robodx.situations.attributes import attributes
@@ -51,6 +53,23 @@ def test_what_a_situation_does_not_have_is_not_among_its_attributes() -> None:
     assert "target_turn_deg" not in of(pick("sphere"))
     unknown = of(pick("yellow cube"))
     assert unknown["act"] == "pick" and "target_kind" not in unknown
+
+
+def test_grasps_are_those_that_the_clauses_need() -> None:
+    taken = put("red cube", "in", "green bin")
+    assert of(taken)["grasps"] == 1 and of(touch("red cube"), taken)["grasps"] == 1
+    assert of(taken, pick("blue cube"))["grasps"] == 2
+    # It is in the hand already.
+    assert of(pick("red cube"), taken)["grasps"] == 1
+
+
+def test_the_first_event_is_told_by_when_it_happens() -> None:
+    asked, stop = say(pick("sphere")), Roll("ball", (0.1, 0.0))
+    cases = {"none": (), "early": (at(0.9, stop), at(3.0, stop)), "late": (at(1.0, stop),)}
+    for level, events in cases.items():
+        assert attributes(asked, SCENE, events=events).values["first_event"] == level
+    answered = (Event(HandNear("ball", 0.1), stop),)
+    assert attributes(asked, SCENE, events=answered).values["first_event"] == "as it acts"
 
 
 def test_a_direction_has_a_goal_position_and_no_goal_thing() -> None:

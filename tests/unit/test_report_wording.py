@@ -148,7 +148,8 @@ def test_findings_are_told_in_words_and_without_empty_rows(tmp_path: Path, monke
     assert "2. It misplaces the object in 40% [30, 50] of all trials (held on fresh seeds)." in glance
 
 
-FEW = "plain_words recovers 5 of 5 failed trials (the instruction in plain words), but 5 trials are too few to be sure"
+RECOVERS = "plain_words (the instruction in plain words) recovers"
+FEW = f"{RECOVERS} 5 of 5 failed trials it applies to and adds 5 of 5, but 5 trials are too few to be sure"
 
 
 @pytest.mark.parametrize(
@@ -156,8 +157,12 @@ FEW = "plain_words recovers 5 of 5 failed trials (the instruction in plain words
     [
         (5, 5, f"{FEW}. Run more seeds, then:"),
         (30, 5, f"{FEW}. Run more of them again:"),
-        (12, 12, "Making language perfect is the smallest change that recovers 100%"),
-        (6, 0, "No single component, made perfect, is shown to recover the failures."),
+        (
+            12,
+            12,
+            f"{RECOVERS} 12 of 12 failed trials it applies to and adds 12 of 12: the component that fails there is",
+        ),
+        (6, 0, "No single substitution is shown to recover many of the failures:"),
     ],
 )
 def test_what_recovers_much_of_a_few_trials_is_told(tmp_path: Path, failed: int, again: int, expected: str) -> None:

@@ -78,8 +78,9 @@ ALLOWED: dict[str, set[str]] = {
         "suites", "tasks", "wires",
     },
     "cli": {
-        "analysis", "catalogue", "compatibility", "errors", "interventions", "output", "perturbations", "policy_contract",
-        "records", "registry", "report", "running", "sim", "suites", "terminal", "users_code", "video", "wires",
+        "analysis", "catalogue", "compatibility", "errors", "interventions", "output", "perturbations",
+        "policy_contract", "records", "registry", "report", "running", "sim", "suites", "terminal", "users_code",
+        "video", "wires",
     },
 }  # fmt: skip
 

@@ -17,7 +17,7 @@ from robodx.language.phrasing import say, wordings
 from robodx.language.reading import NotUnderstood, read
 from robodx.scoring.from_meaning import stages_for
 from robodx.scoring.parts import walk
-from robodx.scoring.relations import Displaced
+from robodx.scoring.relations import Beside, Displaced
 from robodx.sim.geometry import Pose, about
 from robodx.sim.objects import bin_, cube, goal_disc, hole_block, kit_tray, peg, sphere, t_block
 from robodx.sim.scene import Thing, tabletop
@@ -94,8 +94,17 @@ def test_a_target_is_not_moved_where_what_is_asked_cannot_be_done(
     situation: Situation, at: tuple[float, float]
 ) -> None:
     thing = target_of(situation)
-    with pytest.raises(NotApplicable, match=r"out of reach|already"):
+    with pytest.raises(NotApplicable, match=r"out of reach|no room"):
         laid(situation, {thing.name: Pose((*at, thing.pose.position[2]))}, ("*",))
+
+
+def test_nothing_that_must_never_be_holds_from_the_start() -> None:
+    situation = asked(put("sphere", "in", "bin"), sphere("red").at(-0.18, 0.0), bin_("blue").at(0.0, 0.0))
+    poses = {"red sphere": Pose((-0.14, 0.0, 0.02))}
+    beside = replace(situation, never=(Beside("red sphere", "blue bin", 0.05, 0.1),))
+    assert moved(situation, laid(situation, poses, ("*",)))
+    with pytest.raises(NotApplicable, match="no room"):
+        laid(beside, poses, ("*",))
 
 
 def test_what_stands_in_another_is_not_moved() -> None:

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from robodx.analysis.statistics.estimates import NOTHING, Estimate, wilson
+from robodx.analysis.statistics.estimates import Estimate, wilson
 from robodx.analysis.statistics.multiple import holm
 from robodx.analysis.statistics.paired import discordant, mcnemar, mcnemar_p, paired_difference
-from robodx.records.about import read_about
-from robodx.records.table import load
 from robodx.records.values import Applied, read_applied
 
 SUBSTITUTION = "substitution"
 # The folder within a run that holds what was run again.
 FOLDER = "why"
-EXAMPLES = 5
 ALPHA = 0.05
 AGAIN = "again"
 # Beyond chance: so much is worth to be looked into, however few the trials were.
 LARGE = 0.5
+# Of the trials that fail again, so much makes a substitution worth to be named.
+SOME = 0.2
+# Two that recover as much of the same trials as this are not told apart.
+SAME = 0.9
 MOST_TRIALS = 10_000
 # The fewest trials to go on with: half of them recovered is sure, however many substitutions apply.
 FEW = 20
@@ -59,7 +59,7 @@ class Substitute:
 
 
 @dataclass(frozen=True)
-class Example:
+class Recovery:
     """A failed trial, and the trial with the substitution that succeeded."""
 
     failed: str
@@ -67,8 +67,17 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Unrecovered:
+    """A failed trial that fails again, and with every substitution that was run."""
+
+    trial_id: str
+    task: str
+    seed: int
+
+
+@dataclass(frozen=True)
 class Cause:
-    """What one substitution recovers of the failed trials to which it applies, over all or of one group."""
+    """What one substitution recovers of the failed trials to which it applies."""
 
     component: str
     substitution: str
@@ -79,16 +88,28 @@ class Cause:
     excess: Estimate
     p: float | None
     p_holm: float | None
-    # Of all trials that fail again too, those that this one cures and none before it: the causal share.
-    share: Estimate
-    examples: tuple[Example, ...] = ()
-    group: str | None = None
+    # Of the trials that fail again when repeated, how many it adds over all orders of the substitutions: in the last
+    # place only what no other recovers, in the first all that it recovers.
+    least: int
+    most: int
+    # Those that it adds at most; of trying again, all that it recovers.
+    recoveries: tuple[Recovery, ...] = ()
     # Where much is recovered of too few: of how many failed trials it would be sure, should it go on so.
     enough: int | None = None
 
     @property
     def n(self) -> int:
         return self.recovered.n
+
+    @property
+    def count(self) -> int:
+        """How many it alone recovers, with those that trying again recovers too."""
+        return round((self.recovered.value or 0.0) * self.n)
+
+    @property
+    def trials(self) -> set[str]:
+        """The failed trials that it recovers."""
+        return {one.failed for one in self.recoveries}
 
     @property
     def is_shown(self) -> bool:
@@ -105,6 +126,65 @@ class Cause:
     def is_unsure(self) -> bool:
         """Whether it recovers much, but of so few that it may be an accident."""
         return self.p_holm is not None and not self.is_shown and (self.excess.value or 0.0) >= LARGE
+
+    def is_like(self, other: Cause) -> bool:
+        """Whether both recover the same trials, or nearly so."""
+        return len(self.trials & other.trials) >= SAME * max(1, len(self.trials | other.trials))
+
+
+@dataclass(frozen=True)
+class Causes:
+    """What trying again and each substitution recover of the same failed trials."""
+
+    again: Cause
+    # Those that apply to no trial are there too.
+    substitutions: tuple[Cause, ...]
+    # How many trials fail again when simply repeated, and those of them that nothing recovers.
+    lasting: int
+    unrecovered: tuple[Unrecovered, ...]
+
+    @property
+    def leading(self) -> list[Cause]:
+        """Those that recover much, without those that another is ahead of; more than one where none is ahead."""
+        much = [one for one in self.substitutions if one.is_shown or one.is_unsure]
+        much = [one for one in much if one.most >= SOME * self.lasting]
+        return [one for one in much if not any(self._is_ahead(other, one) for other in much)]
+
+    def _is_ahead(self, one: Cause, other: Cause) -> bool:
+        """Whether one recovers more that the other does not, and has more of its own, both beyond chance."""
+        more, less = one.trials - other.trials, other.trials - one.trials
+        return _is_more(len(more), len(less)) and _is_more(len(self._own(one)), len(self._own(other)))
+
+    def _own(self, one: Cause) -> set[str]:
+        """What none recovers but this one, and those that recover the same trials."""
+        return one.trials.difference(*(other.trials for other in self.substitutions if not one.is_like(other)))
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether any of those that lead is shown to recover something."""
+        return any(one.is_shown for one in self.leading)
+
+    @property
+    def alike(self) -> list[list[Cause]]:
+        """Groups of substitutions that recover the same trials: what they make perfect is not told apart."""
+        groups: list[list[Cause]] = []
+        for one in self.substitutions:
+            for group in groups:
+                if all(one.is_like(other) for other in group):
+                    group.append(one)
+                    break
+            else:
+                groups.append([one])
+        return [group for group in groups if len(group) > 1]
+
+    def to_ask(self, failed: int) -> int | None:
+        """How many of so many failed trials would make those that lead sure; None if there are too few."""
+        asked = [one.to_ask(failed) for one in self.leading if one.is_unsure]
+        return max((each for each in asked if each is not None), default=None)
+
+
+def _is_more(mine: int, theirs: int) -> bool:
+    return mine > theirs and mcnemar_p(theirs, mine) < ALPHA
 
 
 def _without(kind: str) -> Callable[[Failed, Kinds], Variant | None]:
@@ -137,8 +217,6 @@ def _started(failed: Failed, kinds: Kinds) -> Variant | None:
     return Variant((*failed.perturbations, ("expert_starts", float(failed.reached + 1))), failed.clock)
 
 
-# From the least to the most that is done for the policy. A target without rivals also helps who misread the words, and
-# an expert who helps whoever cannot grasp: so each has as its share only what none before it cures.
 SUBSTITUTES: tuple[Substitute, ...] = (
     Substitute("clean_sensors", "sensors", "the same trial without sensor stress", _without("sensor")),
     Substitute("clean_commands", "actuation", "the same trial without command stress", _without("execution")),
@@ -152,7 +230,7 @@ SUBSTITUTES: tuple[Substitute, ...] = (
 
 
 def sample(table: pl.DataFrame, most: int, kinds: Kinds) -> pl.DataFrame:
-    """Up to so many failed trials, as evenly over tasks and kinds of failure as there are; the same for the same run.
+    """Up to so many failed trials, the tasks by turns and of each its seeds by turns; a larger sample begins with it.
 
     A situation counts once, however often it was repeated, and so do situations that went alike, bit for bit.
     """
@@ -169,9 +247,13 @@ def sample(table: pl.DataFrame, most: int, kinds: Kinds) -> pl.DataFrame:
     failed = pl.concat(
         [failed.filter(is_hashed).unique(alike, keep="first", maintain_order=True), failed.filter(~is_hashed)]
     )
+    turn = pl.int_range(pl.len())
     # A trial's id is a digest: its order is one by chance.
-    turn = pl.col("trial_id").rank("ordinal").over("task", "failure_kind")
-    return failed.with_columns(turn=turn).sort("turn", "task", "failure_kind", "trial_id").head(most).drop("turn")
+    failed = failed.sort("trial_id").with_columns(turn=turn.over("task", "seed")).sort("turn", "seed", "trial_id")
+    failed = failed.with_columns(turn=turn.over("task")).sort("turn", "trial_id")
+    # Of many tasks few are asked about, and these shall not be all of one family.
+    failed = failed.with_columns(beside=turn.over("turn", "family")).sort("turn", "beside", "family")
+    return failed.head(most).drop("turn", "beside")
 
 
 def changed(row: Mapping[str, Any], kinds: Kinds) -> dict[str, Variant]:
@@ -185,36 +267,29 @@ def changed(row: Mapping[str, Any], kinds: Kinds) -> dict[str, Variant]:
     }
 
 
-def causal_shares(failed: pl.DataFrame, substituted: pl.DataFrame, kinds: Kinds, by: str | None = None) -> list[Cause]:
-    """What trying again and each substitution recover of the failed trials that were run again; with `by`, by group.
+def causes_of(failed: pl.DataFrame, substituted: pl.DataFrame, kinds: Kinds) -> Causes:
+    """What trying again and each substitution recover of the failed trials that were run again.
 
     Luck is taken out by the control variant: it shares the policy's randomness with the substituted ones.
     """
     results = _results(failed, substituted, kinds)
-    if by is None:
-        return _causes(results, None)
-    values = sorted({str(one.row[by]) for one in results})
-    return [cause for value in values for cause in _causes([r for r in results if str(r.row[by]) == value], value)]
-
-
-def leading(causes: Iterable[Cause]) -> Cause | None:
-    """The substitution with the largest share, of those that are shown to recover something."""
-    shown = [cause for cause in causes if cause.substitution != AGAIN and cause.is_shown and cause.share.value]
-    return max(shown, key=lambda cause: cause.share.value or 0.0, default=None)
-
-
-def unsure(causes: Iterable[Cause]) -> Cause | None:
-    """The substitution with the largest share, of those that recover much of too few."""
-    found = [cause for cause in causes if cause.is_unsure]
-    return max(found, key=lambda cause: (cause.share.value or 0.0, cause.excess.value or 0.0), default=None)
-
-
-def read_causes(run: Path | str, by: str | None = None) -> list[Cause] | None:
-    """Of a run that was asked why; None if it was not."""
-    folder = Path(run) / FOLDER
-    if not (folder / "run.json").exists():
-        return None
-    return causal_shares(load(run), load(folder), kinds_of(read_about(folder)), by)
+    lasting = [one for one in results if not one.variants[AGAIN][0]]
+    cures = [{name for name, (is_cured, _) in one.variants.items() if is_cured} for one in lasting]
+    found = [_cause(one.name, one.component, results, cures.count({one.name})) for one in SUBSTITUTES]
+    adjusted = holm({cause.substitution: cause.p for cause in found})
+    found = [replace(cause, p_holm=adjusted[cause.substitution]) for cause in found]
+    return Causes(
+        again=_cause(AGAIN, "chance", results, 0),
+        substitutions=tuple(
+            replace(one, enough=_enough(one.substitution, results)) if one.is_unsure else one for one in found
+        ),
+        lasting=len(lasting),
+        unrecovered=tuple(
+            Unrecovered(one.row["trial_id"], one.row["task"], one.row["seed"])
+            for one, by in zip(lasting, cures, strict=True)
+            if not by
+        ),
+    )
 
 
 def kinds_of(about: Mapping[str, Any]) -> dict[str, str]:
@@ -244,20 +319,6 @@ def _results(failed: pl.DataFrame, substituted: pl.DataFrame, kinds: Kinds) -> l
     return results
 
 
-def _causes(results: list[_Result], group: str | None) -> list[Cause]:
-    lasting = [one for one in results if not one.variants[AGAIN][0]]
-    cures = [next((name for name, (is_cured, _) in one.variants.items() if is_cured), None) for one in lasting]
-    causes = [
-        _cause(name, component, results, wilson(cures.count(name), len(lasting)), group)
-        for name, component in ((AGAIN, "chance"), *((one.name, one.component) for one in SUBSTITUTES))
-    ]
-    adjusted = holm({cause.substitution: cause.p for cause in causes})
-    causes = [replace(cause, p_holm=adjusted[cause.substitution]) for cause in causes]
-    return [
-        replace(cause, enough=_enough(cause.substitution, results)) if cause.is_unsure else cause for cause in causes
-    ]
-
-
 def _enough(name: str, results: list[_Result]) -> int | None:
     """Of how many failed trials the same shares would be sure."""
     variants = [(one.variants[AGAIN][0], one.variants[name][0]) for one in results if name in one.variants]
@@ -270,11 +331,16 @@ def _enough(name: str, results: list[_Result]) -> int | None:
     return None
 
 
-def _cause(name: str, component: str, results: list[_Result], share: Estimate, group: str | None) -> Cause:
+def _cause(name: str, component: str, results: list[_Result], least: int) -> Cause:
     applicable = [one for one in results if name in one.variants]
     again = [one.variants[AGAIN][0] for one in applicable]
     recovered = [one.variants[name][0] for one in applicable]
     is_control = name == AGAIN
+    recoveries = tuple(
+        Recovery(one.row["trial_id"], one.variants[name][1])
+        for one in applicable
+        if one.variants[name][0] and (is_control or not one.variants[AGAIN][0])
+    )
     return Cause(
         component=component,
         substitution=name,
@@ -283,11 +349,7 @@ def _cause(name: str, component: str, results: list[_Result], share: Estimate, g
         excess=paired_difference(again, recovered),
         p=None if is_control else mcnemar(again, recovered),
         p_holm=None,
-        share=NOTHING if is_control or not applicable else share,
-        examples=tuple(
-            Example(one.row["trial_id"], one.variants[name][1])
-            for one in applicable
-            if one.variants[name][0] and (is_control or not one.variants[AGAIN][0])
-        )[:EXAMPLES],
-        group=group,
+        least=least,
+        most=0 if is_control else len(recoveries),
+        recoveries=recoveries,
     )

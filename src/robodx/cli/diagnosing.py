@@ -124,8 +124,9 @@ def why(
 ) -> None:
     """Find out why a policy fails: repeat failed trials with one component at a time made perfect.
 
-    A trial that succeeds with plain words failed because of language; one that succeeds with a lone target failed
-    because of perception. Ctrl-C keeps finished trials; the same command resumes. More --episodes adds only new trials.
+    The table says how many failed trials each substitution alone recovers, and how many it adds to the others at least
+    and at most, whatever their order. Failed trials are taken from the tasks by turns; more --episodes adds only new
+    trials. Ctrl-C keeps finished trials; the same command resumes.
     """
     load_plugins(plugin)
     from robodx.records.table import is_finished

@@ -43,6 +43,8 @@ class PlanExecutor:
     def __init__(self, hand: Hand, understanding: Understanding | None = None) -> None:
         self.hand = hand
         self.is_done = False
+        # Whether the robot waits: what is said is heard, and nothing is begun.
+        self.is_held = False
         self._understanding = understanding or Understanding()
         self._meaning: Meaning | None = None
         self._clauses: tuple[Clause, ...] = ()
@@ -62,6 +64,9 @@ class PlanExecutor:
             meant = self._understanding.resolved(self._clauses, known, self._meant)
         except Unresolved:
             # What is meant is not there yet, or not told apart yet.
+            return self.hand.stay()
+        if self.is_held:
+            self._meant = meant
             return self.hand.stay()
         try:
             if self._steps is None or meant != self._meant:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
@@ -13,7 +13,7 @@ from robodx.errors import UserError
 from robodx.records.values import Applied, spelled
 from robodx.registry import Registry, UnknownName, require, unknown
 from robodx.streams import Streams
-from robodx.tasks.base import Situation
+from robodx.tasks.base import TASKS, Situation
 from robodx.users_code import calling
 
 Factor = Literal["where", "looks", "company", "cue", "words", "doing", "time"]
@@ -110,6 +110,9 @@ def parse(text: str) -> Applied:
 
 def intervened(situation: Situation, applied: Sequence[Applied], seed: int, task: str) -> Situation:
     """With each intervention in turn; it draws from a stream of its own, the same whatever it is set to."""
+    if applied and situation.time_limit_s is None:
+        # One that asks for more gives more time.
+        situation = replace(situation, time_limit_s=TASKS[task].time_limit_s)
     for name, value in applied:
         rng = Streams(seed).rng(f"intervention/{name}", task)
         situation = INTERVENTIONS[name].apply(situation, spelled(value), rng)

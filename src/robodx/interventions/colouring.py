@@ -31,8 +31,10 @@ def recoloured(situation: Situation, thing: Thing, colour: str) -> Situation:
     return _painted(situation, {thing: colour})
 
 
-def exchanged(situation: Situation, thing: Thing, other: Thing) -> Situation:
-    return _painted(situation, {thing: other.colour, other: thing.colour})
+def exchanged(situation: Situation, one: str, other: str) -> Situation:
+    """Whatever has one of the two colours gets the other: what tells things apart stays what it was."""
+    swap = {one: other, other: one}
+    return _painted(situation, {t: swap[t.colour] for t in situation.scene if t.colour in swap})
 
 
 def others_recoloured(situation: Situation, thing: Thing, rng: np.random.Generator) -> Situation:

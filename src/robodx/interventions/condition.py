@@ -9,7 +9,7 @@ import numpy as np
 
 from robodx.interventions.base import NotApplicable, intervention
 from robodx.interventions.changing import bystanders, heard
-from robodx.interventions.cues import IN_CUES
+from robodx.interventions.cues import IN_CUES_OF_ALL
 from robodx.interventions.describing import shortest
 from robodx.interventions.wording import keeping, manner_of, refuse_if_changing, told
 from robodx.language.lexicon import NUMBERS
@@ -45,7 +45,7 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
         "holds": {CONDITION: YES, OTHERWISE: NO},
         "does not hold": {CONDITION: YES, OTHERWISE: YES},
     },
-    entails=(*IN_CUES, "target_cue", "goal_cue"),
+    entails=IN_CUES_OF_ALL,
     placebo=_placebo,
 )
 def condition(situation: Situation, value: str, rng: np.random.Generator) -> Situation:

@@ -9,7 +9,7 @@ import numpy as np
 from robodx.interventions.base import NotApplicable
 from robodx.interventions.changing import heard
 from robodx.interventions.describing import by_looks, by_place, by_relation
-from robodx.interventions.wording import IN_WORDS, keeping, refuse_if_changing, redescribed, told
+from robodx.interventions.wording import IN_WORDS, keeping, redescribed, refuse_if_changing, told
 from robodx.language.discriminating_attributes import cue_of
 from robodx.language.reference import Reference, Seen
 from robodx.scoring.from_meaning import looks
@@ -26,6 +26,7 @@ IN_CUES = (
     *IN_WORDS, "clauses", "distractors", "requires distractors", "requires language/*", "requires perception/*",
     "requires choice",
 )  # fmt: skip
+IN_CUES_OF_ALL = (*IN_CUES, "target_cue", "goal_cue")
 
 
 def told_by(situation: Situation, role: str, level: str, rng: np.random.Generator) -> Situation:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import permutations
-from typing import get_args
+from typing import Literal
 
 from robodx.language.lexicon import EVERYDAY, KINDS, ORDINALS
-from robodx.language.reference import Looks, Rank, Reference, Seen, Side, Spatial, Superlative, Unresolved, Where
+from robodx.language.reference import Looks, Rank, Reference, Seen, Spatial, Superlative, Unresolved, Where
 from robodx.language.reference import candidates as fitting
 from robodx.language.verbs import Phrasings
 from robodx.sim.colours import PALETTE
@@ -21,6 +21,11 @@ CLEAR_SHARE = 0.1
 ROBOT_AT = (-0.615, 0.0)
 # More than these are not excluded in one breath.
 MOST_EXCLUDED = 2
+Way = Literal["left", "right", "nearest", "farthest"]
+# Along y and along x: from where it is far along it, and from where it is not.
+WAYS: tuple[tuple[int, tuple[Way, Way]], ...] = ((1, ("left", "right")), (0, ("farthest", "nearest")))
+FIRST: dict[Way, Superlative] = {"left": "leftmost", "right": "rightmost"}
+MOST: tuple[Superlative, Superlative] = ("smallest", "biggest")
 BESIDE: tuple[tuple[Spatial, int, int], ...] = (
     ("left of", 1, 1), ("right of", 1, -1), ("in front of", 0, -1), ("behind", 0, 1),
 )  # fmt: skip
@@ -37,17 +42,15 @@ def by_looks(name: str, seen: Seen) -> Iterator[Reference]:
     """By its own looks: from what anybody would say to what says little or much."""
     looks = seen[name]
     for base in _bases(looks):
-        yield from (each for each in _with_looks(base, looks) if picks(each, name, seen))
+        yield from (each for each in _with_looks(base, looks, seen) if picks(each, name, seen))
     yield from _by_size(name, seen)
 
 
 def by_place(name: str, seen: Seen) -> Iterator[Reference]:
     """By its rank among things of its kind, or among all; where it is clear which is meant."""
-    for base in (Reference(_kind(seen[name])), Reference()):
+    for base in _crowds(name, seen):
         others = [seen[other] for other in fitting(base, seen) if other != name]
-        if not others:
-            continue
-        for axis, ways in ((1, ("left", "right")), (0, ("farthest", "nearest"))):
+        for axis, ways in WAYS:
             here = seen[name].position[axis]
             if any(abs(here - other.position[axis]) < CLEAR_M for other in others):
                 continue
@@ -64,7 +67,7 @@ def by_relation(name: str, seen: Seen) -> Iterator[Reference]:
     """By another thing that is told by its own looks."""
     here = seen[name].position
     for anchor, of in _anchors(name, seen):
-        for base in (Reference(_kind(seen[name])), Reference()):
+        for base in (*_crowds(name, seen), Reference(_kind(seen[name]))):
             there = [each for each in fitting(base, seen) if each not in (name, anchor)]
             for relation, axis, sign in BESIDE:
                 reference = replace(base, where=(Where(relation, of),))
@@ -120,6 +123,16 @@ def synonyms(reference: Reference, seen: Seen, verb: Phrasings) -> Iterator[Refe
                 yield replace(reference, said=said)
 
 
+def in_words_of(reference: Reference, old: Reference) -> Reference:
+    """With the synonyms that another description has for the same kind, colour or size."""
+    said = f" {reference.words} "
+    for own in filter(None, (old.kind, old.colour, old.size)):
+        for word in EVERYDAY.get(own, ()):
+            if f" {word} " in f" {old.said or ''} ":
+                said = said.replace(f" {own} ", f" {word} ", 1)
+    return reference if said.strip() == reference.words else replace(reference, said=said.strip())
+
+
 def shortest(name: str, seen: Seen) -> Reference | None:
     """By kind and colour, or by kind alone where it has no colour that there is a word for."""
     looks = seen[name]
@@ -142,9 +155,16 @@ def _bases(looks: Looks) -> list[Reference]:
     return list(dict.fromkeys(each for each in found if each != Reference()))
 
 
-def _with_looks(base: Reference, looks: Looks) -> Iterator[Reference]:
+def _crowds(name: str, seen: Seen) -> list[Reference]:
+    """Descriptions by looks that fit others too: of its kind and colour, of its kind, of all."""
+    bases = (*(base for base in _bases(seen[name]) if base.kind is not None), Reference())
+    return [base for base in bases if len(fitting(base, seen)) > 1]
+
+
+def _with_looks(base: Reference, looks: Looks, seen: Seen) -> Iterator[Reference]:
     yield base
-    if looks.is_striped or base.kind is not None:
+    # Nobody calls a thing plain where nothing has stripes.
+    if base.kind is not None and any(other.is_striped for other in seen.values() if other.kind == looks.kind):
         yield replace(base, is_striped=looks.is_striped)
     if looks.bands and base.kind is not None:
         yield replace(base, bands=looks.bands)
@@ -153,32 +173,30 @@ def _with_looks(base: Reference, looks: Looks) -> Iterator[Reference]:
 def _by_size(name: str, seen: Seen) -> Iterator[Reference]:
     """Among things of its kind, or of its kind and colour, that clearly differ from it."""
     own = seen[name].size_m
-    for base in (Reference(_kind(seen[name])), Reference(_kind(seen[name]), seen[name].colour)):
-        if base.kind is None or base.colour not in (None, *PALETTE):
-            continue
+    for base in (each for each in _bases(seen[name]) if each.kind is not None):
         sizes = [seen[other].size_m for other in fitting(base, seen) if other != name]
         is_big = bool(sizes) and all(own >= (1 + CLEAR_SHARE) * size for size in sizes)
         is_small = bool(sizes) and all((1 + CLEAR_SHARE) * own <= size for size in sizes)
         if is_big or is_small:
-            pair = ("bigger", "smaller") if len(sizes) == 1 else ("biggest", "smallest")
+            rank = Rank("bigger" if is_big else "smaller") if len(sizes) == 1 else Rank(MOST[is_big])
             described = (
-                replace(base, rank=Rank(pair[0] if is_big else pair[1])),
+                replace(base, rank=rank),
                 replace(base, size="big" if is_big else "small"),
             )
             yield from (each for each in described if picks(each, name, seen))
 
 
-def _ranks(way: str, n: int) -> Iterator[Rank]:
+def _ranks(way: Way, n: int) -> Iterator[Rank]:
     """ "Furthest to your left", "first from your left", "second nearest to you"."""
-    if n > len(ORDINALS):
-        return
-    if n == 1 and way in get_args(Side):
-        yield Rank(next(most for most in get_args(Superlative) if most == f"{way}most"))
-    yield Rank(next(by for by in (*get_args(Side), *get_args(Superlative)) if by == way), n)
+    if n <= len(ORDINALS):
+        if n == 1 and way in FIRST:
+            yield Rank(FIRST[way])
+        yield Rank(way, n)
 
 
 def _anchors(name: str, seen: Seen) -> Sequence[tuple[str, Reference]]:
     """Other things, the nearest first: who points at something points at what is near it."""
     x, y, _ = seen[name].position
-    others = sorted((each for each in seen if each != name), key=lambda each: math.dist(seen[each].position[:2], (x, y)))
+    away = {each: math.dist(seen[each].position[:2], (x, y)) for each in seen if each != name}
+    others = sorted(away, key=lambda each: away[each])
     return [(other, reference) for other in others[:3] if (reference := shortest(other, seen)) is not None]

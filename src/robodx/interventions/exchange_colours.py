@@ -1,4 +1,4 @@
-"""Exchanges the target's colour for that of another thing."""
+"""Exchanges the target's colour for another, on all things that have either."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
     placebo=_placebo,
 )
 def exchange_colours(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
-    """Exchanges the target's colour for that of a thing which has the given one; words name the new colours."""
+    """Lets the target's colour and another one change places on all things that have either; words follow."""
     target = target_of(situation)
     if target.colour == value:
         raise NotApplicable(f"the {target.name} is {value} already")
-    for other in others_than(situation, target):
-        if other.colour == value:
-            return exchanged(situation, target, other)
-    raise NotApplicable(f"nothing else is {value}")
+    if not any(thing.colour in (target.colour, value) for thing in others_than(situation, target)):
+        raise NotApplicable(f"nothing else is {target.colour} or {value}: that is no exchange")
+    return exchanged(situation, target.colour, value)

@@ -12,13 +12,13 @@ import numpy as np
 
 from robodx.experts.grasps import ROUND, nearest_turn, yaw_of
 from robodx.interventions.base import NotApplicable
-from robodx.interventions.changing import changed, heard, is_clear, with_things
-from robodx.interventions.room import ANYWHERE, Spot, obstacles
+from robodx.interventions.changing import changed, heard, with_things
+from robodx.interventions.room import ANYWHERE, Spot, is_apart, obstacles
 from robodx.language.plain_wording import understood
 from robodx.scoring.events import Appear, Move, Push, Roll, RunBelt
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.parts import walk
-from robodx.scoring.relations import Displaced, HandAt, InsideRegion
+from robodx.scoring.relations import Beside, Displaced, HandAt, InsideRegion
 from robodx.sim.geometry import Pose
 from robodx.sim.scene import Thing
 from robodx.situations.attributes import INNER_X_M, INNER_Y_M, MIDDLE_X_M, MIDDLE_Y_M, depth_of, edge_of, side_of
@@ -28,10 +28,11 @@ from robodx.tasks.base import Situation
 T = TypeVar("T")
 
 TRIES = 24
-# Within its region a thing is moved at least so far: less would not be a change of the same sort as into another.
+# A thing is moved at least so far, into another region or within its own: less would hardly be a change.
 LEAST_M = 0.03
 # Room for open fingers around a thing that was moved.
 GAP_M = 0.04
+NOT_YET_M = 0.02
 # A thing stands on the table if its lower face is no further from it.
 STANDS_M = 0.004
 # What happens at places of its own: a thing moved elsewhere would not meet it, or meet it otherwise.
@@ -107,12 +108,15 @@ def moved_into(
     ways = [(bounds, kept) for bounds in (*straight, (region.x, region.y))]
     if "edge" in kept:
         ways += [(bounds, [word for word in kept if word != "edge"]) for bounds, _ in ways]
+    may_change = (*places_of(role), *_along_with(situation, role))
     for (bounds_x, bounds_y), words in ways:
         for _ in range(TRIES):
             spot = rng.uniform(*bounds_x), rng.uniform(*bounds_y)
-            if not region.has(*spot) or any(LEVELS[word](*spot) != LEVELS[word](x, y) for word in words):
+            if not region.has(*spot) or math.dist(spot, (x, y)) < LEAST_M:
                 continue
-            after = _try(situation, {thing.name: at_spot(thing, spot)}, may_change_places(situation, role))
+            if any(LEVELS[word](*spot) != LEVELS[word](x, y) for word in words):
+                continue
+            after = _try(situation, {thing.name: at_spot(thing, spot)}, may_change)
             if after is not None:
                 return after
     raise NotApplicable(f"there is no place for the {thing.name} there that leaves the rest as it is")
@@ -124,7 +128,7 @@ def moved_within(situation: Situation, thing: Thing, role: str, rng: np.random.G
     check_movable(situation, thing)
     spots = [(rng.uniform(*ANYWHERE.x), rng.uniform(*ANYWHERE.y)) for _ in range(4 * TRIES)]
     spots = [spot for spot in spots if all(level(*spot) == level(x, y) for level in LEVELS.values())]
-    may_change = () if role == "goal" else may_change_places(situation, role)[len(LEVELS) :]
+    may_change = _along_with(situation, role)
     for spot in sorted(spots, key=lambda spot: -math.dist(spot, (x, y))):
         if math.dist(spot, (x, y)) < LEAST_M:
             break
@@ -134,11 +138,10 @@ def moved_within(situation: Situation, thing: Thing, role: str, rng: np.random.G
     raise NotApplicable(f"there is no other place for the {thing.name} in its part of the table")
 
 
-def may_change_places(situation: Situation, role: str) -> tuple[str, ...]:
-    """What is recorded of its place; and of where it goes, if that is so far from where it lies."""
+def _along_with(situation: Situation, role: str) -> tuple[str, ...]:
+    """Where a target goes changes with where it lies, if that is said by how far."""
     place = heard(situation).clauses[0].place
-    is_by_distance = role == "target" and place is not None and not place.of
-    return (*places_of(role), *(places_of("goal") if is_by_distance else ()))
+    return places_of("goal") if role == "target" and place is not None and not place.of else ()
 
 
 def check_movable(situation: Situation, *things: Thing) -> None:
@@ -170,7 +173,8 @@ def laid(situation: Situation, poses: Mapping[str, Pose], may_change: Iterable[s
     """With these things laid so, if there is room, the same is asked of the same, and no other attribute changes."""
     things = {name: situation.scene.thing(name) for name in poses}
     scene = with_things(situation.scene, {name: things[name].posed(pose) for name, pose in poses.items()})
-    if not is_clear(scene, [name for name, pose in poses.items() if spot_of(things[name]) != pose.position[:2]], GAP_M):
+    moved = [name for name, pose in poses.items() if spot_of(things[name]) != pose.position[:2]]
+    if not is_apart(scene, moved, _gap_m(situation)):
         raise NotApplicable("there is no room")
     was, now = heard(situation), understood(situation.instruction.meaning, looks(scene))
     if now is None or now.acts != was.acts:
@@ -182,6 +186,12 @@ def laid(situation: Situation, poses: Mapping[str, Pose], may_change: Iterable[s
     after = replace(after, stages=_begun_at(after.stages, shifts), never=_begun_at(after.never, shifts))
     check_kept(situation, after, may_change)
     return after
+
+
+def _gap_m(situation: Situation) -> float:
+    """Room for open fingers; and more than what counts as beside another, for nothing shall be so from the start."""
+    beside = [part.gap_m for part in walk((situation.stages, situation.never)) if isinstance(part, Beside)]
+    return max([GAP_M, *(gap_m + NOT_YET_M for gap_m in beside)])
 
 
 def check_kept(before: Situation, after: Situation, may_change: Iterable[str]) -> None:

@@ -53,7 +53,7 @@ def named_thing(situation: Situation, value: str, rng: np.random.Generator) -> S
 
 def _named(situation: Situation, levels: dict[str, str] | None, rng: np.random.Generator) -> Situation:
     refuse_if_changing(situation)
-    old, name = described(situation, "target")
+    _, name = described(situation, "target")
     if any(isinstance(part, If) for part in situation.instruction.meaning.clauses):
         raise NotApplicable("a condition may already name the other thing")
     was = _levels(situation.scene.thing(name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robodx.interventions.base import intervention
-from robodx.interventions.cues import IN_CUES, told_by_the_same
+from robodx.interventions.cues import IN_CUES_OF_ALL, told_by_the_same
 from robodx.interventions.telling import with_it, without_it
 from robodx.records.features import NO, REQUIRES, YES
 from robodx.tasks.base import Situation
@@ -22,9 +22,7 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
     return told_by_the_same(situation, "target", rng, [name for levels in SETS.values() for name in levels])
 
 
-@intervention(
-    "needed cue", factor="cue", values=SETS, entails=(*IN_CUES, "target_cue", "goal_cue"), placebo=_placebo
-)
+@intervention("needed cue", factor="cue", values=SETS, entails=IN_CUES_OF_ALL, placebo=_placebo)
 def needed_cue(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
     """Words everything so that one must know an attribute to tell what is meant, or need not know it."""
     if value in NEEDED:

@@ -9,10 +9,10 @@ import numpy as np
 
 from robodx.interventions.base import NotApplicable, intervention
 from robodx.interventions.changing import bystanders, heard
-from robodx.interventions.cues import IN_CUES
+from robodx.interventions.cues import IN_CUES_OF_ALL
 from robodx.interventions.describing import by_exclusion, by_negation, shortest
 from robodx.interventions.telling import told_otherwise
-from robodx.interventions.wording import keeping, manner_of, refuse_if_changing, redescribed, told
+from robodx.interventions.wording import keeping, manner_of, redescribed, refuse_if_changing, told
 from robodx.language.meaning import Clause, If, Instruction, Meaning
 from robodx.language.reference import Reference, Seen
 from robodx.records.features import NO, REQUIRES, YES
@@ -38,7 +38,7 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
     "negation",
     factor="words",
     values={value: {ATTRIBUTE: level} for value, level in VALUES.items()},
-    entails=(*IN_CUES, "target_cue", "goal_cue"),
+    entails=IN_CUES_OF_ALL,
     placebo=_placebo,
 )
 def negation(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
@@ -87,9 +87,7 @@ def _forbidding(situation: Situation, rng: np.random.Generator) -> Situation:
     # One of its kind if there is one: that might be taken for it.
     others = sorted(bystanders(situation), key=lambda thing: thing.kind != first.target.kind)
     action = first.action if first.place is None and not situation.scene.thing(_name(situation)).is_fixed else "pick"
-    forbidden = {
-        reference: thing.name for thing in others if (reference := shortest(thing.name, seen)) is not None
-    }
+    forbidden = {reference: thing.name for thing in others if (reference := shortest(thing.name, seen)) is not None}
     manner = manner_of(said)
     ways = {
         manner.say(Meaning((*said.meaning.clauses, Clause(action, reference, is_negated=True)))): name

@@ -11,7 +11,7 @@ from robodx.tasks.base import Situation
 
 
 def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
-    return keeping(situation, rephrased(situation.instruction, SPLITS), ("phrasing",), rng)
+    return keeping(situation, rephrased(situation.instruction, SPLITS), ("phrasing",), rng, IN_WORDS)
 
 
 @intervention(
@@ -24,6 +24,6 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
 def phrasing(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
     """Says the same in one of the phrasings for training, or in one of those for testing."""
     if features_of(situation)["phrasing"] == value:
-        raise NotApplicable(f"the phrasing is one for {value}ing already" )
+        raise NotApplicable(f"the phrasing is one for {value}ing already")
     split = next(one for one in SPLITS if one == value)
     return told(situation, rephrased(situation.instruction, (split,)), {"phrasing": value}, rng)

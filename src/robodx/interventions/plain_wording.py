@@ -6,7 +6,7 @@ import numpy as np
 
 from robodx.interventions.base import NotApplicable, intervention
 from robodx.interventions.changing import heard
-from robodx.interventions.cues import IN_CUES
+from robodx.interventions.cues import IN_CUES_OF_ALL
 from robodx.interventions.wording import keeping, manner_of, refuse_if_changing, told
 from robodx.language.plain_wording import plainly
 from robodx.records.features import NO, REQUIRES
@@ -25,7 +25,7 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
     "plain wording",
     factor="words",
     values={"plain": PLAIN},
-    entails=(*IN_CUES, "target_cue", "goal_cue"),
+    entails=IN_CUES_OF_ALL,
     placebo=_placebo,
 )
 def plain_wording(situation: Situation, value: str, rng: np.random.Generator) -> Situation:

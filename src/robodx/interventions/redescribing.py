@@ -45,14 +45,8 @@ def _word(level: str | bool) -> str:
 def redescribed(instruction: Instruction, seen: Seen, looks: Sequence[NewLook]) -> Instruction:
     """With the new looks in every description that fits one of the things as it was seen before."""
 
-    def fits(reference: Reference) -> list[str]:
-        try:
-            return candidates(reference, seen)
-        except Unresolved:
-            return []
-
     def followed(reference: Reference) -> Reference:
-        names = fits(reference)
+        names = _fitting(reference, seen)
         inner = _inside(reference, followed)
         return next((new for look in looks if look.thing in names if (new := look.of(inner)) != inner), inner)
 
@@ -74,16 +68,23 @@ def redescribed(instruction: Instruction, seen: Seen, looks: Sequence[NewLook]) 
     return Instruction(text, meaning, tuple(others[:train]), tuple(others[train:]))
 
 
-def descriptions(meaning: Meaning) -> Iterator[Reference]:
-    """All that are given in the words, also those of what something is told by, or is not."""
-    found: list[Reference] = []
+def described(meaning: Meaning, seen: Seen) -> list[tuple[str, ...]]:
+    """Which things fit each description in the words, also those of what something is told by, or is not."""
+    found: list[tuple[str, ...]] = []
 
     def note(reference: Reference) -> Reference:
-        found.append(reference)
+        found.append(_fitting(reference, seen))
         return _inside(reference, note)
 
     _rewritten(meaning, note)
-    return iter(found)
+    return found
+
+
+def _fitting(reference: Reference, seen: Seen) -> tuple[str, ...]:
+    try:
+        return tuple(candidates(reference, seen))
+    except Unresolved:
+        return ()
 
 
 def _rewritten(meaning: Meaning, change: Rewrite) -> Meaning:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from robodx.interventions.base import NotApplicable
 from robodx.interventions.changing import changed, heard, renamed, with_things
-from robodx.interventions.redescribing import NewLook, redescribed
+from robodx.interventions.redescribing import NewLook, described, redescribed
 from robodx.scoring.events import Event, NewInstruction
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.parts import walk
@@ -48,13 +48,19 @@ def relooked(
         instruction=redescribed(situation.instruction, seen, new_looks),
         events=tuple(later(event) for event in same.events),
     )
-    if heard(after).acts != heard(same).acts:
-        raise NotApplicable("the words would mean another thing")
+    check_words(same, after)
     if kept := tuple(keeps):
         before, now = features_of(situation), features_of(after)
         if lost := [name for name in kept if before.get(name) != now.get(name)]:
             raise NotApplicable(f"it would change {', '.join(lost)} too")
     return after
+
+
+def check_words(before: Situation, after: Situation) -> None:
+    """Each description in the words must fit what it did, and nothing more."""
+    was, now = (described(each.instruction.meaning, looks(each.scene)) for each in (before, after))
+    if was != now:
+        raise NotApplicable("a description in the words would fit other things")
 
 
 def _names(situation: Situation, new_looks: Sequence[NewLook]) -> dict[str, str]:
@@ -82,4 +88,3 @@ def others_than(situation: Situation, *kept: Thing) -> list[Thing]:
     names = {thing.name for thing in kept}
     there = [thing for thing in situation.scene if not thing.is_parked and thing.name not in names]
     return sorted(there, key=lambda thing: thing.name in handled)
-

@@ -55,6 +55,27 @@ FLANK_FAR_M = 0.3
 TURNED_ASIDE_M = (0.11, 0.30)
 
 
+def is_apart(scene: Scene, names: Iterable[str], gap_m: float) -> bool:
+    """Whether these things are so far from all others, at least."""
+    there = [thing for thing in scene if not thing.is_parked]
+    moved = [scene.thing(name) for name in names]
+    return all(_apart_m(one, other) >= gap_m for one in moved for other in there if other.name != one.name)
+
+
+def _apart_m(one: Thing, other: Thing) -> float:
+    """Between the circle around the one and the rectangle of the other, whichever is which; never more than it is."""
+    return max(_outside_m(_at(a), b) - a.radius_m for a, b in ((one, other), (other, one)))
+
+
+def _outside_m(spot: Spot, thing: Thing) -> float:
+    """How far a spot is from a thing's sides, as it is turned."""
+    (x, y), yaw = _at(thing), yaw_of(thing.pose)
+    dx, dy = spot[0] - x, spot[1] - y
+    along, across = abs(math.cos(yaw) * dx + math.sin(yaw) * dy), abs(math.cos(yaw) * dy - math.sin(yaw) * dx)
+    half_x, half_y, _ = thing.half_extents
+    return math.hypot(max(0.0, along - half_x), max(0.0, across - half_y))
+
+
 def obstacles(what: Understood, scene: Scene) -> frozenset[Obstacle]:
     """What is in the way of each act, by its number; what a task's own layout has may be harmless."""
     return frozenset(

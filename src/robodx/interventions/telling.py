@@ -10,7 +10,7 @@ import numpy as np
 from robodx.interventions.base import Change, NotApplicable, Placebo
 from robodx.interventions.changing import heard
 from robodx.interventions.cues import cue_in, descriptions, told_by_the_same
-from robodx.interventions.wording import exchanged, manner_of, refuse_if_changing, redescribed, told
+from robodx.interventions.wording import exchanged, manner_of, redescribed, refuse_if_changing, told
 from robodx.language.discriminating_attributes import needed
 from robodx.language.meaning import Instruction, Meaning
 from robodx.language.reference import Reference, Seen

@@ -9,7 +9,7 @@ import numpy as np
 
 from robodx.interventions.base import NotApplicable, intervention
 from robodx.interventions.changing import heard
-from robodx.interventions.cues import IN_CUES, descriptions
+from robodx.interventions.cues import IN_CUES_OF_ALL, descriptions
 from robodx.interventions.describing import by_looks, by_place, by_relation
 from robodx.interventions.synonym import usual_words, with_synonyms
 from robodx.interventions.wording import is_changing, keeping, redescribed, rephrased, told
@@ -46,10 +46,8 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
 @intervention(
     "word",
     factor="words",
-    values={
-        value: {f"{WORD}{word}": level} for word in WORDS for value, level in ((word, YES), (f"no {word}", NO))
-    },
-    entails=(*IN_CUES, "target_cue", "goal_cue"),
+    values={value: {f"{WORD}{word}": level} for word in WORDS for value, level in ((word, YES), (f"no {word}", NO))},
+    entails=IN_CUES_OF_ALL,
     placebo=_placebo,
 )
 def word(situation: Situation, value: str, rng: np.random.Generator) -> Situation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cache
 from itertools import islice
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from robodx.interventions.base import Levels, NotApplicable
 from robodx.interventions.changing import changed, heard
+from robodx.interventions.describing import in_words_of
 from robodx.language.meaning import Clause, If, Instruction, Meaning
 from robodx.language.phrasing import Split, phrase, phrasing_count, wordings
 from robodx.language.reading import CLOSING, OPENING
@@ -25,8 +27,13 @@ from robodx.tasks.base import Situation
 IN_WORDS = (f"{WORD}*", "words", "verb", "phrasing")
 # Of as many ways to say it the one is taken that changes the least.
 MOST_COMPARED = 6
-# What a word weighs beside another attribute.
+# And of ways to do as much without setting anything.
+MOST_PLACEBOS = 3
+# What a word weighs beside another attribute; who says "object" leaves out what a thing is.
 WORD_WEIGHT = 0.02
+VAGUE, VAGUE_WEIGHT = f"{WORD}object", 1.5
+# Whether the features that a situation has now, and those that it had, are as they shall be.
+Fits = Callable[[Mapping[str, str], Mapping[str, str]], bool]
 SPLITS: tuple[Split, ...] = ("train", "test")
 
 
@@ -84,7 +91,11 @@ def manner_of(instruction: Instruction) -> Manner:
 
 @cache
 def _pattern(template: str) -> re.Pattern[str]:
-    return re.compile(".+".join(re.escape(part.lower()) for part in re.split(r"{\w+}", template)))
+    """With something that has an article where things are told: "take the cube", and not "take hold of"."""
+    parts = re.split(r"({\w+})", template.lower())
+    thing = r"(?:the|an?|any|one|it|whichever)\b.*"
+    fields = {"{target}": thing, "{place}": thing, "{distance}": r"[\d.]+ cm"}
+    return re.compile("".join(fields.get(part, re.escape(part)) for part in parts))
 
 
 def _filled(template: str, clause: Clause) -> str:
@@ -132,16 +143,16 @@ def exchanged(meaning: Meaning, new: Mapping[Reference, Reference]) -> Meaning:
 
 def redescribed(situation: Situation, old: Reference, new: Iterable[Reference]) -> Iterator[Instruction]:
     """The same instruction with each of these descriptions in place of one, said in the same way."""
-    said = situation.instruction
-    meaning = said.meaning
+    meaning = situation.instruction.meaning
     stated = [each for part in meaning.clauses for clause in _clauses(part) for each in clause.references]
     if old not in stated:
         # What is meant follows from several parts: it is said as what is to be done.
         meaning = Meaning(heard(situation).clauses)
-    manner = manner_of(said)
+    manner = manner_of(situation.instruction)
     for each in new:
-        if each != old or each.said != old.said:
-            yield manner.say(exchanged(meaning, {old: each}))
+        said = each if each.said else in_words_of(each, old)
+        if said != old or said.said != old.said:
+            yield manner.say(exchanged(meaning, {old: said}))
 
 
 def _clauses(part: Clause | If) -> tuple[Clause, ...]:
@@ -204,38 +215,43 @@ def told(situation: Situation, ways: Iterable[Instruction], levels: Levels, rng:
 
 
 def keeping(
-    situation: Situation, ways: Iterable[Instruction], attributes: Sequence[str], rng: np.random.Generator
+    situation: Situation,
+    ways: Iterable[Instruction],
+    attributes: Sequence[str],
+    rng: np.random.Generator,
+    along: tuple[str, ...] = (f"{WORD}*", "words"),
 ) -> Situation:
-    """A placebo: one of these ways, or else another opening or phrasing, that leaves these attributes as they are."""
+    """A placebo: one of these ways or another opening, with which nothing changes but this; or another phrasing."""
 
-    def fits(now: Mapping[str, str], was: Mapping[str, str]) -> bool:
-        return all(now.get(attribute) == was.get(attribute) for attribute in attributes)
+    def only(allowed: tuple[str, ...]) -> Fits:
+        return lambda now, was: all(
+            name not in attributes and any(fnmatchcase(name, each) for each in allowed) for name in _changes(was, now)
+        )
 
-    last: NotApplicable | None = None
     said = situation.instruction
-    for each in (ways, reopened(said), rephrased(said)):
+    for each, allowed in ((ways, along), (reopened(said), along), (rephrased(said), IN_WORDS)):
         try:
-            return least_changed(_meaning_the_same(situation, each), situation, fits, rng)
-        except NotApplicable as no:
-            last = no
-    assert last is not None
-    raise last
+            return least_changed(_meaning_the_same(situation, each), situation, only(allowed), rng, MOST_PLACEBOS)
+        except NotApplicable:
+            continue
+    raise NotApplicable("there are no other words here that would leave all else as it is")
 
 
 def least_changed(
     ways: Iterable[Situation],
     situation: Situation,
-    fits: Callable[[Mapping[str, str], Mapping[str, str]], bool],
+    fits: Fits,
     rng: np.random.Generator,
+    most: int = MOST_COMPARED,
 ) -> Situation:
     """Of the first situations that fit the one with the fewest changed attributes; which of equals is drawn."""
     was = features_of(situation)
     found: list[tuple[float, Situation]] = []
-    for after in islice(ways, 2 * MOST_COMPARED):
+    for after in islice(ways, 2 * most):
         now = features_of(after)
         if fits(now, was):
             found.append((_distance(was, now), after))
-        if len(found) == MOST_COMPARED:
+        if len(found) == most:
             break
     if not found:
         raise NotApplicable("there are no other words here that would tell the same in that way")
@@ -258,5 +274,10 @@ def _meaning_the_same(situation: Situation, ways: Iterable[Instruction]) -> Iter
 
 
 def _distance(was: Mapping[str, str], now: Mapping[str, str]) -> float:
-    names = [name for name in {**was, **now} if was.get(name) != now.get(name)]
-    return sum(WORD_WEIGHT if name.startswith(WORD) else 1.0 for name in names)
+    changes = _changes(was, now)
+    vague = VAGUE_WEIGHT if VAGUE in changes and VAGUE in now else 0.0
+    return vague + sum(WORD_WEIGHT if name.startswith(WORD) else 1.0 for name in changes)
+
+
+def _changes(was: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    return [name for name in {**was, **now} if was.get(name) != now.get(name)]

@@ -61,6 +61,11 @@ def plainly(what: Understood, seen: Seen) -> Instruction | None:
     return say(*(_renamed(clause, plain) for clause in what.clauses))
 
 
+def plain_name(name: str, seen: Seen) -> Reference | None:
+    """The first description by its own looks that fits this thing alone; else by its place, or None."""
+    return next((each for each in _descriptions(seen[name], False) if _picks(each, name, seen)), None)
+
+
 def _renamed(clause: Clause, plain: dict[Reference, Reference]) -> Clause:
     place = clause.place and replace(clause.place, of=tuple(plain[reference] for reference in clause.place.of))
     signal = clause.once_lit and plain[clause.once_lit]

@@ -44,6 +44,7 @@ class ExpertPolicy:
     def _act(self, observation: Observation) -> ActionChunk:
         executor, shown = self._executors[observation.episode_id], privileged(observation)
         executor.hand.tool, executor.hand.opening = shown.world.tool(), shown.world.openings()[0]
+        executor.is_held = shown.is_held
         return to_action(shown.world.base, executor.next(self.meaning(observation), shown.world))[None]
 
     def meaning(self, observation: Observation) -> Meaning:

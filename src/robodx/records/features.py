@@ -23,7 +23,7 @@ BOUNDS: dict[str, tuple[float, ...]] = {
 # Counts, up to which they are told one by one.
 COUNTS = {
     "clauses": 3, "acts": 3, "things": 6, "loose_things": 5, "things_of_target_kind": 4, "distractors": 3,
-    "expert_grasps": 3,
+    "expert_grasps": 3, "grasps": 3,
 }  # fmt: skip
 # Attributes that are told otherwise, or by others.
 UNTOLD = re.compile(r"(target|goal)_[xy]_m|cameras|picture|room_table_half_size")

@@ -23,6 +23,7 @@ from robodx.records.trial import Trial
 from robodx.robots.control import Controller, action_width, read_chunk
 from robodx.running.expert_takeover import takeover_expert
 from robodx.running.recorder import Recorder
+from robodx.running.wait import wait_of
 from robodx.scoring.events import Script
 from robodx.scoring.stages import Score, Stage
 from robodx.sim.build import PHYSICS_STEP_S, camera_quaternion
@@ -60,9 +61,8 @@ class Environment:
         streams = Streams.of(trial.seed, self.task.varies)
         situation = intervened(self.task.placed(trial.seed), trial.interventions, trial.seed, self.task.id)
         self._perturbations = _start_perturbations(trial, 1.0 / spec.hz)
-        scene = situation.scene
+        planned = scene = situation.scene
         nominal = {camera.name: camera for camera in scene.cameras}
-        planned = scene
         for perturbation in self._perturbations:
             perturbation.plan(replace(situation, scene=planned))
             scene = perturbation.scene(scene)
@@ -72,6 +72,7 @@ class Environment:
         start = _start_joints(self.robot, streams if "robot" in self.task.varies else None)
         self.max_steps = round((situation.time_limit_s or self.task.time_limit_s) * spec.hz)
         self._substeps = _substeps(spec.hz, self.max_steps)
+        self.waits, self._wait = situation.waits, wait_of(situation, spec.hz)
         self.simulation = Simulation(scene, self.robot, start, substeps=max(self._substeps))
         # What the policy last asked for: a perturbation may have executed something else.
         self._issued = self.simulation.command
@@ -144,8 +145,8 @@ class Environment:
         simulation = self.simulation
         observation = Observation(
             episode_id=self.trial.id,
-            step=simulation.step_count,
-            time_s=simulation.time_s,
+            step=simulation.step_count - self._wait.unseen_steps,
+            time_s=simulation.time_s - self._wait.unseen_s,
             instruction=self.instruction_updates[-1].text,
             state={name: np.array(self._senses[name](), dtype=np.float32) for name in self.spec.state},
             privileged=self._privileged(),
@@ -171,7 +172,8 @@ class Environment:
     def _privileged(self) -> Privileged | None:
         if not self.spec.is_privileged:
             return None
-        return Privileged(self.world, self._instruction.meaning, partial(usual_layout, self.trial.task))
+        usual, is_held = partial(usual_layout, self.trial.task), self.simulation.step_count < self._wait.steps
+        return Privileged(self.world, self._instruction.meaning, usual, is_held)
 
     def _with_pictures(self, observation: Observation) -> Observation:
         renderer, cameras = self.renderer, self.spec.cameras
@@ -198,7 +200,7 @@ class Environment:
     def needs_chunk(self) -> bool:
         if self._pending or self._is_assisted or self._awaited is not None:
             return False
-        return not (self._is_over or self.invalid_action is not None)
+        return not (self.is_done or self.simulation.step_count < self._wait.unseen_steps)
 
     def accept(self, chunk: ActionChunk | Exception, inference_s: float) -> None:
         """Take a policy's reply. One that cannot be executed ends the episode, or raises if it is the first.
@@ -234,7 +236,9 @@ class Environment:
         if self._awaited is not None and step >= self._awaited[1]:
             self._pending.extend(self._awaited[0])
             self._awaited = None
-        if self._is_assisted and self._takeover_expert is not None:
+        if step < self._wait.steps:
+            action = self._pending.popleft() if self._pending else self._no_action
+        elif self._is_assisted and self._takeover_expert is not None:
             action = self._no_action
             self._issued = self._takeover_expert.command(self.meaning, self._issued)
         elif self._pending:
@@ -261,6 +265,7 @@ class Environment:
         is_perturbed = self._is_assisted or is_another or command is not self._issued
         self._recorder.note_step(action, command, self._issued, is_perturbed)
         self._recorder.note_state(simulation, len(self.score.stage_steps))
+        self.is_handed_over = self.is_handed_over or step + 1 == self._wait.unseen_steps
         if self._takeover_expert is not None:
             self._change_hands()
 

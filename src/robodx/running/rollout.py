@@ -303,7 +303,13 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         first_touched=log.first_touched,
         requirements=requirements.requirements(meanings, scene, environment.events, environment.task.varies),
         target=requirements.target(meanings[-1], scene),
-        attributes=attributes(replace(environment.first_instruction, meaning=meanings[0]), scene, cameras),
+        attributes=attributes(
+            replace(environment.first_instruction, meaning=meanings[0]),
+            scene,
+            cameras,
+            environment.events,
+            environment.waits,
+        ),
         mistaken=(
             requirements.mistaken(
                 meanings[-1], requirements.as_coloured(scene, colours), mistake.object, _asked_for(facts)

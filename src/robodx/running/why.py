@@ -12,9 +12,9 @@ from robodx.analysis.causes import (
     FOLDER,
     SUBSTITUTES,
     SUBSTITUTION,
-    Cause,
+    Causes,
     Variant,
-    causal_shares,
+    causes_of,
     changed,
     kinds_of,
     sample,
@@ -51,7 +51,7 @@ def why(
     workers: int = 1,
     observers: Sequence[RunObserver] = (),
     tell: Callable[[str], None] = lambda line: None,
-) -> list[Cause]:
+) -> Causes:
     """What each substitution recovers of up to so many failed trials; the trials are kept in RUN/why, and resumed.
 
     Asked for more, it runs only what is not there yet: a smaller sample is the beginning of a larger one.
@@ -76,7 +76,7 @@ def why(
     ]
     folder, execution = out or run / FOLDER, Execution(workers=workers)
     done = execute_run(request, folder, execution, observers=observers, planned=planned, tell=tell)
-    return causal_shares(failed, done, kinds)
+    return causes_of(failed, done, kinds)
 
 
 def failed_trials(run: Path) -> int:

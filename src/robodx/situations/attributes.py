@@ -12,19 +12,23 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from robodx.experts.grasps import ROUND, nearest_turn, yaw_of
 from robodx.language.discriminating_attributes import cue_of
-from robodx.language.meaning import Clause, Instruction
-from robodx.language.reference import Reference, Seen
+from robodx.language.meaning import Clause, Instruction, Meaning
+from robodx.language.reference import Looks, Reference, Seen
 from robodx.policy_contract import CameraRequest
 from robodx.records.episode import Attributes, Label, Quantity
+from robodx.scoring.conditions import After
+from robodx.scoring.events import Event
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.relations import HEADINGS
 from robodx.sim.colours import PALETTE, RGB
+from robodx.sim.rooms import FAMILIAR_ROOMS
 from robodx.sim.scene import CAMERAS, Arena, Camera, Light, Scene, Thing
-from robodx.situations.requirements import alike, distractors, meant, stated
+from robodx.situations.requirements import alike, distractors, meant, of_event, stated
 
 Named = tuple[str, str | float]
 
@@ -34,17 +38,30 @@ MIDDLE_Y_M = (-0.07, 0.07)
 # Beyond this a thing lies at the edge of where things lie: about a third of places, on every side.
 INNER_X_M = (-0.18, 0.05)
 INNER_Y_M = (-0.18, 0.18)
+# Verbs for which a thing is taken.
+GRASPING = ("pick", "put", "move", "insert", "stand")
+# An event that comes later than this finds a hand that set out at once near its target.
+LATE_S = 1.0
 # What the instruction says in no phrasing that is known for its verb.
 OTHER = "other"
 
 
-def attributes(instruction: Instruction, scene: Scene, cameras: Sequence[CameraRequest] = ()) -> Attributes:
+def attributes(
+    instruction: Instruction,
+    scene: Scene,
+    cameras: Sequence[CameraRequest] = (),
+    events: Sequence[Event] = (),
+    waits: str = "no",
+) -> Attributes:
     """Of the first instruction, in the scene as it was at first, for a policy that is shown these pictures."""
     seen = looks(scene)
     clauses = instruction.meaning.decided(seen)
     found = dict(
         [
             *_words(instruction, len(clauses)),
+            ("grasps", grasps_of(clauses)),
+            ("waits", waits),
+            ("first_event", first_event([instruction.meaning], events)),
             *(_first_act(clauses[0], scene, seen) if clauses else ()),
             *_counts(instruction, scene),
             *_shown(cameras, scene.cameras),
@@ -58,12 +75,29 @@ def attributes(instruction: Instruction, scene: Scene, cameras: Sequence[CameraR
     )
 
 
+def grasps_of(clauses: Sequence[Clause]) -> int:
+    """How often a thing must be taken; what was picked up just before is in the hand already."""
+    taken = [clause for clause in clauses if clause.action in GRASPING]
+    kept = sum(one.action == "pick" and one.target == next_.target for one, next_ in pairwise(taken))
+    return len(taken) - kept
+
+
+def first_event(meanings: Sequence[Meaning], events: Sequence[Event]) -> str:
+    """When something first happens by itself; "as it acts" where that depends on what is done."""
+    telling = [event for event in events if of_event(event, meanings)]
+    times_s = [event.when.seconds for event in telling if isinstance(event.when, After)]
+    if not times_s:
+        return "as it acts" if telling else "none"
+    return "early" if min(times_s) < LATE_S else "late"
+
+
 def _first_act(clause: Clause, scene: Scene, seen: Seen) -> Iterator[Named]:
     """What is handled first, and where it goes."""
     yield "act", clause.act
     yield from _thing("target", clause.target, scene, seen)
     target = meant(clause.target, seen)
     if target is not None:
+        yield "target_pattern", _pattern(seen[target.name])
         yield "things_of_target_kind", sum(look.kind == target.kind for look in seen.values())
         if (turn := _turn_deg(scene.thing(target.name))) is not None:
             yield "target_turn_deg", turn
@@ -108,6 +142,10 @@ def side_of(y_m: float) -> str:
 def depth_of(x_m: float) -> str:
     """How far away from the robot."""
     return ("near", "middle", "far")[bisect_right(MIDDLE_X_M, x_m)]
+
+
+def _pattern(look: Looks) -> str:
+    return "banded" if look.bands else "striped" if look.is_striped else "plain"
 
 
 def _turn_deg(thing: Thing) -> float | None:
@@ -175,7 +213,7 @@ def _light(lights: tuple[Light, ...]) -> tuple[Named, ...]:
     dx, dy, _ = brightest.direction
     return (
         ("light_brightness", sum(light.brightness for light in lights)),
-        ("light_colour", _colour_word(brightest.colour)),
+        ("light_colour", colour_word(brightest.colour)),
         # It goes there, so that it comes from the other side.
         ("light_from", ("left" if dy < 0 else "right") if abs(dy) >= abs(dx) else ("far" if dx < 0 else "near")),
     )
@@ -184,7 +222,8 @@ def _light(lights: tuple[Light, ...]) -> tuple[Named, ...]:
 @cache
 def _room(arena: Arena) -> tuple[Named, ...]:
     """All that the room says of itself in words, colours and numbers, whatever a room comes to say."""
-    return tuple(_described("room", arena))
+    is_familiar = any(arena == room.arena for room in FAMILIAR_ROOMS)
+    return (*_described("room", arena), ("room_familiar", "yes" if is_familiar else "no"))
 
 
 def _described(name: str, value: Any) -> Iterator[Named]:
@@ -196,9 +235,9 @@ def _described(name: str, value: Any) -> Iterator[Named]:
     elif isinstance(value, bool):
         yield name, "yes" if value else "no"
     elif isinstance(value, tuple) and len(value) == 3 and name.endswith("colour"):
-        yield name, _colour_word(value)
+        yield name, colour_word(value)
 
 
-def _colour_word(colour: RGB) -> str:
+def colour_word(colour: RGB) -> str:
     """The nearest of the colours that there are words for."""
     return min(PALETTE, key=lambda word: math.dist(PALETTE[word], colour))

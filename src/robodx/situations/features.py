@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robodx.policy_contract import CameraRequest
 from robodx.records.features import features
 from robodx.scoring.events import NewInstruction
 from robodx.situations.attributes import attributes
@@ -11,8 +12,12 @@ from robodx.situations.requirements import requirements
 from robodx.tasks.base import Situation
 
 
-def features_of(situation: Situation, varies: Sequence[str] = ()) -> dict[str, str]:
+def features_of(
+    situation: Situation, varies: Sequence[str] = (), cameras: Sequence[CameraRequest] = ()
+) -> dict[str, str]:
+    """For a policy that is shown the pictures of these cameras."""
     later = [e.effect.instruction.meaning for e in situation.events if isinstance(e.effect, NewInstruction)]
     meanings = [situation.instruction.meaning, *later]
     required = requirements(meanings, situation.scene, situation.events, varies)
-    return features(attributes(situation.instruction, situation.scene).values, required, situation.instruction.text)
+    found = attributes(situation.instruction, situation.scene, cameras, situation.events, situation.waits)
+    return features(found.values, required, situation.instruction.text)

@@ -31,7 +31,7 @@ def requirements(
     # What is told later is first of all to be heard: the skill that it takes is that of what was told at first.
     skills = set(_of_words(meanings[0], scene))
     found = {path for path in found if not path.startswith("motor/") or path in skills}
-    found |= {path for event in events if (path := _of_event(event, meanings))}
+    found |= {path for event in events if (path := of_event(event, meanings))}
     if len(loose) > 1:
         found.add("choice")
     if distractors(meanings, scene):
@@ -43,9 +43,14 @@ def requirements(
 
 def distractors(meanings: Sequence[Meaning], scene: Scene) -> list[Thing]:
     """Loose things of a kind that nobody speaks of."""
-    spoken = [reference for meaning in meanings for clause in stated(meaning) for reference in _all_of(clause)]
-    kinds = {reference.kind for reference in spoken}
+    kinds = kinds_spoken_of(meanings)
     return [t for t in scene if None not in kinds and not t.is_fixed and not t.is_parked and t.kind not in kinds]
+
+
+def kinds_spoken_of(meanings: Sequence[Meaning]) -> set[str | None]:
+    """None where something is told without its kind."""
+    spoken = [reference for meaning in meanings for clause in stated(meaning) for reference in _all_of(clause)]
+    return {reference.kind for reference in spoken}
 
 
 def _of_words(meaning: Meaning, scene: Scene) -> Iterator[str]:
@@ -99,7 +104,8 @@ def _of_directions(words: Collection[str]) -> Iterator[str]:
         yield "language/front and back"
 
 
-def _of_event(event: Event, meanings: Sequence[Meaning]) -> str | None:
+def of_event(event: Event, meanings: Sequence[Meaning]) -> str | None:
+    """What it requires; None where it answers what the robot does, as a lamp that nobody waits for."""
     effect = event.effect
     if isinstance(effect, NewInstruction):
         return "change/words"

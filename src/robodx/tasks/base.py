@@ -28,6 +28,8 @@ EVALUATION_ONLY = "evaluation_only"
 NEEDS_LANGUAGE = "needs_language"
 # A time limit: one step of the slowest policy, and an hour.
 SHORTEST_S, LONGEST_S = 0.2, 3600.0
+# A robot that stands still for less has not waited: what a policy thinks before its first action takes as long.
+WAITING_S = 0.5
 # The largest that the table of episodes holds.
 LAST_VERSION = 2**31 - 1
 
@@ -43,6 +45,10 @@ class Situation:
     events: tuple[Event, ...] = ()
     # Where it is not that of the task: a situation may ask for more than others of its task.
     time_limit_s: float | None = None
+    # So long the robot stands still at first: the policy is asked and its commands are not executed, or it is not
+    # asked, and its episode begins when the time is over.
+    wait_s: float = 0.0
+    is_asked_while_waiting: bool = True
 
     def __post_init__(self) -> None:
         for part, kind in (("scene", Scene), ("instruction", Instruction)):
@@ -53,9 +59,18 @@ class Situation:
             raise ValueError("a situation needs at least one stage")
         if self.time_limit_s is not None and not SHORTEST_S <= self.time_limit_s <= LONGEST_S:
             raise ValueError(f"a time limit must be {SHORTEST_S:g} to {LONGEST_S:g} seconds, not {self.time_limit_s}")
+        if not 0 <= self.wait_s <= LONGEST_S:
+            raise ValueError(f"a wait must be 0 to {LONGEST_S:g} seconds, not {self.wait_s}")
         for stage in self.stages:
             if not isinstance(stage, Stage | Condition):
                 raise TypeError(f"a stage of a situation must be a Stage or a Condition, not {stage!r}")
+
+    @property
+    def waits(self) -> str:
+        """Whether the robot waits at first, and if so whether the policy is asked meanwhile."""
+        if self.wait_s < WAITING_S:
+            return "no"
+        return "asked" if self.is_asked_while_waiting else "not asked"
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from robodx.language.meaning import Clause, If, Meaning
 from robodx.language.phrasing import Split, phrase, phrasing_count
 from robodx.language.reference import Reference
 from robodx.language.verbs import act as act_name
+from robodx.language.verbs import phrasings
 from robodx.sim.geometry import Pose, about
 from robodx.sim.objects import cube
 from robodx.sim.scene import Scene, Thing, tabletop
@@ -49,15 +50,15 @@ from robodx.tasks.generated_words import (
     on_condition,
 )
 
-# The levels of the factors; one that is listed more than once is more frequent.
+# The levels of the factors. What is listed twice is rejected more often, or told of more situations.
 SCALES = {"small": 0.85, "usual": 1.0, "big": 1.15}
 CUES = ("none", "none", "colour", "shape", "size", "pattern", "place", "relation", "ordinal")
 # With these no other thing shares both its kind and its colour.
 NAMED_CUES = ("none", "colour", "shape")
-WORDINGS = ("plain", "synonym", "exclusion", "prohibition", "condition")
+WORDINGS = ("plain", "synonym", "exclusion", "exclusion", "prohibition", "condition", "condition")
 SPLITS: tuple[Split, ...] = ("train", "train", "train", "test")
-COMPANY = (0, 1, 2, 3)
-NUMBERS = (1, 1, 1, 1, 1, 1, 1, 2, 2, 3)
+COMPANY = (0, 0, 1, 2, 3)
+NUMBERS = (1, 1, 1, 1, 1, 1, 2, 2, 3, 3)
 # Where things lie, in thirds as the recorded attributes have them.
 DEPTHS = {"near": (-0.20, -0.12), "middle": (-0.12, 0.0), "far": (0.0, 0.08)}
 SIDES = {"right": (-0.23, -0.07), "middle": (-0.07, 0.07), "left": (0.07, 0.23)}
@@ -107,7 +108,7 @@ class Generated(NamedTuple):
     varies=("robot", "layout", "attributes", "instruction", "arena"),
     tags=("generated",),
     time_limit_s=max(TIME_LIMITS_S.values()),
-    chance=0.4,
+    chance=0.28,
 )
 def factorial(streams: Streams) -> Situation:
     """Any act on any things anywhere, told in any way: all that may matter is drawn independently."""
@@ -187,7 +188,7 @@ def _check(act: Act, factors: Factors) -> None:
         raise Hopeless("the hand stays full")
     if factors.wording == "condition" and factors.acts > 1:
         raise Hopeless("a condition is said of one act")
-    if factors.wording == "exclusion" and factors.cue in ("none", "relation", "ordinal"):
+    if factors.wording == "exclusion" and factors.cue not in ("colour", "shape"):
         raise Hopeless("nothing to exclude it by")
     if factors.cue == "pattern" and "cube" not in act.kinds:
         raise Hopeless("only cubes wear stripes")
@@ -197,7 +198,7 @@ def _check(act: Act, factors: Factors) -> None:
         raise Rejected("nothing else is there")
     is_loose = factors.goal_kind in ANY
     # What is not blue is more than the cubes that are not.
-    if factors.wording == "exclusion" and factors.cue in ("colour", "shape") and (is_loose or factors.acts > 1):
+    if factors.wording == "exclusion" and (is_loose or factors.acts > 1):
         raise Hopeless("other things are not so either")
     if is_loose and factors.goal_kind == factors.kind and factors.cue != "colour":
         raise Rejected("it is told by another cue")
@@ -261,12 +262,8 @@ def _rivals(rng: np.random.Generator, target: Thing, factors: Factors) -> list[T
     """What the target might be taken for, were it not for the cue; at most as many as there is company."""
     if factors.cue == "none":
         return []
-    is_excluded = factors.wording == "exclusion"
-    most = factors.company
-    if is_excluded:
-        count = most if factors.cue in ("colour", "shape") else 1
-    else:
-        count = 1 + int(rng.random() * most)
+    # What is excluded is all that is there besides.
+    count = factors.company if factors.wording == "exclusion" else 1 + int(rng.random() * factors.company)
     kind, colour, scale = factors.kind, factors.colour, SCALES[factors.size]
     if factors.cue == "colour":
         others = _shuffled(rng, [other for other in COLOURS if other != colour])
@@ -387,9 +384,9 @@ def _told(
     target = scene.thing(deeds[0].target)
     meant = described(rng, factors.cue, target, others[:rivals], scene)
     if factors.wording == "exclusion":
-        meant = excluding(meant, factors.cue, target, others[:rivals])
+        meant = excluding(factors.cue, target, others[:rivals])
     elif factors.wording == "synonym":
-        meant = in_other_words(rng, meant)
+        meant = in_other_words(rng, meant, phrasings(deeds[0].act.action, deeds[0].relation))
 
     def clause(deed: Deed, reference: Reference) -> Clause:
         return deed.clause(reference, named(scene.thing(deed.goal)) if deed.goal else None)

@@ -1,10 +1,10 @@
-"""What the generated situations ask for: acts, with what each can be done, where it needs room, and how it is scored."""
+"""What generated situations ask for: acts, with what each can be done, where it needs room, and how it is scored."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple, TypeVar, get_args
 
@@ -24,8 +24,8 @@ from robodx.tasks.robustness import beside_m
 Spot = tuple[float, float]
 Range = tuple[float, float]
 SIDES: tuple[Flank, ...] = get_args(Flank)
-# What is put beside another is squared up with it: of what is as wide as it is deep, no side is the wrong one.
-AS_WIDE_AS_DEEP = ("cube", "cylinder")
+# What is pushed may tip over and roll away; and only a cube is squared up with what it is put beside.
+PUSHED = ("cube", "triangular block", "T-block", "peg")
 DISTANCES_M = (0.08, 0.15)
 # Where the hand still sets things down well, and what it leaves between them and all others.
 WITHIN_REACH: tuple[Range, Range] = ((-0.26, 0.14), (-0.28, 0.28))
@@ -38,6 +38,8 @@ FLANK_GAP_M, NEAR_GAP_M = 0.05, 0.037
 NOT_YET_M = 0.04
 # On all sides of a peg in its hole, as in control/insert_peg.
 CLEARANCE_M = 0.003
+# Half as high as the fingers are long, and what the hand above them adds to them.
+HIGH_M, BESIDE_HIGH_M = 0.03, 0.03
 # The hand that stands a peg on its end lies to its right.
 TURNED_ASIDE_M = (0.11, 0.30)
 
@@ -93,11 +95,11 @@ ACTS = (
     Act("touch", ANY, is_first=True),
     Act("press", ("switch",)),
     Act("stand", ("peg",), target_within=LYING),
-    Act("push", AS_WIDE_AS_DEEP, ("onto",), ("disc",), goal_within=DISC),
+    Act("push", PUSHED, ("onto",), ("disc",), goal_within=DISC),
     Act("roll", ("sphere",), ("onto",), ("disc",), goal_within=DISC),
     Act("put", SHORT, ("in",), tuple(CONTAINERS)),
     Act("put", FLAT_BELOW, ("on",), (*FLAT_ON_TOP, "crate")),
-    Act("put", AS_WIDE_AS_DEEP, ("beside",), ("cube", "cylinder", "crate", "box")),
+    Act("put", ("cube",), ("beside",), ("cube", "cylinder", "crate", "box")),
     Act("put", FLAT_BELOW, SIDES, (*ANY, "crate", "box", "bowl")),
     Act("move", FLAT_BELOW, ("near",), ANY),
     Act("move", FLAT_BELOW, DIRECTIONS, distances_m=DISTANCES_M),
@@ -107,8 +109,7 @@ FIXED: dict[str, Callable[[str], Thing]] = {
     **CONTAINERS,
     "crate": crate,
     "disc": goal_disc,
-    # Told by its button, which is what is pressed.
-    "switch": lambda colour: replace(switch(colour), name=f"{colour} switch", colour=colour),
+    "switch": switch,
 }
 
 
@@ -118,8 +119,10 @@ def made(kind: str, colour: str, scale: float) -> Thing:
 
 
 def footprint_m(thing: Thing) -> float:
-    """Of the circle around it: what is round needs no corners."""
-    return thing.half_extents[0] if thing.kind == "disc" else thing.radius_m
+    """Of the circle around it: a disc has no corners, and beside what is high the hand needs more room than fingers."""
+    if thing.kind == "disc":
+        return thing.half_extents[0]
+    return thing.radius_m + (BESIDE_HIGH_M if thing.half_extents[2] > HIGH_M else 0.0)
 
 
 class Deed(NamedTuple):
@@ -284,6 +287,7 @@ def _at_side(thing: Thing, goal: Thing | None, others: list[Circle], side: Flank
 def scored(meaning: Meaning, scene: Scene, deeds: Sequence[Deed]) -> tuple[list[Condition], list[Condition]]:
     """Stages one after the other, and what never may happen: to do it with another thing, elsewhere, or too early."""
     clauses = meaning.decided(looks(scene))
+    handled = {deed.target for deed in deeds}
     stages: list[Condition] = []
     never: list[Condition] = []
     done: Condition | None = None
@@ -291,10 +295,9 @@ def scored(meaning: Meaning, scene: Scene, deeds: Sequence[Deed]) -> tuple[list[
         own = _stages(clause, deed, scene)
         if done is not None and not scene.thing(deed.target).is_fixed:
             never.append(lifted(scene, deed.target) & ~done.latched())
-        never += _wrong(clause, deed, scene)
+        never += _wrong(clause, deed, scene, handled)
         stages += own
         done = own[-1]
-    handled = {deed.target for deed in deeds}
     never += [lifted(scene, thing.name) for thing in scene if not thing.is_fixed and thing.name not in handled]
     return stages, never
 
@@ -321,10 +324,10 @@ def _displaced(deed: Deed, scene: Scene, way: Direction) -> Condition:
     return settled(deed.target) & Displaced(deed.target, (x, y), way, deed.distance_m)
 
 
-def _wrong(clause: Clause, deed: Deed, scene: Scene) -> list[Condition]:
+def _wrong(clause: Clause, deed: Deed, scene: Scene, handled: set[str]) -> list[Condition]:
     """Other answers that are seen at once, besides lifting another thing."""
     name, goal = deed.target, deed.goal
-    alike = [thing for thing in scene if thing.name not in (name, goal) and thing.kind in deed.act.kinds]
+    alike = [thing for thing in scene if thing.name not in (*handled, goal) and thing.kind in deed.act.kinds]
     match deed.act.action, deed.relation:
         case ("touch", _):
             return [TouchedOtherFirst(name)]

@@ -13,6 +13,7 @@ from robodx.language.discriminating_attributes import cue_of
 from robodx.language.lexicon import EVERYDAY
 from robodx.language.meaning import Clause, Exists, If, Meaning
 from robodx.language.reference import Rank, Reference, Side, Spatial, Superlative, Unresolved, Where, candidates
+from robodx.language.verbs import Phrasings
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.relations import FLANKS
 from robodx.sim.scene import Scene, Thing
@@ -57,11 +58,8 @@ def described(rng: np.random.Generator, cue: str, target: Thing, rivals: Sequenc
 
 def _by_size(own: Reference, target: Thing, rivals: Sequence[Thing]) -> list[Reference]:
     is_big = target.radius_m > rivals[0].radius_m
-    if len(rivals) == 1:
-        rank = Rank("bigger" if is_big else "smaller")
-    else:
-        rank = Rank("biggest" if is_big else "smallest")
-    return [replace(own, size="big" if is_big else "small"), replace(own, rank=rank)]
+    ranks = (Rank("bigger"), Rank("smaller")) if len(rivals) == 1 else (Rank("biggest"), Rank("smallest"))
+    return [replace(own, size="big" if is_big else "small"), replace(own, rank=ranks[not is_big])]
 
 
 def _by_rank(own: Reference, target: Thing, rivals: Sequence[Thing], *, is_first: bool) -> list[Reference]:
@@ -106,20 +104,11 @@ def _by_relation(own: Reference, target: Thing, rivals: Sequence[Thing], scene: 
     return found
 
 
-def excluding(reference: Reference, cue: str, target: Thing, rivals: Sequence[Thing]) -> Reference:
-    """The target by what it is not: the colours or kinds of its rivals, or what the only one of them is told by."""
-    own = named(target)
+def excluding(cue: str, target: Thing, rivals: Sequence[Thing]) -> Reference:
+    """The target by the colours, or by the kinds, that it has not."""
     if cue == "colour":
         return Reference(target.kind, but=_each("colour", rivals))
-    if cue == "shape":
-        return Reference(colour=target.colour, but=_each("kind", rivals))
-    if cue == "pattern":
-        return replace(own, but=(replace(own, is_striped=not target.is_striped),))
-    opposite = {first: last for (first, *_), (last, *_) in zip(WAYS, (WAYS[1], WAYS[0], WAYS[3], WAYS[2]), strict=True)}
-    if reference.rank is not None and reference.rank.by in opposite:
-        return replace(own, but=(replace(own, rank=Rank(opposite[reference.rank.by])),))
-    is_big = target.radius_m > rivals[0].radius_m
-    return replace(own, but=(replace(own, size="small" if is_big else "big"),))
+    return Reference(colour=target.colour, but=_each("kind", rivals))
 
 
 def _each(attribute: str, rivals: Sequence[Thing]) -> tuple[Reference, ...]:
@@ -127,11 +116,11 @@ def _each(attribute: str, rivals: Sequence[Thing]) -> tuple[Reference, ...]:
     return tuple(Reference(**{attribute: value}) for value in values)
 
 
-def in_other_words(rng: np.random.Generator, reference: Reference) -> Reference:
-    """With everyday words for its kind, its colour or its size, where there are any."""
-    said = reference.words
+def in_other_words(rng: np.random.Generator, reference: Reference, verb: Phrasings) -> Reference:
+    """With everyday words for its kind, its colour or its size, where there are any that the verb does not use."""
+    said, spoken = reference.words, " ".join((*verb.train, *verb.test)).split()
     for word in filter(None, (reference.kind, reference.colour, reference.size)):
-        if others := EVERYDAY.get(word):
+        if others := [other for other in EVERYDAY.get(word, ()) if other not in spoken]:
             said = re.sub(rf"\b{word}\b", one_of(rng, others), said, count=1)
     if said == reference.words:
         raise Rejected("there is no other word for it")

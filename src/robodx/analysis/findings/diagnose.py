@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from robodx.analysis.causes import FOLDER, causal_shares, kinds_of, leading
+from robodx.analysis.cause_sentences import pointed_to
+from robodx.analysis.causes import FOLDER, causes_of, kinds_of
 from robodx.analysis.findings.base import Diagnosis, Finding
 from robodx.analysis.findings.confirm import Tested, rates, tested
 from robodx.analysis.findings.failure_modes import FailureMode, failure_modes
@@ -73,10 +74,9 @@ def because_of(runs: Sequence[Path]) -> Because:
 
     def because(trial_ids: Sequence[str]) -> str | None:
         for failed, substituted, kinds in asked:
-            found = leading(causal_shares(failed.filter(pl.col("trial_id").is_in(trial_ids)), substituted, kinds))
-            if found is not None:
-                recovers = f"{found.substitution} recovers {found.recovered} of these trials"
-                return f"{recovers}: the component that fails is {found.component}"
+            found = causes_of(failed.filter(pl.col("trial_id").is_in(trial_ids)), substituted, kinds)
+            if found.is_shown:
+                return pointed_to(found)
         return None
 
     return because

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict
 
 import polars as pl
 
-from robodx.analysis.causes import AGAIN, FOLDER, SUBSTITUTES, Cause, causal_shares, kinds_of, leading, sample, unsure
+from robodx.analysis.cause_sentences import DOES, adds, as_dict, conclusion, not_told_apart, unrecovered
+from robodx.analysis.causes import FOLDER, Cause, Causes, causes_of, kinds_of, sample
 from robodx.records.about import UnreadableRun, read_about
 from robodx.records.table import load_readable, parts_of
 from robodx.report.blocks import Block, Cell, Column, Heading, Missing, Text
 from robodx.report.forest import Row, forest
 from robodx.report.material import Material, Run, Subject
-from robodx.report.plots.whiskers import DIFFERENCES
 from robodx.report.sections.base import Content, section
-from robodx.report.words import counted, p_cell, points, rate, signed
+from robodx.report.words import p_cell, points
 
-P = Column("p", "Holm-adjusted", is_number=True)
-DOES = {one.name: one.does for one in SUBSTITUTES} | {AGAIN: "nothing: the trial is simply repeated"}
+FURTHER = (
+    Column("adds", "trials that fail again when repeated: the least and the most over all orders", is_number=True),
+    Column("beyond repeating", "alone less the same trials simply repeated, in points", is_number=True),
+    Column("p", "Holm-adjusted", is_number=True),
+)
 
 
 @section(order=40, title="Why it fails")
@@ -26,17 +28,17 @@ def causes(material: Material) -> Content | None:
     blocks: list[Block] = []
     data = []
     for subject in material.subjects:
-        found = causes_of(subject)
-        wording = [*first_sentence(subject), *_tables(found)] if found else _not_asked(subject)
+        found = causes_in(subject)
+        wording = _not_asked(subject) if found is None else [*first_sentence(subject), *_told(found)]
         if wording and material.is_comparison:
             blocks.append(Heading(subject.policy))
         blocks += wording
-        data += [{"policy": subject.policy, **asdict(one), "is_shown": one.is_shown} for one in found]
+        data += [] if found is None else [{"policy": subject.policy, **as_dict(found)}]
     return Content(blocks, data)
 
 
-def causes_of(subject: Subject) -> list[Cause]:
-    """Of all its runs that were asked why, together."""
+def causes_in(subject: Subject) -> Causes | None:
+    """Of all its runs that were asked why, together; None if none was."""
     failed: list[pl.DataFrame] = []
     substituted: list[pl.DataFrame] = []
     kinds: dict[str, str] = {}
@@ -53,36 +55,22 @@ def causes_of(subject: Subject) -> list[Cause]:
         failed.append(run.episodes)
         substituted.append(episodes)
     if not failed or all(table.is_empty() for table in substituted):
-        return []
-    return causal_shares(pl.concat(failed), pl.concat(substituted), kinds)
+        return None
+    return causes_of(pl.concat(failed), pl.concat(substituted), kinds)
 
 
 def first_sentence(subject: Subject) -> list[Text | Missing]:
     """What recovers most, or what may and how to be sure of it; a sentence or none."""
-    found = causes_of(subject)
-    best = leading(found)
-    if best is not None:
-        share = f"{rate(best.share)} of the trials that fail again when repeated (n = {best.share.n})"
-        smallest = f"Making {best.component} perfect is the smallest change that recovers {share}"
-        return [Text(f"{smallest}: {DOES[best.substitution]}.")]
-    likely = unsure(found)
-    if likely is not None:
-        return [_too_few(likely, subject)]
-    return [Text("No single component, made perfect, is shown to recover the failures.")] if found else []
-
-
-def _too_few(likely: Cause, subject: Subject) -> Missing:
-    """What it recovers, and how to know whether that is an accident."""
-    count = round((likely.recovered.value or 0.0) * likely.n)
-    recovered = f"{likely.substitution} recovers {count} of {likely.n} failed trials"
-    few = f"{counted(likely.n, 'trial')} {'is' if likely.n == 1 else 'are'} too few to be sure"
-    wording = f"{recovered} ({DOES[likely.substitution]}), but {few}"
+    found = causes_in(subject)
+    if found is None:
+        return []
+    if found.is_shown or not found.leading:
+        return [Text(conclusion(found))]
     run = next(run for run in subject.runs if (run.path / FOLDER / "run.json").exists())
-    failed = len(sample(run.episodes, len(run.episodes), kinds_of(run.about)))
-    episodes = likely.to_ask(failed)
+    episodes = found.to_ask(len(sample(run.episodes, len(run.episodes), kinds_of(run.about))))
     if episodes is None:
-        return Missing(f"{wording}. Run more seeds, then:", _command(run))
-    return Missing(f"{wording}. Run more of them again:", f"{_command(run)} --episodes {episodes}")
+        return [Missing(f"{conclusion(found)} Run more seeds, then:", _command(run))]
+    return [Missing(f"{conclusion(found)} Run more of them again:", f"{_command(run)} --episodes {episodes}")]
 
 
 def _not_asked(subject: Subject) -> list[Missing]:
@@ -95,40 +83,26 @@ def _command(run: Run) -> str:
     return f"robodx why {shlex.quote(str(run.path))}"
 
 
-def _tables(found: list[Cause]) -> list[Block]:
-    known = [one for one in found if one.share.value is not None]
-    n = known[0].share.n if known else 0
-    shares = forest(
-        f"Share of {counted(n, 'trial')} failing again that each change, and none above it, recovers (95% intervals)",
-        ["component", "what is changed"],
-        [Row([one.component, DOES[one.substitution]], one.share, _colour(one)) for one in known],
-        what="share",
-    )
-    applied = [
-        Row(
-            [one.component, one.substitution],
-            one.excess,
-            _colour(one),
-            further=[Cell(rate(one.recovered)), Cell(rate(one.again)), Cell(p_cell(one.p_holm))],
-        )
-        for one in known
-        if one.substitution != AGAIN
-    ]
-    excess = forest(
-        "What each substitution recovers beyond simple repetition, in points, with 95% intervals",
+def _told(found: Causes) -> list[Block]:
+    run = [one for one in (found.again, *found.substitutions) if one.n]
+    table = forest(
+        "What each substitution alone recovers of the failed trials it applies to, with 95% intervals",
         ["component", "substitution"],
-        applied,
-        what="beyond repeating",
-        scale=DIFFERENCES,
-        tick=signed,
-        wording=points,
-        line=0.0,
-        further=[Column("recovered", is_number=True), Column("when repeated", is_number=True), P],
-        is_folded=True,
+        [_row(one) for one in run],
+        what="alone",
+        further=FURTHER,
     )
-    order = "The shares depend on the order of the rows: a trial that two changes recover counts for the upper one."
-    return [shares, Text(order, "quiet"), excess]
+    adding = (
+        f"Adds: of the {found.lasting} trials that fail again when repeated, the least and the most over all orders of "
+        "the substitutions, that is, those that no other recovers and all that it recovers. Several substitutions may "
+        "recover the same trial: the rows do not add up."
+    )
+    does = "; ".join(f"{one.substitution}: {DOES[one.substitution]}" for one in run)
+    said = [*not_told_apart(found), *unrecovered(found)]
+    return [table, *(Text(sentence) for sentence in said), Text(adding, "quiet"), Text(f"{does}.", "quiet")]
 
 
-def _colour(one: Cause) -> int:
-    return 2 if one.is_shown else 4
+def _row(one: Cause) -> Row:
+    further = ["—"] * 3 if one.p is None else [adds(one), points(one.excess), p_cell(one.p_holm)]
+    cells = [Cell(text) for text in further]
+    return Row([one.component, one.substitution], one.recovered, 2 if one.is_shown else 4, further=cells)

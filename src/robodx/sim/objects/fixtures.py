@@ -113,7 +113,10 @@ SWITCH_TRAVEL_M = 0.008
 
 
 def switch(colour: str = "red") -> Thing:
-    """A push button on a base, with a lamp. `switch/button` slides down by SWITCH_TRAVEL_M against a spring."""
+    """A push button on a base, with a lamp. `switch/button` slides down by SWITCH_TRAVEL_M against a spring.
+
+    Its colour is that of the button.
+    """
     base_half, cap_radius, cap_half, cap_x, lamp_radius = (0.05, 0.035, 0.0125), 0.018, 0.010, -0.015, 0.014
     # The cap sinks a little into the base; the box around the switch reaches from the table to the cap's top.
     height = 2 * (base_half[2] + cap_half) - 0.0015
@@ -132,7 +135,7 @@ def switch(colour: str = "red") -> Thing:
     lamp_pose = Pose((0.033, 0.0, base_z + base_half[2]))
     lamp = Shape("sphere", (lamp_radius,), lamp_pose, colour="dark grey", collides=False, name="lamp")
     return Thing(
-        "switch", "switch", "dark grey", (base, lamp), (base_half[0], base_half[1], height / 2), UNPLACED,
+        "switch", "switch", colour, (base, lamp), (base_half[0], base_half[1], height / 2), UNPLACED,
         is_fixed=True, parts=(cap,), frames=(("button", Pose((cap_x, 0.0, height / 2))),),
     )  # fmt: skip
 
