@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from pages import DOCS, of_this_source, rewrite
-
 from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
+
 from robodx.analysis.findings.validation import GROUPS, Group, Verdict, confusion, scores
 from robodx.analysis.statistics.estimates import wilson
 from robodx.faults.base import FAULTS

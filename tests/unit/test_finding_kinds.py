@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from robodx.analysis.findings.strata import Stratum
 
 from robodx.analysis.findings.base import Finding
 from robodx.analysis.findings.diagnose import diagnose
 from robodx.analysis.findings.kinds.base import FINDING_KINDS, FindingKind, register
-from robodx.analysis.findings.strata import Stratum
 from robodx.errors import UserError
 from robodx.faults.base import FAULTS
 from robodx.records.schema import SCHEMA

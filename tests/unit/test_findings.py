@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from robodx.analysis.findings.confirm import rates
+from robodx.analysis.findings.search import Candidate, Counts
+from robodx.analysis.findings.strata import Stratum
 
 import robodx.analysis.findings
 from robodx.analysis.findings import confirm
 from robodx.analysis.findings.base import Diagnosis
-from robodx.analysis.findings.confirm import rates
 from robodx.analysis.findings.diagnose import diagnose, screen
 from robodx.analysis.findings.failure_modes import FailureMode
 from robodx.analysis.findings.kinds.base import FINDING_KINDS
 from robodx.analysis.findings.naming import Name, statement
 from robodx.analysis.findings.prepare import with_variants
-from robodx.analysis.findings.search import Candidate, Counts
-from robodx.analysis.findings.strata import Stratum
 from robodx.analysis.findings.validation import Expected, judge, scores
 from robodx.analysis.statistics.estimates import wilson
 from robodx.policy_contract import POLICIES

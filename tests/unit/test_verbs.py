@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from robodx.analysis.findings.strata import requirement_in_words
 
 from robodx.analysis.findings.gerunds import GERUNDS, doing
-from robodx.analysis.findings.strata import requirement_in_words
 from robodx.experts.base import PLANS
 from robodx.language.meaning import Meaning, do, once_lit
 from robodx.language.phrasing import phrase, say

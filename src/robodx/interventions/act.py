@@ -50,8 +50,8 @@ ACTS: dict[str, tuple[str, Relation | None]] = {
     factor="doing",
     values={act: {"act": act} for act in ACTS},
     entails=(
-        "grasps", "goal_*", "verb", "phrasing", "words", "word *", "distractors", "requires motor/*", "requires choice",
-        "requires distractors", "requires perception/*", "requires language/*",
+        "places", "grasps", "goal_*", "verb", "phrasing", "words", "word *", "distractors", "requires motor/*",
+        "requires choice", "requires distractors", "requires perception/*", "requires language/*",
     ),
     placebo=reworded,
 )  # fmt: skip

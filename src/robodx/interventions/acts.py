@@ -47,7 +47,7 @@ ORDER = "requires language/order"
         "3": {"acts": "3 or more", ORDER: "yes"},
     },
     entails=(
-        "clauses", "grasps", "words", "word *", "verb", "phrasing", "distractors", "requires motor/*",
+        "places", "clauses", "grasps", "words", "word *", "verb", "phrasing", "distractors", "requires motor/*",
         "requires perception/*", "requires language/*", "requires choice", "requires distractors",
     ),
     placebo=reworded,

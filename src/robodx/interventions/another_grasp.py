@@ -52,7 +52,7 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
     factor="doing",
     values={"1": {"grasps": "1"}, "2": {"grasps": "2"}, "3": {"grasps": "3 or more"}},
     entails=(
-        "act", "acts", "clauses", "verb", "phrasing", "words", "target_*", "goal_*", "things_of_target_kind",
+        "places", "act", "acts", "clauses", "verb", "phrasing", "words", "target_*", "goal_*", "things_of_target_kind",
         "distractors", "word *", "requires *",
     ),
     placebo=_placebo,

@@ -54,7 +54,10 @@ class Intervention:
 
     def declares(self, attribute: str) -> bool:
         """Whether this attribute may change when it is applied."""
-        return any(fnmatchcase(attribute, pattern) for pattern in (*self.attributes, *self.entails))
+        declared = (*self.attributes, *self.entails)
+        # What is required of language changes with what is required of a part of it.
+        is_parent = any(name.startswith(f"{attribute}/") for name in declared)
+        return is_parent or any(fnmatchcase(attribute, pattern) for pattern in declared)
 
     def apply(self, situation: Situation, value: str, rng: np.random.Generator) -> Situation:
         if value != PLACEBO:

@@ -44,8 +44,8 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
     factor="doing",
     values={"1 left": {"acts": "1"}, "2 left": {"acts": "2"}},
     entails=(
-        "act", "clauses", "grasps", "verb", "phrasing", "words", "target_*", "goal_*", "things_of_target_kind",
-        "distractors", "word *", "requires *",
+        "places", "act", "clauses", "grasps", "verb", "phrasing", "words", "target_*", "goal_*",
+        "things_of_target_kind", "distractors", "word *", "requires *",
     ),
     placebo=_placebo,
 )  # fmt: skip

@@ -36,7 +36,11 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
 @intervention(
     "wait first",
     factor="doing",
-    values={"asked": {"waits": "asked"}, "not asked": {"waits": "not asked"}},
+    values={
+        # What is done after it comes as late as in a long episode: the expert's duration says so once it has run.
+        "asked": {"waits": "asked", "expert_duration_s": "8 or more"},
+        "not asked": {"waits": "not asked"},
+    },
     entails=("first_event",),
     placebo=_placebo,
 )

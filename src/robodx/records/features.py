@@ -39,9 +39,22 @@ def features(values: Mapping[str, str | float], requirements: Iterable[str], tex
         for name, value in values.items()
         if not UNTOLD.fullmatch(name)
     }
-    found |= {f"{REQUIRES}{path}": YES for path in requirements}
+    found |= {f"{REQUIRES}{prefix}": YES for path in requirements for prefix in prefixes(path)}
     found |= {f"{WORD}{word}": YES for word in re.findall(r"[a-z']+", text.lower())}
     return found
+
+
+def prefixes(path: str) -> list[str]:
+    """A path and all that it lies in, the widest first."""
+    parts = path.split("/")
+    return ["/".join(parts[: end + 1]) for end in range(len(parts))]
+
+
+def order(name: str) -> tuple[str, ...]:
+    """The levels of an attribute that is a number, from the lowest to the highest; none of a text."""
+    if (most := COUNTS.get(name)) is not None:
+        return (*(str(number) for number in range(most)), f"{most} or more")
+    return _bands(BOUNDS[name]) if name in BOUNDS else ()
 
 
 def level(name: str, number: float) -> str:
@@ -49,11 +62,12 @@ def level(name: str, number: float) -> str:
     if (most := COUNTS.get(name)) is not None:
         return f"{most} or more" if number >= most else f"{number:g}"
     bounds = BOUNDS.get(name)
-    if bounds is None:
-        return f"{number:g}"
+    return f"{number:g}" if bounds is None else _bands(bounds)[bisect_right(bounds, number)]
+
+
+def _bands(bounds: tuple[float, ...]) -> tuple[str, ...]:
     between = (f"{low:g} to {high:g}" for low, high in pairwise(bounds))
-    names = [f"below {bounds[0]:g}", *between, f"{bounds[-1]:g} or more"]
-    return names[bisect_right(bounds, number)]
+    return (f"below {bounds[0]:g}", *between, f"{bounds[-1]:g} or more")
 
 
 def features_of_row(row: Mapping[str, Any]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,24 +16,25 @@ import numpy as np
 import polars as pl
 
 from robodx.analysis.findings.diagnose import diagnose
-from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
 from robodx.analysis.findings.validation import Expected, Group, Verdict, judge
 from robodx.errors import UserError
 from robodx.faults.base import FAULTS, planted
 from robodx.policy_contract import opened
 from robodx.records import files
+from robodx.records.design import COLUMN, design_table, rows_of, with_design
 from robodx.records.folder import locked
 from robodx.records.schema import SCHEMA
 from robodx.records.table import load_readable
 from robodx.running.description import perturbation_cards
 from robodx.running.loop import collect
+from robodx.running.reference import ExpertReference
 from robodx.running.request import Request
 from robodx.running.rounds import Rounds
 from robodx.running.threads import pin
 from robodx.running.workers import settle
 
 SUITE = "diagnosis"
-SCREENING_SEEDS = 3
+SCREENING_SEEDS = 1
 # Seeds of one set, so that no two sets share any.
 SET = 1000
 # Faults and thresholds were looked at on the seeds before, and from a million on; what is reported begins here.
@@ -44,6 +45,7 @@ MOST_EPISODES = 500
 LOOK_EVERY_S = 0.05
 NOISE = "noisy_healthy"
 WEAK_BASE = f"{NOISE}=0.4"
+PATTERNLESS = "patternless"
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,15 @@ class Case:
     group: Group
     planted: str
     seed_set: int
+    # Of a held-out fault: its factor and level, as its author noted them.
+    factor: tuple[str, str] | None = None
 
     @property
     def expected(self) -> tuple[Expected, ...]:
-        return tuple(Expected(*each.entry.expected) for each in planted(self.planted) if each.entry.expected)
+        if self.factor is not None:
+            return (Expected(attribute=self.factor[0], level=self.factor[1]),)
+        names = (each.entry.expected for each in planted(self.planted))
+        return tuple(Expected(": ".join(filter(None, name))) for name in names if name)
 
     @property
     def name(self) -> str:
@@ -73,10 +80,13 @@ def design(
     weak_sets: int = 1,
     healthy: int = 60,
     pairs: int = 30,
+    patternless: int = 60,
+    held_out: Mapping[str, tuple[str, str]] | None = None,
+    held_out_sets: int = 2,
     only: Sequence[str] = (),
     first_set: int = FIRST_SET,
 ) -> list[Case]:
-    """Each fault alone and on a weak base on so many sets, so many pairs, and healthy policies, a set each.
+    """Each fault alone and on a weak base on so many sets, so many pairs, and policies without a cause, a set each.
 
     `only` narrows it to these faults. A pair of faults that cause the same finding is none.
     """
@@ -94,6 +104,12 @@ def design(
     cases += [Case("two faults", "+".join(both[index]), first_set + turn % sets) for turn, index in enumerate(chosen)]
     kinds = ("healthy", NOISE, WEAK_BASE)
     cases += [Case("no fault", kinds[turn % len(kinds)], first_set + turn) for turn in range(healthy)]
+    cases += [Case("patternless", f"{PATTERNLESS}={turn + 1}", first_set + turn) for turn in range(patternless)]
+    cases += [
+        Case("held-out fault", name, number, factor)
+        for name, factor in (held_out or {}).items()
+        for number in range(first_set, first_set + held_out_sets)
+    ]
     if not cases:
         raise UserError("nothing to validate: the options select no runs")
     return cases
@@ -174,18 +190,23 @@ def _run(case: Case, out: Path) -> None:
     name = f"fault:{case.planted}"
     request = Request((SUITE,), name, SCREENING_SEEDS, first_seed=SET * case.seed_set)
     with opened(name) as policy:
-        table = collect(policy, Rounds(request, policy.spec))
+        rounds = Rounds(request, policy.spec)
+        # What the expert needs is one of the attributes that failures may go with.
+        episodes = collect(policy, rounds, [ExpertReference()])
+        table = with_design(episodes, design_table(rounds.design))
     if len(table) > MOST_EPISODES:
         raise UserError(f"the diagnosis of {name} took {len(table)} episodes, more than {MOST_EPISODES}")
     with files.beside(out / f"{case.name}.parquet") as path:
         # Events are most of a table, and no finding reads them.
-        table.select(*SCHEMA).with_columns(events=pl.lit([], dtype=table.schema["events"])).write_parquet(path)
+        table.select(*SCHEMA, COLUMN).with_columns(events=pl.lit([], dtype=table.schema["events"])).write_parquet(path)
 
 
-def judged(case: Case, out: Path, thresholds: Thresholds = THRESHOLDS) -> Verdict:
+def judged(case: Case, out: Path) -> Verdict:
     """What its episodes alone say, held against what was planted."""
-    table, problems = load_readable([out / f"{case.name}.parquet"])
+    path = out / f"{case.name}.parquet"
+    table, problems = load_readable([path])
     if problems:
         raise UserError(f"{problems[0]} The same command then runs it again.")
-    (found,) = diagnose(table, {"perturbations": perturbation_cards()}, thresholds=thresholds)
-    return judge(case.group, case.planted, case.expected, found)
+    purposes = pl.read_parquet(path, columns=["trial_id", COLUMN])
+    (found,) = diagnose(with_design(table, rows_of(purposes)), {"perturbations": perturbation_cards()})
+    return judge(case.group, case.planted, case.seed_set, case.expected, found)

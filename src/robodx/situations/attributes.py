@@ -40,6 +40,8 @@ INNER_X_M = (-0.18, 0.05)
 INNER_Y_M = (-0.18, 0.18)
 # Verbs for which a thing is taken.
 GRASPING = ("pick", "put", "move", "insert", "stand")
+# And for which it must be set down somewhere.
+PLACING = GRASPING[1:]
 # An event that comes later than this finds a hand that set out at once near its target.
 LATE_S = 1.0
 # What the instruction says in no phrasing that is known for its verb.
@@ -60,6 +62,7 @@ def attributes(
         [
             *_words(instruction, len(clauses)),
             ("grasps", grasps_of(clauses)),
+            ("places", "yes" if any(clause.action in PLACING for clause in clauses) else "no"),
             ("waits", waits),
             ("first_event", first_event([instruction.meaning], events)),
             *(_first_act(clauses[0], scene, seen) if clauses else ()),

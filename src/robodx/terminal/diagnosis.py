@@ -1,10 +1,10 @@
-"""A diagnosis as a person reads it: the findings, what they rest on, and what to run next."""
+"""A diagnosis as a person reads it: causes with their pairs, what only goes with failures, symptoms, and what next."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from robodx.analysis.findings.base import CAUTION, HELD, Diagnosis, Finding
+from robodx.analysis.findings.base import CAUTION, Diagnosis, Finding, PairEvidence
 from robodx.output import print_text, visible
 from robodx.terminal.comparison import points
 from robodx.terminal.console import counted, print_json, wrapped
@@ -20,40 +20,72 @@ def print_diagnoses(found: Sequence[Diagnosis], *, as_json: bool) -> None:
 
 
 def lines(diagnosis: Diagnosis) -> Iterator[str]:
-    """Findings that held on fresh seeds with their evidence, and what is only suspected with how to know more."""
     by_episode = f"by episode: {diagnosis.solved} of {diagnosis.judged} solved"
     yield from wrapped(
         f"{visible(diagnosis.policy)} succeeds in {diagnosis.success} of its trials, the mean over tasks (n = "
         f"{diagnosis.success.n}; {by_episode}). RoboDx searched {counted(diagnosis.screened, 'episode')} for "
-        f"weaknesses, then tested them on {counted(diagnosis.confirmed_on, 'other episode')}."
+        f"weaknesses and ran {counted(diagnosis.paired, 'further episode')} in pairs that differ in one thing."
     )
     if not diagnosis.is_whole:
-        yield "The run is not finished, so no finding is tested on fresh seeds yet. The same command continues it."
+        yield "The run is not finished, so more may be decided. The same command continues it."
     yield ""
-    confirmed = [one for one in diagnosis.findings if one.certainty == "confirmed"]
-    suspected = [one for one in diagnosis.findings if one.certainty == "suspected"]
-    if not confirmed:
-        yield from wrapped(f"No weakness {HELD}." if suspected else diagnosis.headline)
+    causes = diagnosis.decided
+    others = [one for one in diagnosis.findings if not one.is_decided]
+    if causes:
+        yield "Causes:"
+    elif not others:
+        yield from wrapped(diagnosis.headline)
+    elif diagnosis.paired:
+        yield "No cause was shown."
     else:
-        yield f"{HELD.capitalize()}:"
-    for number, finding in enumerate(confirmed, start=1):
-        yield from _lines(number, finding)
-    if suspected:
+        yield "No cause can be shown: this run has no pairs of trials that differ in one thing."
+    for number, finding in enumerate(causes, start=1):
+        yield from _cause(number, finding)
+    if others:
         yield ""
-        yield "Suspected, but not shown on fresh seeds:"
-        for finding in suspected:
-            yield from wrapped(visible(f"   {finding.name}. {finding.statement}"), indent="   ")
-            yield visible(f"   next: {finding.next_test}")
-    if confirmed:
+        yield "Not decided:"
+        for finding in others:
+            yield from _other(finding)
+    if diagnosis.symptoms:
+        yield ""
+        yield "Symptoms (what can be seen, and not why):"
+        for symptom in diagnosis.symptoms:
+            yield from wrapped(visible(f"   {symptom.name}. {symptom.statement}"), indent="   ")
+    if diagnosis.excluded:
+        yield ""
+        told = "; ".join(f"{one.when} ({counted(one.pairs, 'pair')})" for one in diagnosis.excluded)
+        yield from wrapped(visible(f"Excluded as a cause of 20 points or more: {told}."))
+    if causes:
         yield ""
         yield from wrapped(f"{CAUTION} See docs/diagnosis.md.")
 
 
-def _lines(number: int, finding: Finding) -> Iterator[str]:
+def _cause(number: int, finding: Finding) -> Iterator[str]:
     yield from wrapped(visible(f"{number}. {finding.name}. {finding.statement}"), indent="   ")
-    p = "" if finding.p is None else f", p {'< 0.001' if finding.p < 0.001 else f'= {finding.p:.3f}'}"
-    effect = f"difference {points(finding.effect)} points" if finding.outside.n else f"rate {finding.effect}"
-    yield visible(f"   {effect}{p}; examples: episodes {', '.join(finding.examples[:3])}")
+    for says, evidence in (("undo", finding.undo), ("put in", finding.put_in)):
+        if evidence is not None:
+            yield visible(f"   {says:7} {_pairs(evidence)}")
+    if finding.along:
+        yield from wrapped(visible(f"   changed along with it: {', '.join(finding.along)}"), indent="     ")
+    if finding.pair is not None:
+        yield f"   look at: episodes {finding.pair[0]} (fails) and {finding.pair[1]} (succeeds)"
     if finding.because is not None:
         yield from wrapped(visible(f"   why: {finding.because}"), indent="        ")
+    if finding.advice:
+        yield from wrapped(f"   {finding.advice}", indent="   ")
+    yield visible(f"   next: {finding.next_test}")
+
+
+def _pairs(evidence: PairEvidence) -> str:
+    return (
+        f"{counted(evidence.pairs, 'pair')}: success {points(evidence.gain)} points beyond the placebo, by "
+        f"{', '.join(evidence.interventions)}"
+    )
+
+
+def _other(finding: Finding) -> Iterator[str]:
+    says = finding.certainty_says[0].upper() + finding.certainty_says[1:]
+    yield from wrapped(visible(f"   {says}: {finding.name}. {finding.statement}"), indent="   ")
+    if finding.rivals:
+        yield from wrapped(visible(f"   It may as well be that {', or that '.join(finding.rivals)}."), indent="   ")
     yield visible(f"   next: {finding.next_test}")

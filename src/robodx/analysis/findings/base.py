@@ -5,77 +5,125 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from robodx.analysis.findings.strata import compared_with
 from robodx.analysis.statistics.estimates import Estimate
 
-# Suspected: seen in the episodes by which it was found, and not on others. The words of the record; people read SAYS.
-Certainty = Literal["confirmed", "suspected"]
-# "Confirmed" would say more than was tested: other seeds, but the same tasks.
-HELD = "held on fresh seeds of the same tasks"
-SAYS: dict[Certainty, str] = {"confirmed": "held on fresh seeds", "suspected": "suspected"}
+# What is known of it. The first three were decided by pairs that differ in one factor; the others were not.
+Certainty = Literal["cause", "needed", "sufficient", "associated", "undecided", "suspected"]
+DECIDED: tuple[Certainty, ...] = ("cause", "needed", "sufficient")
+SAYS: dict[Certainty, str] = {
+    "cause": "caused by this",
+    "needed": "needs this and something else",
+    "sufficient": "this suffices",
+    "associated": "goes with this",
+    "undecided": "undecided",
+    "suspected": "suspected",
+}
 # Below this success nobody would speak of a policy without weaknesses.
 FAILS_ALIKE = 0.5
 CAUTION = (
-    "A finding that held on fresh seeds of the same tasks can still be wrong: of nine faults written by others four "
-    "were named right, and policies that fail without a pattern got false claims in five of five runs."
+    "A cause is what, changed alone, changes the outcome in the situations tested. That says nothing of why the policy "
+    "came to be so, nor of other tasks."
 )
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One weakness: where it shows, how, how surely, and what to look at and to do next.
+class PairEvidence:
+    """Pairs of trials of one situation: one with the factor changed, one with a placebo."""
 
-    `inside` is how often it happens where it should if the finding is true, `outside` how often elsewhere, and `effect`
-    the difference, all on the episodes that confirm it (of a suspected one, on those that found it).
-    """
+    pairs: int
+    # How many succeeded, of those with the factor changed and of those with the placebo.
+    changed: int
+    placebo: int
+    # Of success, by the change beyond the placebo; the interval holds whenever one stops.
+    gain: Estimate
+    verdict: Literal["effect", "none", "undecided"]
+    e_value: float
+    interventions: tuple[str, ...]
+    # How many more would decide, if it goes on like this.
+    pairs_more: int | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One weakness: under which condition it shows, how surely it is because of that, and what to look at next."""
 
     # One of FINDING_KINDS, by name.
     kind: str
-    # More exactly: "colour", "negation", "grasp stability"; empty where the kind says it all.
+    # More exactly: "colour", "negation"; empty where the kind says it all.
     subject: str
     statement: str
-    # The place in the tree: what the trials have in common, and what happens in them.
-    stratum: str
-    failure_mode: str
-    # The same in words: "trials with a negation", "it does the wrong thing".
-    where: str
+    # What the trials have in common, as in the record: an attribute and its levels.
+    attribute: str
+    levels: tuple[str, ...]
+    # The same in words, after "when"; and what happens in them: "it fails", "it misses the grasp".
+    when: str
     happens: str
     certainty: Certainty
+    # How often it fails where the condition holds, and elsewhere, in the screening.
     inside: Estimate
     outside: Estimate
     effect: Estimate
-    # Of there being no difference, after Holm over the candidates that were put to the test; None if it was not tested.
-    p: float | None
-    # Of all trials, the share that it concerns.
+    # Taking the factor away where it is, and putting it in where it is not.
+    undo: PairEvidence | None
+    put_in: PairEvidence | None
+    # In how many contexts (task, act and kind of object) it was tested, and whether it holds over these: else it is a
+    # claim about the situations tested alone.
+    contexts: int
+    is_general: bool
+    # What else goes with the same failures and was not told apart, in words after "when".
+    rivals: tuple[str, ...]
+    # What changed along with the factor in nearly all of its pairs.
+    along: tuple[str, ...]
+    # Of all failures of the screening, the share that taking it away recovers beyond the placebo; of what was not
+    # tested, the share that it concerns.
     share: float
-    # Episodes that show it, by trial id, those first that show it best.
+    # That so good a condition is found among all that were looked at, if none mattered; None where it was not asked.
+    p: float | None
+    # Episodes that show it, by trial id; and two that differ in one thing, the one that fails first.
     examples: tuple[str, ...]
+    pair: tuple[str, str] | None
+    # Below what guessing scores: a systematic wrong choice.
+    is_below_chance: bool
     next_test: str
+    advice: str = ""
     # What recovers most of it, if the run was asked why.
     because: str | None = None
-
-    # How many trials `outside` leaves out, because other findings are about them.
-    left_out: int = 0
 
     @property
     def name(self) -> str:
         return f"{self.kind}: {self.subject}" if self.subject else self.kind
 
     @property
+    def condition(self) -> str:
+        return f"{self.attribute}={'|'.join(self.levels)}"
+
+    @property
+    def is_decided(self) -> bool:
+        return self.certainty in DECIDED
+
+    @property
     def certainty_says(self) -> str:
-        """For a badge; HELD says it in full."""
         return SAYS[self.certainty]
 
-    @property
-    def compared_with(self) -> str:
-        """Which trials `outside` is of, in words."""
-        rest = compared_with(self.stratum.partition(":")[0])
-        return f"{rest} but those of other findings" if self.left_out else rest
 
-    @property
-    def rank(self) -> float:
-        """Effect × certainty: of all trials, the share that is surely lost by it (at the interval's nearer end)."""
-        return max(0.0, self.effect.low or 0.0) * self.share
+@dataclass(frozen=True)
+class Symptom:
+    """How it is done or fails, wherever: what can be seen, and no cause of it."""
+
+    name: str
+    statement: str
+    rate: Estimate
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Excluded:
+    """A condition that goes with failures, and does not cause so much as 20 points of them."""
+
+    when: str
+    attribute: str
+    levels: tuple[str, ...]
+    pairs: int
 
 
 @dataclass(frozen=True)
@@ -88,30 +136,34 @@ class Diagnosis:
     errors: int
     success: Estimate
     findings: tuple[Finding, ...]
+    symptoms: tuple[Symptom, ...]
+    excluded: tuple[Excluded, ...]
     # The smallest fall of one family's success that these episodes would have shown, four times in five; None: none.
     resolution: float | None
-    # How many episodes found candidates and how many put them to the test.
+    # How many episodes were searched, and how many were run in pairs to decide.
     screened: int
-    confirmed_on: int
+    paired: int
     # Whether all is done that was to be done.
     is_whole: bool
-    # Of all episodes that ended on their own, stressed and tried again or not, how many were solved: no rate of it is
-    # told, for more of them are where it looked weak.
+    # Of all episodes that ended on their own, as the tasks lay them out, how many were solved.
     solved: int = 0
     judged: int = 0
 
     @property
+    def decided(self) -> tuple[Finding, ...]:
+        return tuple(one for one in self.findings if one.is_decided)
+
+    @property
     def headline(self) -> str:
         """One sentence for the first screen."""
-        confirmed = [one for one in self.findings if one.certainty == "confirmed"]
-        if confirmed:
-            return confirmed[0].statement
+        if self.decided:
+            return self.decided[0].statement
         if self.success.value is None:
             return f"No diagnosis is possible: {self.errors} of its episodes ended in an error."
         if self.findings:
-            return f"No weakness {HELD}. Suspected: {self.findings[0].statement}"
+            return f"No cause was shown. {self.findings[0].statement}"
         if self.success.value < FAILS_ALIKE:
-            return "It fails in most trials, and no single requirement explains which."
+            return "It fails in most trials, and nothing that was recorded explains which."
         if self.resolution is None:
             return "No weakness was found, but there are too few episodes to detect one."
         drop = f"A drop of {100 * self.resolution:.0f} points or more"
@@ -119,5 +171,5 @@ class Diagnosis:
 
     def as_dict(self) -> dict[str, Any]:
         """For a program."""
-        findings = [{**asdict(one), "name": one.name, "rank": one.rank} for one in self.findings]
+        findings = [{**asdict(one), "name": one.name, "condition": one.condition} for one in self.findings]
         return {"headline": self.headline, **asdict(self), "findings": findings}

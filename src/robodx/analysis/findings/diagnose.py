@@ -1,34 +1,47 @@
-"""From the episodes of a policy to its diagnosis: screened on some seeds, confirmed on others, ranked."""
+"""From the episodes of a policy to its diagnosis: what goes with its failures, and what pairs showed to cause them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from robodx.analysis.cause_sentences import pointed_to
 from robodx.analysis.causes import FOLDER, causes_of, kinds_of
-from robodx.analysis.findings.base import Diagnosis, Finding
-from robodx.analysis.findings.confirm import Tested, rates, tested
+from robodx.analysis.findings.base import Certainty, Diagnosis, Excluded, Finding, PairEvidence, Symptom
+from robodx.analysis.findings.conditions import Condition, Mask
+from robodx.analysis.findings.decisions import PairSeen, Tally, tallies
 from robodx.analysis.findings.failure_modes import FailureMode, failure_modes
-from robodx.analysis.findings.kinds.base import FINDING_KINDS, NextTest
-from robodx.analysis.findings.naming import Name, named, statement
+from robodx.analysis.findings.kinds.base import FINDING_KINDS, NextTest, Own
+from robodx.analysis.findings.naming import mostly, named, statement, symptom
 from robodx.analysis.findings.prepare import situations, with_variants
-from robodx.analysis.findings.search import LEAST_EFFECT, Candidate, candidates
-from robodx.analysis.findings.strata import Mask, Stratum, strata
-from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
+from robodx.analysis.findings.proposals import Screened, Suspect, chance_of, suspects
+from robodx.analysis.findings.variants import variants
+from robodx.analysis.findings.wording import when
 from robodx.analysis.metrics.base import estimate
 from robodx.analysis.metrics.success import success_rate
 from robodx.analysis.policy_label import options
+from robodx.analysis.statistics.estimates import NOTHING, Estimate, newcombe, wilson
 from robodx.analysis.statistics.power import smallest_visible_difference
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
+from robodx.analysis.statistics.sequential_pairs import Decision
+from robodx.analysis.variants import untouched
 from robodx.records.about import read_about
+from robodx.records.features import features_of_row
 from robodx.records.table import is_finished, load
 
 EXAMPLES = 5
+# A symptom that shows in fewer episodes than a policy without weaknesses has by accident is not told.
+LEAST_SYMPTOM = 0.1
+# Rates nearer to each other than this are no finding.
+LEAST_EFFECT = 0.1
+# How surely something goes with failures.
+SURE = 0.05
+# Of a condition that pairs have shown, the share of another's failures from which that one says nothing more.
+EXPLAINED = 0.7
 
 # What recovers most of the failed trials with these ids, in words.
 Because = Callable[[Sequence[str]], str | None]
@@ -40,15 +53,14 @@ def diagnose(
     because: Because = lambda trial_ids: None,
     *,
     is_whole: bool = True,
-    thresholds: Thresholds = THRESHOLDS,
 ) -> list[Diagnosis]:
     """One for each policy, in the order of their names; `about` is what run.json says of perturbations and requests.
 
-    Nothing is confirmed by a run that outcomes ended, or (not `is_whole`) one that is still going on.
+    In a run that outcomes ended nothing is sure that its stopping was not made for.
     """
     stopped = stopped_how(about.get("request", {}))
     parts = sorted(episodes.group_by("policy"), key=lambda pair: str(pair[0][0]))
-    return [_of_policy(part, about, because, stopped, is_whole, thresholds) for _, part in parts]
+    return [_of_policy(part, about, because, stopped, is_whole) for _, part in parts]
 
 
 def diagnose_runs(runs: Sequence[Path]) -> list[Diagnosis]:
@@ -82,104 +94,247 @@ def because_of(runs: Sequence[Path]) -> Because:
     return because
 
 
-def screen(episodes: pl.DataFrame) -> list[Candidate]:
-    """What one policy's episodes, with their variants, make look weak: to be put to the test on other seeds."""
-    everything = np.ones(len(episodes), dtype=np.bool_)
-    return candidates(*_looked_for(episodes), everything, episodes["pair_id"].to_numpy())
+class _Policy(NamedTuple):
+    """What findings about a policy are made from."""
 
-
-def _looked_for(episodes: pl.DataFrame) -> tuple[list[Stratum], list[FailureMode]]:
-    """With what kinds of findings look for on their own."""
-    kinds = FINDING_KINDS.entries()
-    where = [one for kind in kinds for one in kind.strata(episodes)]
-    what = [one for kind in kinds for one in kind.failure_modes(episodes)]
-    return strata(episodes, where), failure_modes(episodes, what)
+    # As the tasks laid them out, without stress, each situation once.
+    table: pl.DataFrame
+    screened: Screened
+    modes: list[FailureMode]
+    own: list[Own]
+    because: Because
+    who: str
+    # The chance of a score, if nothing mattered.
+    chance: Callable[[float], float]
 
 
 def _of_policy(
-    episodes: pl.DataFrame,
-    about: Mapping[str, Any],
-    because: Because,
-    stopped: Stopped,
-    is_whole: bool,
-    thresholds: Thresholds,
+    episodes: pl.DataFrame, about: Mapping[str, Any], because: Because, stopped: Stopped, is_whole: bool
 ) -> Diagnosis:
     policy = str(episodes["policy"][0])
-    who = options(policy, about.get("runs", [about]))
-    variants = with_variants(episodes, about.get("perturbations", {}))
-    table = situations(variants)
-    fresh = table["is_fresh"].to_numpy()
-    success = estimate(success_rate, variants.filter("is_base"), np.random.default_rng(0), stopped=stopped)
+    prepared = with_variants(episodes, about.get("perturbations", {}))
+    as_laid_out = prepared.filter(untouched())
+    table = situations(as_laid_out)
+    base = table.filter("is_base")
+    success = estimate(success_rate, as_laid_out.filter("is_base"), np.random.default_rng(0), stopped=stopped)
     findings: list[Finding] = []
+    symptoms: list[Symptom] = []
+    decided = tallies(prepared)
     # Where too many erred to tell a rate, there is no telling what the rest is a sample of.
     if success.value is not None:
-        where, how = _looked_for(table)
-        suspected = candidates(where, how, ~fresh, table["pair_id"].to_numpy(), thresholds)
-        results = tested(suspected, table, fresh)
-        can_confirm = is_whole and stopped == "planned"
-        findings = [
-            _finding(table, one, result, named(one, how, thresholds), because, who, can_confirm)
-            for one, result in zip(suspected, results, strict=True)
-        ]
-    ranked = sorted(findings, key=lambda found: (found.certainty != "confirmed", -found.rank))
+        kinds = FINDING_KINDS.entries()
+        own = [one for kind in kinds for one in kind.conditions(base)]
+        modes = failure_modes(base, [one for kind in kinds for one in kind.failure_modes(base)])
+        trials = [_features(row) for row in base.iter_rows(named=True)]
+        screened = Screened.of(trials, ~base["success"].to_numpy(), {one.condition: one.inside for one in own})
+        chance = chance_of(screened, base["task"].to_list())
+        who = options(policy, about.get("runs", [about]))
+        subject = _Policy(base, screened, modes, own, because, who, chance)
+        findings = list(_findings(subject, decided, variants(table)))
+        symptoms = list(_symptoms(subject, findings))
+    judged = as_laid_out.filter(pl.col("outcome") != "error")
     return Diagnosis(
         policy=policy,
-        episodes=len(table),
-        errors=int((variants["outcome"] == "error").sum()),
+        episodes=len(episodes),
+        errors=int((prepared["outcome"] == "error").sum()),
         success=success,
-        findings=tuple(_distinct(ranked)),
-        resolution=_resolution(table.filter(pl.col("is_fresh")) if fresh.any() else table),
-        screened=int((~fresh).sum()),
-        confirmed_on=int(fresh.sum()),
+        findings=tuple(findings),
+        symptoms=tuple(symptoms),
+        excluded=tuple(
+            Excluded(when(one.condition), one.condition.attribute, one.condition.levels, len(one.undo))
+            for one in decided
+            if one.certainty == "excluded"
+        ),
+        resolution=_resolution(table),
+        screened=len(table),
+        paired=len(prepared) - len(as_laid_out),
         is_whole=is_whole,
-        solved=int(episodes.filter(pl.col("outcome") != "error")["success"].sum()),
-        judged=int((episodes["outcome"] != "error").sum()),
+        solved=int(judged["success"].sum()),
+        judged=len(judged),
     )
+
+
+def _features(row: Mapping[str, Any]) -> dict[str, str]:
+    """With where it is in the tree of tasks: what no intervention can change, and only goes with failures."""
+    found = {**features_of_row(row), "family": row["family"], "task": row["task"]}
+    return found | ({"tier": f"{row['family']}/{row['tier']}"} if row["tier"] else {})
+
+
+def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally]) -> Iterator[Finding]:
+    """What pairs decided, by what it explains; then what goes with failures that nothing explains yet."""
+    failed = subject.screened.failed
+    shown = [one for one in decided if one.certainty in ("cause", "needed", "sufficient")]
+    causes = [_finding(subject, one, one.certainty) for one in shown]  # type: ignore[arg-type]
+    causes += [_finding(subject, one, "cause") for one in done if one.certainty == "sufficient"]
+    yield from sorted(causes, key=lambda one: (-one.share, one.name))
+    explained = np.zeros_like(failed)
+    for one in shown:
+        explained |= _inside(subject, one.condition)
+    tested = {one.condition: one for one in decided}
+    found = suspects(subject.screened, [mode.has for mode in subject.modes if mode.sort == "type"])
+    names: set[str] = {one.name for one in causes}
+    for suspect in found:
+        inside = _inside(subject, suspect.condition)
+        lost = inside & failed
+        if (lost & explained).sum() >= EXPLAINED * lost.sum():
+            continue
+        tally = tested.get(suspect.condition)
+        if tally is not None and tally.certainty == "excluded":
+            continue
+        certainty: Certainty = "undecided" if tally is not None else "suspected"
+        if tally is None and subject.chance(suspect.score) <= SURE:
+            certainty = "associated"
+        finding = _finding(subject, tally or Tally(suspect.condition, 1), certainty, suspect, tested)
+        if finding.name not in names:
+            names.add(finding.name)
+            yield finding
+
+
+def _inside(subject: _Policy, condition: Condition) -> Mask:
+    own = next((one.inside for one in subject.own if one.condition == condition), None)
+    return condition.among(subject.screened.trials) if own is None else own
 
 
 def _finding(
-    table: pl.DataFrame,
-    candidate: Candidate,
-    result: Tested,
-    name: Name,
-    because: Because,
-    who: str,
-    can_confirm: bool,
+    subject: _Policy,
+    tally: Tally,
+    certainty: Certainty,
+    suspect: Suspect | None = None,
+    tested: Mapping[Condition, Tally] | None = None,
 ) -> Finding:
-    is_confirmed = can_confirm and result.is_confirmed
-    inside, outside, effect = result[:3] if is_confirmed else rates([candidate.counts])
-    counts, left_out = (result.counts, result.left_out) if is_confirmed else (candidate.counts, 0)
-    shown = table.filter(pl.Series(candidate.shows)).sort("is_fresh", descending=True, maintain_order=True)
-    # Those of the most failing tasks first, and by name where they fail alike.
+    condition, failed = tally.condition, subject.screened.failed
+    inside = _inside(subject, condition)
+    mode = mostly(failed & inside, subject.modes)
+    name = named(condition, mode)
+    own = next((one.says for one in subject.own if one.condition == condition), None)
+    says = own or when(condition)
+    rates = _rates(failed, inside)
+    undo = _evidence(tally.undo, tally.undone, 1)
+    put_in = _evidence(tally.put_in, tally.put, -1)
+    shown = subject.table.filter(pl.Series(inside & failed))
     tasks = shown["task"].value_counts().sort("count", "task", descending=[True, False])["task"].to_list()
-    concerned: Mask = candidate.stratum.inside & ~table["is_fresh"].to_numpy()
+    examples = shown.unique("task", keep="first", maintain_order=True)["trial_id"].to_list()
+    flipped = next((one for one in (*tally.undo, *tally.put_in) if one.treated_success != one.placebo_success), None)
+    rivals = [one for one in (suspect.rivals if suspect else ()) if _is_open(one, tested or {})]
     return Finding(
         kind=name.kind.name,
         subject=name.subject,
-        statement=statement(name, candidate, inside, outside, counts, left_out),
-        stratum=candidate.stratum.name,
-        failure_mode=candidate.failure_mode.name,
-        where=candidate.stratum.says,
-        happens=candidate.failure_mode.says,
-        certainty="confirmed" if is_confirmed else "suspected",
-        inside=inside,
-        outside=outside,
-        effect=effect,
-        p=result.p if can_confirm else None,
-        share=float(concerned.sum() / max(1, (~table["is_fresh"]).sum())),
-        examples=tuple(shown.unique("task", keep="first", maintain_order=True)["trial_id"][:EXAMPLES]),
-        next_test=name.kind.next_test(NextTest(name.subject, tasks, who)),
-        because=because(shown["trial_id"].to_list()),
-        left_out=left_out,
+        statement=statement(name, says, mode.says, certainty, undo, put_in, *rates[:2]),
+        attribute=condition.attribute,
+        levels=condition.levels,
+        when=says,
+        happens=mode.says,
+        certainty=certainty,
+        inside=rates[0],
+        outside=rates[1],
+        effect=rates[2],
+        undo=undo,
+        put_in=put_in,
+        contexts=0 if tally.skill is None else tally.skill.contexts,
+        is_general=tally.skill is not None and tally.skill.holds,
+        rivals=tuple(when(one) for one in rivals),
+        along=tuple(tally.along),
+        share=_share(tally, inside, failed),
+        p=None if suspect is None else subject.chance(suspect.score),
+        examples=tuple((examples or [one.treated for one in tally.put_in if not one.treated_success])[:EXAMPLES]),
+        pair=None if flipped is None else _failing_first(flipped),
+        is_below_chance=_is_below_chance(shown, subject.table.filter(pl.Series(inside))),
+        next_test=_next_test(subject, name.kind.next_test, name.subject, tasks, certainty),
+        advice=name.kind.advice if certainty in ("cause", "needed") else "",
+        because=subject.because(shown["trial_id"].to_list()),
     )
 
 
-def _distinct(findings: list[Finding]) -> list[Finding]:
-    """Of those that say the same, the first."""
-    first: dict[str, Finding] = {}
-    for finding in findings:
-        first.setdefault(finding.name, finding)
-    return list(first.values())
+def _next_test(
+    subject: _Policy, of_kind: Callable[[NextTest], str], about: str, tasks: Sequence[str], certainty: Certainty
+) -> str:
+    """What would tell more; of what only goes with failures, what would decide."""
+    ask = NextTest(about, tasks or subject.table["task"].unique().sort().to_list(), subject.who)
+    if certainty in ("associated", "suspected"):
+        return f"robodx diagnose {subject.who.removeprefix('--policy ')}"
+    return of_kind(ask)
+
+
+def _is_open(condition: Condition, tested: Mapping[Condition, Tally]) -> bool:
+    return condition not in tested or tested[condition].certainty != "excluded"
+
+
+def _rates(failed: Mask, inside: Mask) -> tuple[Estimate, Estimate, Estimate]:
+    k, n, other, n_other = (int(each.sum()) for each in (failed & inside, inside, failed & ~inside, ~inside))
+    if not n:
+        return NOTHING, wilson(other, n_other) if n_other else NOTHING, NOTHING
+    if not n_other:
+        return wilson(k, n), NOTHING, wilson(k, n)
+    return wilson(k, n), wilson(other, n_other), newcombe(other, n_other, k, n)
+
+
+def _evidence(pairs: Sequence[PairSeen], decision: Decision | None, sign: int) -> PairEvidence | None:
+    if decision is None:
+        return None
+    counted = pairs[: decision.pairs]
+    return PairEvidence(
+        pairs=len(counted),
+        changed=sum(one.treated_success for one in counted),
+        placebo=sum(one.placebo_success for one in counted),
+        gain=decision.estimate if sign > 0 else _negated(decision.estimate),
+        verdict=decision.verdict,
+        e_value=decision.e_value,
+        interventions=tuple(sorted({one.intervention for one in counted})),
+        pairs_more=decision.pairs_more,
+    )
+
+
+def _negated(one: Estimate) -> Estimate:
+    value, low, high = (None if each is None else -each for each in (one.value, one.high, one.low))
+    return Estimate(value, low, high, one.n)
+
+
+def _share(tally: Tally, inside: Mask, failed: Mask) -> float:
+    """Of all failures, what taking it away recovers beyond the placebo; without pairs, what it concerns."""
+    if not failed.any():
+        return 0.0
+    concerned = float((inside & failed).sum() / failed.sum())
+    gain = tally.undone.estimate.value if tally.undone is not None else None
+    return concerned * max(0.0, gain) if gain is not None else concerned
+
+
+def _failing_first(pair: PairSeen) -> tuple[str, str]:
+    return (pair.placebo, pair.treated) if pair.treated_success else (pair.treated, pair.placebo)
+
+
+def _is_below_chance(shown: pl.DataFrame, inside: pl.DataFrame) -> bool:
+    """Whether it succeeds less often than guessing would, surely."""
+    chance = inside["chance"].mean()
+    if not isinstance(chance, float) or chance >= 1 or not len(inside):
+        return False
+    high = wilson(len(inside) - len(shown), len(inside)).high
+    return high is not None and high < chance
+
+
+def _symptoms(subject: _Policy, findings: Sequence[Finding]) -> Iterator[Symptom]:
+    """How it is done, wherever; and how most fail that no cause explains, where most fail."""
+    failed = subject.screened.failed
+    for mode in subject.modes:
+        count = int(mode.has.sum())
+        if mode.sort == "flag" and mode.is_telling and count > LEAST_SYMPTOM * len(failed):
+            yield _symptom(subject, mode, mode.has, len(failed), "episodes")
+    explained = np.zeros_like(failed)
+    for one in findings:
+        if one.is_decided:
+            explained |= Condition(one.attribute, one.levels).among(subject.screened.trials)
+    rest = failed & ~explained
+    if rest.sum() >= max(2, LEAST_SYMPTOM * len(failed)):
+        mode = mostly(rest, subject.modes)
+        if mode.sort != "failure":
+            yield _symptom(subject, mode, mode.has & rest, int(rest.sum()), "failures that no cause explains")
+
+
+def _symptom(subject: _Policy, mode: FailureMode, has: Mask, of: int, what: str) -> Symptom:
+    name, count = symptom(mode), int(has.sum())
+    title = f"{name.kind.name}: {name.subject}" if name.subject else name.kind.name
+    examples = subject.table.filter(pl.Series(has)).unique("task", keep="first", maintain_order=True)["trial_id"]
+    says = mode.says[0].upper() + mode.says[1:]
+    return Symptom(title, f"{says} in {count} of {of} {what}.", wilson(count, of), tuple(examples[:EXAMPLES]))
 
 
 def _resolution(table: pl.DataFrame) -> float | None:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from robodx.analysis.findings.strata import Mask
+from robodx.analysis.findings.conditions import Mask
 from robodx.errors import UserError
 
 Sort = Literal["mistaken", "type", "flag", "kind", "wrong thing", "failure"]

@@ -1,4 +1,4 @@
-"""The episodes a diagnosis reads: one policy's, each situation once in each variant, some kept for confirming."""
+"""The episodes a diagnosis reads: one policy's, each situation once in each variant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robodx.records.values import Applied, read_applied, spelled
 
 
 def with_variants(episodes: pl.DataFrame, cards: Cards) -> pl.DataFrame:
-    """One policy's episodes with what variant each is and which are kept for confirming, in one order.
+    """One policy's episodes with what variant each is, in one order.
 
     `stress` is what was done to it, as "noise/v2", beyond what was done in all of them; `is_realtime` tells variants in
     which the world did not wait from those in which it did; `is_base` is neither.
@@ -24,7 +24,6 @@ def with_variants(episodes: pl.DataFrame, cards: Cards) -> pl.DataFrame:
     common = set(applied[0]).intersection(*applied) if applied else set()
     variants = [_variant([one for one in each if one not in common], cards) for each in applied]
     has_waited = (episodes["clock"] == "lockstep").any()
-    is_confirming, is_screened = has_variant("confirmation"), has_variant("screening")
     # To do worse without an input is no weakness, and to do better with a perfect component no strength.
     is_beside = [
         any(
@@ -37,24 +36,17 @@ def with_variants(episodes: pl.DataFrame, cards: Cards) -> pl.DataFrame:
         episodes.with_columns(
             pl.Series("stress", variants, pl.String),
             is_realtime=pl.lit(has_waited) & pl.col("clock").str.starts_with("realtime"),
-            # What a diagnosis asked for to that end; of what others asked for every other seed.
-            is_fresh=pl.when(is_confirming | is_screened)
-            .then(is_confirming & ~is_screened)
-            .otherwise(pl.col("seed") % 2 == 1),
         )
         .with_columns(is_base=pl.col("stress").is_null() & ~pl.col("is_realtime"))
         .filter(~pl.Series(is_beside, dtype=pl.Boolean) & ~(has_variant("repeated") & ~has_variant("clean")))
-        .sort("is_fresh", "task", "seed", "repeat", "trial_id", "suite")
+        .sort("task", "seed", "repeat", "trial_id", "suite")
     )
 
 
 def situations(episodes: pl.DataFrame) -> pl.DataFrame:
-    """Those that ended on their own, each situation once in each variant: to try again there tells little more.
-
-    What moved alike, bit for bit, on a fresh seed as on a screened one is no further evidence.
-    """
+    """Those that ended on their own, each situation once in each variant: to try again there tells little more."""
     once = episodes.unique("trial_id", keep="last", maintain_order=True)
-    seen = observations(once.sort("is_fresh", "task", "seed", "repeat", "trial_id"))
+    seen = observations(once.sort("task", "seed", "repeat", "trial_id"))
     return seen.unique(["pair_id", "stress", "clock"], keep="first", maintain_order=True).sort(
         "task", "seed", "stress", "clock", "trial_id"
     )

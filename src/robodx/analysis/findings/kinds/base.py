@@ -1,4 +1,4 @@
-"""What a kind of finding is: which candidates it names, its sentence, and the command that would tell more."""
+"""What a kind of finding is: which conditions it names, its sentence, its advice, and the next command to run."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from robodx.analysis.findings.conditions import Condition, Mask
 from robodx.analysis.findings.failure_modes import FailureMode
-from robodx.analysis.findings.search import Candidate
-from robodx.analysis.findings.strata import Stratum
 from robodx.registry import Registry
 from robodx.users_code import guarded
 
@@ -30,28 +29,39 @@ class NextTest(NamedTuple):
         return f"robodx run {' '.join(shlex.quote(task) for task in self.tasks[:3])} {self.policy} {options}"
 
 
+class Own(NamedTuple):
+    """A condition of a kind's own, that no recorded attribute tells: which episodes hold it, and its words."""
+
+    condition: Condition
+    # To be read after "when".
+    says: str
+    inside: Mask
+
+
 @dataclass(frozen=True)
 class FindingKind:
-    """A kind of finding. Its three rules give the subject ("" where the kind says it all), or None: of another kind.
+    """A kind of finding. Its two rules give the subject ("" where the kind says it all), or None: of another kind.
 
-    All kinds are asked by stratum first, then by what most of the episodes have in common, and then otherwise. Of
-    several that answer, the one with the highest priority names the candidate, and of those the first by name.
+    All kinds are asked by condition and by how most of its failures fail. Of several that answer, the one with the
+    highest priority names it, and of those the first by name.
     """
 
     name: str
-    # What is wrong, before the numbers: "It does not understand {subject}".
-    sentence: str
-    by_stratum: Callable[[Candidate], str | None] = lambda candidate: None
+    # What is wrong, before the numbers: "It does not tell objects apart by {subject}"; "" is "It fails when …".
+    sentence: str = ""
+    # Of a condition, and of how most of the failures in it fail.
+    by_condition: Callable[[Condition, FailureMode], str | None] = lambda condition, mode: None
+    # Of how it fails or how it is done, wherever: then it is a symptom.
     by_failure_mode: Callable[[FailureMode], str | None] = lambda mode: None
-    otherwise: Callable[[Candidate], str | None] = lambda candidate: None
     # Those that ship have 0 or less: a narrower one needs more to be asked before them.
     priority: int = 0
     # The subject, as the sentence says it.
     in_words: Callable[[str], str] = str
     next_test: Callable[[NextTest], str] = NextTest.run
-    # What is looked for besides requirements, groups of tasks and what attribution tells, for this kind to name it. The
-    # episodes are one policy's, with their columns `stress`, `is_realtime` and `is_base`.
-    strata: Callable[[pl.DataFrame], Iterable[Stratum]] = lambda episodes: ()
+    # What one might do about it, where it is a cause.
+    advice: str = ""
+    # What is looked for besides what is recorded of all situations. The episodes are one policy's.
+    conditions: Callable[[pl.DataFrame], Iterable[Own]] = lambda episodes: ()
     failure_modes: Callable[[pl.DataFrame], Iterable[FailureMode]] = lambda episodes: ()
 
     def __post_init__(self) -> None:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from robodx.analysis.findings.conditions import Condition
+from robodx.analysis.findings.failure_modes import FailureMode
 from robodx.analysis.findings.kinds.base import FindingKind, register
-from robodx.analysis.findings.search import Candidate
 
 CHANGES = {"moving things": "moving things", "sudden": "sudden changes", "signal": "signals"}
-UPDATES = ("change", "words")
+UPDATES = "change/words"
 
 
-def _change(candidate: Candidate) -> str | None:
-    requirement = candidate.stratum.requirement
-    if requirement[:1] != ("change",) or requirement == UPDATES:
-        return None
-    return CHANGES.get("/".join(requirement[1:]), "")
+def _change(condition: Condition, mode: FailureMode) -> str | None:
+    main, _, rest = (condition.requirement or "").partition("/")
+    if main == "change" and condition.requirement != UPDATES:
+        return CHANGES.get(rest, "")
+    return "events" if condition.attribute == "first_event_s" and "none" not in condition.levels else None
 
 
 register(
     FindingKind(
         name="updates ignored",
         sentence="It ignores a new instruction during the episode",
-        by_stratum=lambda candidate: "" if candidate.stratum.requirement == UPDATES else None,
+        by_condition=lambda condition, mode: "" if condition.requirement == UPDATES else None,
     )
 )
 
@@ -28,7 +29,7 @@ register(
     FindingKind(
         name="change ignored",
         sentence="It does not cope with {subject}",
-        by_stratum=_change,
+        by_condition=_change,
         in_words=lambda subject: subject.replace("things", "objects") or "changes during the episode",
     )
 )

@@ -1,39 +1,41 @@
-"""What words ask for: a part of language, or that they are minded at all."""
+"""What words ask for: a part of language, a word, a phrasing, or that they are minded at all."""
 
 from __future__ import annotations
 
+from robodx.analysis.findings.conditions import Condition
+from robodx.analysis.findings.failure_modes import FailureMode
 from robodx.analysis.findings.kinds.base import FindingKind, register
-from robodx.analysis.findings.search import Candidate
-
-SUB_SKILLS = {
-    "negation": "negations", "condition": "conditions", "order": "the order of steps", "ordinal": "ordinals",
-    "relation": "relations between objects", "signal": "signals", "synonym": "synonyms",
-}  # fmt: skip
+from robodx.analysis.findings.wording import levels_in_words
+from robodx.records.features import WORD
 
 
-def _sub_skill(candidate: Candidate) -> str | None:
-    main, *parts = candidate.stratum.requirement or ("",)
+def _sub_skill(condition: Condition, mode: FailureMode) -> str | None:
+    main, *parts = (condition.requirement or "").split("/")
     return parts[0] if main == "language" and parts else None
 
 
-def _wrong_everywhere(candidate: Candidate) -> str | None:
-    return "" if candidate.stratum.sort == "all" and candidate.failure_mode.sort == "wrong thing" else None
+def _wording(condition: Condition, mode: FailureMode) -> str | None:
+    if condition.is_word:
+        return f"word={condition.attribute.removeprefix(WORD)}"
+    if condition.attribute in ("verb", "phrasing", "words", "clauses"):
+        return f"{condition.attribute}={levels_in_words(condition)}"
+    return "beyond plain names" if condition.requirement == "language" else None
 
 
 register(
     FindingKind(
         name="language sub-skill",
-        sentence="It does not understand {subject}",
-        by_stratum=_sub_skill,
-        in_words=lambda subject: SUB_SKILLS.get(subject, subject),
+        by_condition=_sub_skill,
+        advice="Ask for the same act in plain words in your system until this is trained.",
     )
 )
+
+register(FindingKind(name="wording", by_condition=_wording, advice="Add this wording to the training instructions."))
 
 register(
     FindingKind(
         name="instruction ignored",
         sentence="It chooses objects regardless of the instruction",
-        by_stratum=lambda candidate: "" if candidate.stratum.requirement[:1] == ("choice",) else None,
-        otherwise=_wrong_everywhere,
+        by_condition=lambda condition, mode: "" if condition.attribute == "requires choice" else None,
     )
 )

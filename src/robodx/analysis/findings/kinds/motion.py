@@ -1,25 +1,62 @@
-"""How hands do it: skills that are weak, control that shakes, and contact that is too hard."""
+"""How hands do it: acts that are weak, what comes late, control that shakes, and contact that is too hard."""
 
 from __future__ import annotations
 
-from robodx.analysis.findings.failure_modes import MOTOR
+from robodx.analysis.findings.conditions import Condition
+from robodx.analysis.findings.failure_modes import MOTOR, FailureMode
 from robodx.analysis.findings.gerunds import doing
 from robodx.analysis.findings.kinds.base import FindingKind, register
-from robodx.analysis.findings.search import Candidate
+from robodx.analysis.findings.wording import levels_in_words
+
+OF_DOING = ("act", "grasps", "expert_grasps", "places")
 
 
-def _skill(candidate: Candidate) -> str | None:
-    main, *parts = candidate.stratum.requirement or ("",)
-    return parts[0] if main == "motor" and parts and not candidate.failure_mode.is_choice else None
+def _skill(condition: Condition, mode: FailureMode) -> str | None:
+    main, _, rest = (condition.requirement or "").partition("/")
+    is_of_doing = condition.attribute in OF_DOING or main == "motor"
+    if not is_of_doing or mode.is_choice or "0" in condition.levels:
+        return None
+    if _is_later(condition):
+        return None
+    if mode.name in MOTOR and condition.attribute != "act" and not rest:
+        return mode.name
+    return rest or (levels_in_words(condition) if condition.attribute == "act" else mode.name)
+
+
+def _is_later(condition: Condition) -> bool:
+    return condition.attribute in ("grasps", "expert_grasps") and "1" not in condition.levels
 
 
 register(
     FindingKind(
         name="motor weakness",
         sentence="It is weak at {subject}",
+        by_condition=_skill,
         by_failure_mode=lambda mode: mode.name if mode.sort == "type" and mode.name in MOTOR else None,
-        otherwise=_skill,
         in_words=lambda subject: subject if subject in MOTOR else doing(subject),
+    )
+)
+
+register(
+    FindingKind(
+        name="later grasps",
+        by_condition=lambda condition, mode: levels_in_words(condition) if _is_later(condition) else None,
+    )
+)
+
+register(
+    FindingKind(
+        name="late in the episode",
+        by_condition=lambda condition, mode: (
+            levels_in_words(condition) if condition.attribute in ("expert_duration_s", "waited", "wait_s") else None
+        ),
+    )
+)
+
+register(
+    FindingKind(
+        name="several acts",
+        by_condition=lambda condition, mode: levels_in_words(condition) if condition.attribute == "acts" else None,
     )
 )
 

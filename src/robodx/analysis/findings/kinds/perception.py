@@ -1,53 +1,63 @@
-"""What things look like and where they lie: which of them are confused, avoided, or looked for out of habit."""
+"""What things look like and where they lie: which of them are confused, avoided, or out of reach of a habit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 
-import numpy as np
-import polars as pl
-
+from robodx.analysis.findings.conditions import Condition
+from robodx.analysis.findings.failure_modes import FailureMode
 from robodx.analysis.findings.kinds.base import FindingKind, register
-from robodx.analysis.findings.search import Candidate
-from robodx.analysis.findings.strata import Stratum
+from robodx.analysis.findings.wording import levels_in_words
 
-# What a target is that is to be taken: a policy may have a bias against a value of these.
-VALUES = ("colour", "kind")
+CUES = ("colour", "size", "shape", "pattern", "place")
 
 
-def _values(episodes: pl.DataFrame) -> Iterator[Stratum]:
-    """A target's value, held against other values in the same tasks: tasks differ in more than this."""
-    base, tasks = episodes["is_base"].to_numpy(), episodes["task"].to_numpy()
-    for factor in VALUES:
-        worn = episodes["target"].struct.field(factor).to_numpy()
-        for value in sorted({str(each) for each in worn if each is not None}):
-            has = base & (worn == value)
-            both = base & np.isin(tasks, np.intersect1d(tasks[has], tasks[base & ~has]))
-            says = f"trials whose target has the {factor} {value}"
-            yield Stratum("value", f"{factor}={value}", says, both & has, both & ~has, everywhere=has, paired_by="task")
+def _cue(condition: Condition, mode: FailureMode) -> str | None:
+    if condition.attribute in ("target_cue", "goal_cue"):
+        cues = {cue for level in condition.levels for cue in level.split(" and ")}
+        return " and ".join(sorted(cues)) if cues != {"none"} else None
+    main, _, rest = (condition.requirement or "").partition("/")
+    return rest if main == "perception" and rest in CUES else None
 
 
-def _wrong_choice(candidate: Candidate) -> str | None:
-    """A wrong choice is no motor weakness, whatever was to be done."""
-    is_motor = candidate.stratum.requirement[:1] == ("motor",) and len(candidate.stratum.requirement) > 1
-    return "" if is_motor and candidate.failure_mode.is_choice else None
+def _matching(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _named(pattern: str):  # type: ignore[no-untyped-def]
+    names = _matching(pattern)
+
+    def rule(condition: Condition, mode: FailureMode) -> str | None:
+        found = names.fullmatch(condition.attribute)
+        return f"{' '.join(part for part in found.groups() if part)}={levels_in_words(condition)}" if found else None
+
+    return rule
 
 
 register(
     FindingKind(
-        name="visual bias",
-        sentence="It does worse when the target has the {subject}",
-        strata=_values,
-        by_stratum=lambda candidate: candidate.stratum.path if candidate.stratum.sort == "value" else None,
-        in_words=lambda subject: subject.replace("=", " "),
+        name="reference confusion",
+        sentence="It confuses objects that differ in {subject}",
+        by_condition=_cue,
+        advice="Compare demonstrations in which only this attribute tells the target from others.",
     )
 )
 
 register(
     FindingKind(
-        name="memorised layout",
-        sentence="It does worse when the layout varies, as if it had memorised where objects are",
-        by_stratum=lambda candidate: "" if candidate.stratum.requirement[:1] == ("layout",) else None,
+        name="visual bias",
+        by_condition=_named(
+            "(?:(target|goal)_)(colour|kind|size_m|turn_deg)|(light_.*|room_.*|camera_.*|picture|cameras)"
+        ),
+        advice="Show it the same situations with other looks, and compare its first actions.",
+    )
+)
+
+register(
+    FindingKind(
+        name="place bias",
+        by_condition=_named("(target|goal)_(side|depth|edge)"),
+        advice="Look at where targets lie in its demonstrations: this part of the table may be rare in them.",
     )
 )
 
@@ -55,16 +65,20 @@ register(
     FindingKind(
         name="distracted",
         sentence="It is distracted by objects that the instruction does not mention",
-        by_stratum=lambda candidate: "" if candidate.stratum.requirement[:1] == ("distractors",) else None,
+        by_condition=lambda condition, mode: (
+            ""
+            if condition.attribute in ("distractors", "requires distractors") and "0" not in condition.levels
+            else None
+        ),
+        priority=0,
     )
 )
 
 register(
     FindingKind(
-        name="reference confusion",
-        sentence="It confuses objects that differ in {subject}",
-        by_failure_mode=lambda mode: mode.name if mode.sort == "mistaken" else None,
-        otherwise=_wrong_choice,
-        in_words=lambda subject: subject or "several attributes",
+        name="company",
+        by_condition=_named("(things|loose_things|things_of_target_kind|distractors)"),
+        priority=-1,
+        advice="Test the same target with more and fewer objects around it.",
     )
 )

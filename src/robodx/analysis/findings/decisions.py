@@ -1,0 +1,135 @@
+"""What pairs say of a condition: whether undoing it recovers failures, and whether putting it in causes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from robodx.analysis.findings.conditions import Condition, Features
+from robodx.analysis.statistics.sequential_pairs import Decision, decide
+from robodx.analysis.statistics.sign_flips import SkillTest, skill_test
+from robodx.records.design import COLUMN
+from robodx.records.features import features_of_row
+
+# The chance that a policy without any cause is given one, over all that is tested after one screening.
+ALPHA = 0.05
+# What is said of a condition.
+Certainty = Literal["cause", "needed", "sufficient", "excluded", "undecided"]
+# A feature that changes in so many of the pairs changes along with the condition.
+ALONG = 0.8
+
+
+@dataclass(frozen=True)
+class PairSeen:
+    """One pair that was run: which of its two trials succeeded, and what else of the situation was changed."""
+
+    intervention: str
+    value: str
+    treated: str
+    placebo: str
+    treated_success: bool
+    placebo_success: bool
+    # What the record tells of the one and not of the other, as (attribute, treated, placebo).
+    changed: frozenset[tuple[str, str, str]] = frozenset()
+    # The task with its act and the kind of thing: a claim about a skill is tested over these.
+    context: str = ""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The pairs of one condition, in the order in which they were planned."""
+
+    condition: Condition
+    # Among how many it was tested: the error that all of them may make is divided by this.
+    tests: float
+    undo: tuple[PairSeen, ...] = ()
+    put_in: tuple[PairSeen, ...] = ()
+    level: float = field(default=ALPHA, kw_only=True)
+
+    @property
+    def undone(self) -> Decision | None:
+        """Success after undoing it, less that of the placebo."""
+        return self._decided([one.treated_success - one.placebo_success for one in self.undo])
+
+    @property
+    def put(self) -> Decision | None:
+        """Success of the placebo, less that after putting it in."""
+        return self._decided([one.placebo_success - one.treated_success for one in self.put_in])
+
+    def _decided(self, differences: list[int]) -> Decision | None:
+        return decide([float(each) for each in differences], self.level / self.tests) if differences else None
+
+    @property
+    def certainty(self) -> Certainty:
+        undone, put = (None if one is None else one.verdict for one in (self.undone, self.put))
+        if undone == "effect":
+            return "cause" if put == "effect" else "needed"
+        if put == "effect":
+            return "sufficient"
+        return "excluded" if undone == "none" else "undecided"
+
+    @property
+    def skill(self) -> SkillTest | None:
+        """Whether it holds over contexts, each counted once: then it may be said of the skill."""
+        means: dict[str, list[int]] = {}
+        for one in self.undo:
+            means.setdefault(one.context, []).append(one.treated_success - one.placebo_success)
+        for one in self.put_in:
+            means.setdefault(one.context, []).append(one.placebo_success - one.treated_success)
+        if not means:
+            return None
+        return skill_test([sum(each) / len(each) for each in means.values()], ALPHA, np.random.default_rng(0))
+
+    @property
+    def along(self) -> list[str]:
+        """Attributes that changed along with it in nearly all pairs."""
+        every = [*self.undo, *self.put_in]
+        names = [name for one in every for name in {change[0] for change in one.changed}]
+        return sorted({name for name in names if names.count(name) >= ALONG * len(every)})
+
+
+def tallies(episodes: pl.DataFrame) -> list[Tally]:
+    """Of a diagnosis, from its episodes with their design; each pair of which both were run."""
+    rows = [
+        (row, {one["name"]: one["text"] if one["text"] is not None else one["number"] for one in purpose["factors"]})
+        for row in episodes.filter(pl.col("outcome") != "error").iter_rows(named=True)
+        for purpose in row[COLUMN]
+        # Others are steps on the way to a condition.
+        if purpose["variant"] == "intervened" and purpose["factors"]
+    ]
+    arms: dict[tuple[str, str, int], dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
+    for row, factors in rows:
+        key = (factors["condition"], factors["effect"], int(factors["pair"]))
+        arms.setdefault(key, {})[factors["arm"]] = (row, factors)
+    found: dict[str, Tally] = {}
+    for (name, effect, _), both in sorted(arms.items()):
+        if len(both) < 2:
+            continue
+        (treated, own), (placebo, _) = both["treated"], both["placebo"]
+        seen = PairSeen(
+            own["intervention"], own["value"], treated["trial_id"], placebo["trial_id"],
+            treated["success"], placebo["success"],
+            differences(features_of_row(treated), features_of_row(placebo)), context_of(placebo),
+        )  # fmt: skip
+        before = found.get(name) or Tally(Condition.parse(name), own["tests"])
+        undo, put_in = (*before.undo, *[seen] * (effect == "undo")), (*before.put_in, *[seen] * (effect == "put in"))
+        found[name] = Tally(before.condition, before.tests, undo, put_in)
+    return list(found.values())
+
+
+def context_of(row: Mapping[str, Any]) -> str:
+    features = features_of_row(row)
+    return " · ".join((row["task"], features.get("act", ""), features.get("target_kind", "")))
+
+
+def differences(treated: Features, placebo: Features) -> frozenset[tuple[str, str, str]]:
+    names: Iterable[str] = {**treated, **placebo}
+    return frozenset(
+        (name, treated.get(name, "no"), placebo.get(name, "no"))
+        for name in names
+        if treated.get(name) != placebo.get(name) and not name.startswith("expert_")
+    )

@@ -1,0 +1,264 @@
+"""Which pairs to run next: those of the conditions by which the most failures might still be explained."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import get_args
+
+import numpy as np
+import polars as pl
+
+from robodx.analysis.findings.conditions import Condition, Features, Mask
+from robodx.analysis.findings.decisions import PairSeen, Tally
+from robodx.analysis.findings.proposals import Screened, suspects
+from robodx.analysis.findings.variants import CLOCK, variants
+from robodx.analysis.statistics.sequential_pairs import Decision
+from robodx.perturbations.base import PERTURBATIONS
+from robodx.records.design import Planned
+from robodx.records.features import features_of_row
+from robodx.records.trial import Trial
+from robodx.suites.base import SuiteRequest
+from robodx.suites.narrowing import narrow, starts
+from robodx.suites.pairs import GENERATED, Effect, Fresh, Pair, can_change, fresh_situations, pairs, variant_pairs
+from robodx.suites.stress import CARRIERS
+from robodx.tasks.base import TASKS
+
+# Episodes of pairs, at most; how many pairs of a condition are run at a time, and of how many conditions.
+MOST_EPISODES = 270
+BATCH = 4
+AT_A_TIME = 3
+# Conditions that are tested at most after a screening, the best first; and what is done to a policy besides.
+MOST_TESTED = 12
+MOST_VARIANTS = 3
+# Fewer failures than this that nothing explains yet are not worth a test.
+LEAST_UNEXPLAINED = 2
+# A test that has had so many pairs and would need more than as many again is given up.
+PATIENCE = 14
+# Where fewer of the factorial's situations succeed, it can show nothing, and other tasks take its place.
+FLOOR = 0.2
+# Failures that the first conditions do not explain are screened again: what each of the two may spend of the error.
+SHARES = (0.6, 0.4)
+
+
+@dataclass
+class Hypothesis:
+    """A condition that is to be decided, and its pairs so far."""
+
+    condition: Condition
+    # Which of the screened trials it holds in.
+    inside: Mask
+    # Among how many it is tested, fixed before its first pair.
+    tests: float
+    stream: dict[Effect, Iterator[Pair]]
+    # Successes that it cost in the screening, where it was done to the policy beside the same situation without it.
+    lost: int = 0
+    undo: list[PairSeen] = field(default_factory=list)
+    put_in: list[PairSeen] = field(default_factory=list)
+    # Effects for which there are no further situations.
+    exhausted: set[Effect] = field(default_factory=set)
+
+    @property
+    def tally(self) -> Tally:
+        return Tally(self.condition, self.tests, tuple(self.undo), tuple(self.put_in))
+
+    @property
+    def wants(self) -> Effect | None:
+        """What is to be asked of it next: whether undoing it helps; if so, or if nobody can, whether it suffices."""
+        undone, put = self.tally.undone, self.tally.put
+        if "undo" in self.stream:
+            if _is_open(undone) and "undo" not in self.exhausted:
+                return "undo"
+            if undone is not None and undone.verdict != "effect" and undone.pairs >= BATCH:
+                return None
+        return "put in" if _is_open(put) and "put in" not in self.exhausted else None
+
+    def promise(self, unexplained: Mask) -> float:
+        """The most failures that it may still explain; what was found to help comes first, to be put in."""
+        undone = self.tally.undone
+        if undone is not None and undone.verdict == "effect":
+            return math.inf
+        upper = 1.0 if undone is None else undone.upper
+        return (self.lost + float((self.inside & unexplained).sum())) * upper
+
+
+def _is_open(decision: Decision | None) -> bool:
+    """Whether more pairs may lead to a verdict soon."""
+    if decision is None:
+        return True
+    more = decision.pairs_more
+    is_futile = decision.pairs >= PATIENCE and (more is None or more > PATIENCE)
+    return decision.verdict == "undecided" and not is_futile
+
+
+class Deciding:
+    """The pairs of one diagnosis. Given the same episodes it plans the same, so that a killed run goes on."""
+
+    def __init__(
+        self, screened: pl.DataFrame, request: SuiteRequest, tasks: Sequence[str], first_seed: int, suite: str
+    ) -> None:
+        self._request, self._first_seed, self._suite = request, first_seed, suite
+        self._screened = screened
+        self._base = screened.filter(pl.col("is_base") & (pl.col("outcome") != "error"))
+        self._trials = [features_of_row(row) for row in self._base.iter_rows(named=True)]
+        self._failed: Mask = ~self._base["success"].to_numpy()
+        of_factorial = self._base.filter(pl.col("task") == GENERATED)["success"].mean()
+        # Where nearly all fails anyway, it is as good as the others.
+        is_telling = isinstance(of_factorial, float) and (of_factorial >= FLOOR or self._failed.mean() > 1 - FLOOR)
+        self._tasks = [task for task in tasks if task != GENERATED or is_telling]
+        self._needs = _expert_needs(self._base["task"].to_list(), self._trials)
+
+    def plan(self, done: pl.DataFrame) -> list[Planned]:
+        """Pairs, a batch at a time, as the outcomes so far call for them; what is not run yet ends the plan."""
+        outcomes: dict[str, bool] = dict(
+            done.filter(pl.col("outcome") != "error").select("trial_id", "success").iter_rows()
+        )
+        erred = set(done.filter(pl.col("outcome") == "error")["trial_id"])
+        planned, hypotheses, is_pending = self._narrowed(outcomes)
+        if is_pending:
+            return planned
+        for share in SHARES:
+            hypotheses += self._hypotheses(hypotheses, share)
+            while batch := self._batch(hypotheses, (MOST_EPISODES - len(planned)) // 2):
+                planned += [one for each, pair in batch for one in pair.planned(each.tests)]
+                trials = [trial.id for _, pair in batch for trial in (pair.treated, pair.placebo)]
+                if any(trial not in outcomes and trial not in erred for trial in trials):
+                    return planned
+                for each, pair in batch:
+                    if pair.treated.id in outcomes and pair.placebo.id in outcomes:
+                        seen = PairSeen(
+                            pair.intervention, pair.value, pair.treated.id, pair.placebo.id,
+                            outcomes[pair.treated.id], outcomes[pair.placebo.id],
+                        )  # fmt: skip
+                        (each.undo if pair.effect == "undo" else each.put_in).append(seen)
+        return planned
+
+    def _narrowed(self, outcomes: Mapping[str, bool]) -> tuple[list[Planned], list[Hypothesis], bool]:
+        """Where nearly all fails, the differences between a failure and the nearest success that matter."""
+        if not self._failed.any() or self._failed.mean() <= 1 - FLOOR or self._failed.all():
+            return [], [], False
+        trials = [
+            (Trial.of_row(row), features, not failed)
+            for row, features, failed in zip(self._base.iter_rows(named=True), self._trials, self._failed, strict=True)
+        ]
+        planned: list[Planned] = []
+        found: dict[Condition, Features] = {}
+        for start in starts(trials):
+            steps, least = narrow(start, outcomes)
+            planned += steps
+            if least is None and steps[-1].trial.id not in outcomes:
+                return planned, [], True
+            if least is not None and len(least) == 1:
+                others = {one.attribute for change, one in start.conditions.items() if change not in least}
+                found.setdefault(start.conditions[least[0]], {name: start.like.get(name, "no") for name in others})
+        tests = 2 * len(found) / SHARES[0]
+        return planned, [self._near(one, like, tests) for one, like in found.items()], False
+
+    def _near(self, condition: Condition, like: Features, tests: float) -> Hypothesis:
+        """To be decided in situations that are like the success in all else, for nothing else succeeds."""
+
+        def within(features: Features) -> bool:
+            return all(features.get(name, "no") == level for name, level in like.items())
+
+        streams: dict[Effect, Iterator[Pair]] = {
+            effect: self._pairs(condition, effect, within) for effect in get_args(Effect)
+        }
+        return Hypothesis(condition, condition.among(self._trials), tests, streams)
+
+    def _hypotheses(self, known: Sequence[Hypothesis], share: float) -> list[Hypothesis]:
+        """What the failures suggest that nothing known explains."""
+        explained = np.zeros_like(self._failed)
+        for one in known:
+            if one.tally.certainty in ("cause", "needed", "sufficient"):
+                explained |= one.inside
+        left = np.flatnonzero(~explained)
+        trials = [self._trials[place] for place in left]
+        types = self._base["failure_type"].to_numpy()[left]
+        modes = [types == name for name in sorted({str(name) for name in types if name is not None})]
+        found = suspects(Screened.of(trials, self._failed[left]), modes)
+        tested = {one.condition for one in known}
+        wanted = dict.fromkeys(each for one in found for each in (one.condition, *one.rivals))
+        chosen = [one for one in wanted if one not in tested and can_change(one)][:MOST_TESTED]
+        done_to_it = [] if known else self._variants()
+        tests = (2 * len(chosen) + len(done_to_it)) / share
+        nowhere = np.zeros_like(self._failed)
+        return [
+            *(Hypothesis(one, one.among(self._trials), tests, self._streams(one)) for one in chosen),
+            *(Hypothesis(one, nowhere, tests, {"put in": stream}, lost) for one, lost, stream in done_to_it),
+        ]
+
+    def _streams(self, condition: Condition) -> dict[Effect, Iterator[Pair]]:
+        return {"undo": self._pairs(condition, "undo"), "put in": self._pairs(condition, "put in")}
+
+    def _pairs(
+        self, condition: Condition, effect: Effect, within: Callable[[Features], bool] = lambda features: True
+    ) -> Iterator[Pair]:
+        situations = fresh_situations(self._tasks, self._first_seed)
+        return pairs(condition, effect, situations, self._trial, self._with_needs, within)
+
+    def _trial(self, task: str, seed: int) -> Trial:
+        (trial,) = replace(self._request, first_seed=seed, seeds=1).trials([TASKS[task]], self._suite)
+        return trial
+
+    def _with_needs(self, fresh: Fresh) -> Features:
+        return self._needs.get((fresh.task, fresh.features.get("acts", "")), {})
+
+    def _variants(self) -> list[tuple[Condition, int, Iterator[Pair]]]:
+        """What was done to the policy in the screening, and cost it a success."""
+        lost = {
+            one.condition: sum(each.placebo_success and not each.treated_success for each in one.put_in)
+            for one in variants(self._screened)
+        }
+        worst = sorted((one for one in lost if lost[one]), key=lambda one: (-lost[one], one))[:MOST_VARIANTS]
+        found = []
+        for condition in worst:
+            if condition.attribute == CLOCK:
+                clocks = self._screened.filter("is_realtime")["clock"].unique().sort()
+                tasks = self._screened.filter("is_realtime")["task"].unique().sort().to_list()
+                found.append((condition, lost[condition], self._variant_pairs(condition, tasks, clock=clocks[0])))
+            else:
+                name, _, level = condition.levels[0].partition("/")
+                stressor = (name, PERTURBATIONS[name].parse(level))
+                tasks = [task for task in CARRIERS if task in self._tasks]
+                applied = (*self._request.perturbations, stressor)
+                found.append((condition, lost[condition], self._variant_pairs(condition, tasks, perturbations=applied)))
+        return found
+
+    def _variant_pairs(self, condition: Condition, tasks: Sequence[str], **change: object) -> Iterator[Pair]:
+        sources = (self._trial(task, self._first_seed + turn) for turn in range(MOST_EPISODES) for task in tasks)
+        return variant_pairs(condition, sources, lambda trial: replace(trial, **change))  # type: ignore[arg-type]
+
+    def _batch(self, hypotheses: Sequence[Hypothesis], most: int) -> list[tuple[Hypothesis, Pair]]:
+        """A few pairs of those conditions by which the most failures might still be explained."""
+        unexplained = self._failed.copy()
+        for one in hypotheses:
+            if one.tally.certainty in ("cause", "needed"):
+                unexplained &= ~one.inside
+        batch: list[tuple[Hypothesis, Pair]] = []
+        asked = 0
+        for one in sorted(hypotheses, key=lambda one: -one.promise(unexplained)):
+            effect = one.wants
+            is_moot = effect == "undo" and (one.inside & unexplained).sum() < LEAST_UNEXPLAINED
+            size = min(BATCH, most - len(batch))
+            if effect is None or is_moot or asked == AT_A_TIME or size <= 0:
+                continue
+            drawn = list(islice(one.stream[effect], size))
+            if len(drawn) < size:
+                one.exhausted.add(effect)
+            batch += [(one, pair) for pair in drawn]
+            asked += bool(drawn)
+        return batch
+
+
+def _expert_needs(tasks: Sequence[str], trials: Sequence[Features]) -> Mapping[tuple[str, str], Features]:
+    """What the expert mostly needs in a task with so many acts: of fresh situations it is known when it has run."""
+    seen: dict[tuple[str, str], dict[str, Counter[str]]] = {}
+    for task, features in zip(tasks, trials, strict=True):
+        own = seen.setdefault((task, features.get("acts", "")), {})
+        for name, level in features.items():
+            if name.startswith("expert_"):
+                own.setdefault(name, Counter())[level] += 1
+    return {key: {name: levels.most_common(1)[0][0] for name, levels in own.items()} for key, own in seen.items()}

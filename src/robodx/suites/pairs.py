@@ -1,0 +1,164 @@
+"""Pairs of trials that differ in one factor and its placebo, on fresh situations that are drawn by a condition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from robodx.analysis.findings.conditions import Condition, Features
+from robodx.interventions.base import INTERVENTIONS, PLACEBO, NotApplicable, intervened
+from robodx.records.design import Planned
+from robodx.records.trial import Trial
+from robodx.situations.features import features_of
+from robodx.tasks.base import TASKS, Situation
+
+Effect = Literal["undo", "put in"]
+# Fresh situations that are looked through for a condition, of each task and of the factorial.
+PER_TASK = 3
+GENERATED = "generated/factorial"
+MOST_GENERATED = 400
+# Ways to change a factor that are tried in a situation, before another situation is taken.
+WAYS = 6
+
+
+class Fresh(NamedTuple):
+    """A situation that was not screened."""
+
+    task: str
+    seed: int
+    situation: Situation
+    features: Features
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One situation twice: with a factor changed, and with its placebo; of stress, without it."""
+
+    condition: Condition
+    effect: Effect
+    number: int
+    source: Trial
+    treated: Trial
+    placebo: Trial
+    intervention: str
+    value: str
+
+    def planned(self, tests: float) -> Iterator[Planned]:
+        """Both, with what they are for; `tests` is how many were to be decided, fixed before the first."""
+        for arm, trial in (("treated", self.treated), ("placebo", self.placebo)):
+            yield Planned(
+                trial,
+                "intervened",
+                self.source,
+                factors=(
+                    ("condition", self.condition.name), ("effect", self.effect), ("arm", arm),
+                    ("pair", float(self.number)), ("intervention", self.intervention), ("value", self.value),
+                    ("tests", tests),
+                ),
+                level=f"{self.condition.name} · {self.effect} · {self.number} · {arm}",
+                suite="diagnosis",
+            )  # fmt: skip
+
+
+def can_change(condition: Condition) -> bool:
+    """Whether there is any intervention on what the condition is about."""
+    return bool(_ways(condition, "undo") or _ways(condition, "put in"))
+
+
+@lru_cache(maxsize=4096)
+def _ways(condition: Condition, effect: Effect) -> tuple[tuple[str, str], ...]:
+    """Interventions and values that set its attribute to what it asks for, or to something else.
+
+    Where none does, those that change it along with what they set; what comes of it is seen when it is done.
+    """
+    wants = effect == "put in"
+    entries = INTERVENTIONS.entries()
+    found = [
+        (entry.name, value)
+        for entry in entries
+        for value, levels in entry.values.items()
+        for attribute, level in levels.items()
+        if (attribute == condition.attribute or attribute.startswith(f"{condition.attribute}/"))
+        and (level in condition.levels) == wants
+    ]
+    entailing = [entry for entry in entries if condition.attribute in entry.entails]
+    return tuple(dict.fromkeys(found or [(entry.name, value) for entry in entailing for value in entry.values]))
+
+
+@lru_cache(maxsize=2048)
+def _laid_out(task: str, seed: int) -> Fresh:
+    situation = TASKS[task].placed(seed)
+    return Fresh(task, seed, situation, features_of(situation, TASKS[task].varies))
+
+
+def fresh_situations(tasks: Sequence[str], first_seed: int) -> Iterator[Fresh]:
+    """Of the factorial and of each other task in turn, from a seed on; laid out once for all conditions."""
+    others = [task for task in tasks if task != GENERATED]
+    spread = [(task, first_seed + turn) for turn in range(PER_TASK) for task in others]
+    generated = [(GENERATED, first_seed + turn) for turn in range(MOST_GENERATED)] if GENERATED in tasks else []
+    # In turn, so that both are among the first, whatever is rare.
+    for place in range(max(len(spread), len(generated))):
+        for task, seed in (*generated[place : place + 1], *spread[place : place + 1]):
+            yield _laid_out(task, seed)
+
+
+def pairs(
+    condition: Condition,
+    effect: Effect,
+    situations: Iterator[Fresh],
+    trial: Callable[[str, int], Trial],
+    imputed: Callable[[Fresh], Features],
+    within: Callable[[Features], bool] = lambda features: True,
+) -> Iterator[Pair]:
+    """One for each situation in which it holds (to undo it) or does not (to put it in), and can be changed."""
+    wants = effect == "put in"
+    ways = _ways(condition, effect)
+    number = 0
+    for fresh in situations:
+        features = {**fresh.features, **imputed(fresh)}
+        if condition.holds(features) == wants or not within(features):
+            continue
+        # Each intervention in turn: what two of them share is the cause.
+        turned = [ways[(number + place) % len(ways)] for place in range(len(ways))] if ways else []
+        for name, value in _varied(turned)[:WAYS]:
+            if _changes(condition, fresh, name, value, wants):
+                source = trial(fresh.task, fresh.seed)
+                treated, placebo = (replace(source, interventions=((name, each),)) for each in (value, PLACEBO))
+                yield Pair(condition, effect, number, source, treated, placebo, name, value)
+                number += 1
+                break
+
+
+def variant_pairs(condition: Condition, sources: Iterable[Trial], change: Callable[[Trial], Trial]) -> Iterator[Pair]:
+    """Situations with something done to the policy, each beside the same without it."""
+    for number, source in enumerate(sources):
+        yield Pair(
+            condition, "put in", number, source, change(source), source, condition.attribute, condition.levels[0]
+        )
+
+
+def _varied(ways: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Of each intervention one value before the second of any."""
+    turns: dict[str, int] = {}
+    ranked = []
+    for place, (name, value) in enumerate(ways):
+        turns[name] = turns.get(name, -1) + 1
+        ranked.append((turns[name], place, (name, value)))
+    return [way for _, _, way in sorted(ranked)]
+
+
+def _changes(condition: Condition, fresh: Fresh, name: str, value: str, wants: bool) -> bool:
+    """Whether it can be done there with its placebo, and only the first changes whether the condition holds."""
+    try:
+        after, placebo = (
+            intervened(fresh.situation, ((name, each),), fresh.seed, fresh.task) for each in (value, PLACEBO)
+        )
+    except NotApplicable:
+        return False
+    if condition.attribute.startswith("expert_"):
+        # Known when it has been run.
+        return True
+    varies = TASKS[fresh.task].varies
+    return condition.holds(features_of(after, varies)) == wants != condition.holds(features_of(placebo, varies))
