@@ -23,8 +23,8 @@ CHANGES_S = 0.5
     "new instruction",
     factor="time",
     values={"never": {"requires change/words": "no"}, "after 0.5 s": {"requires change/words": "yes"}},
-    entails=("places", "act", "acts", "clauses", "grasps", "first_event", "verb", "phrasing", "words", "target_*", "goal_*",
-        "things_of_target_kind", "distractors", "word *", "requires *",
+    entails=("places", "act", "acts", "clauses", "grasps", "first_event", "verb", "phrasing", "words", "target_*",
+        "goal_*", "things_of_target_kind", "distractors", "word *", "requires *",
     ),
     placebo=reworded,
 )  # fmt: skip
