@@ -214,7 +214,6 @@ def _finding(
     shown = subject.table.filter(pl.Series(inside & failed))
     tasks = shown["task"].value_counts().sort("count", "task", descending=[True, False])["task"].to_list()
     examples = shown.unique("task", keep="first", maintain_order=True)["trial_id"].to_list()
-    flipped = next((one for one in (*tally.undo, *tally.put_in) if one.treated_success != one.placebo_success), None)
     rivals = [one for one in (suspect.rivals if suspect else ()) if _is_open(one, tested or {})]
     return Finding(
         kind=name.kind.name,
@@ -233,11 +232,11 @@ def _finding(
         contexts=0 if tally.skill is None else tally.skill.contexts,
         is_general=tally.skill is not None and tally.skill.holds,
         rivals=tuple(when(one) for one in rivals),
-        along=tuple(tally.along),
+        along=tuple(name for name in tally.along if name != condition.attribute),
         share=_share(tally, inside, failed),
         p=None if suspect is None else subject.chance(suspect.score),
         examples=tuple((examples or [one.treated for one in tally.put_in if not one.treated_success])[:EXAMPLES]),
-        pair=None if flipped is None else _failing_first(flipped),
+        pair=_pair(tally),
         is_below_chance=_is_below_chance(shown, subject.table.filter(pl.Series(inside))),
         next_test=_next_test(subject, name.kind.next_test, name.subject, tasks, certainty),
         advice=name.kind.advice if certainty in ("cause", "needed") else "",
@@ -298,8 +297,14 @@ def _share(tally: Tally, inside: Mask, failed: Mask) -> float:
     return concerned * max(0.0, gain) if gain is not None else concerned
 
 
-def _failing_first(pair: PairSeen) -> tuple[str, str]:
-    return (pair.placebo, pair.treated) if pair.treated_success else (pair.treated, pair.placebo)
+def _pair(tally: Tally) -> tuple[str, str] | None:
+    """The one that shows it best, its failure first: of those that flipped as it says, one in which least differs."""
+    undone = [one for one in tally.undo if one.treated_success and not one.placebo_success]
+    put_in = [one for one in tally.put_in if one.placebo_success and not one.treated_success]
+    best = min((*undone, *put_in), key=lambda one: len(one.changed), default=None)
+    if best is None:
+        return None
+    return (best.placebo, best.treated) if best.treated_success else (best.treated, best.placebo)
 
 
 def _is_below_chance(shown: pl.DataFrame, inside: pl.DataFrame) -> bool:
