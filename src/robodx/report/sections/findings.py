@@ -35,6 +35,17 @@ class Card:
     pair: SideBySide | None = None
 
     @property
+    def claim(self) -> str:
+        """The first sentence of its statement."""
+        first, stop, _ = self.finding.statement.partition(". ")
+        return f"{first}{stop.rstrip()}"
+
+    @property
+    def numbers(self) -> str:
+        """The rest of it."""
+        return self.finding.statement.partition(". ")[2]
+
+    @property
     def plots(self) -> list[Table]:
         """Of its pairs; without any that decided, of the screening as well."""
         return [
