@@ -25,8 +25,10 @@ from robodx.records.design import COLUMN, design_table, rows_of, with_design
 from robodx.records.folder import locked
 from robodx.records.schema import SCHEMA
 from robodx.records.table import load_readable
+from robodx.records.trial import Trial
 from robodx.running.description import perturbation_cards
 from robodx.running.loop import collect
+from robodx.running.observers import Finished
 from robodx.running.reference import ExpertReference
 from robodx.running.request import Request
 from robodx.running.rounds import Rounds
@@ -192,13 +194,20 @@ def _run(case: Case, out: Path) -> None:
     with opened(name) as policy:
         rounds = Rounds(request, policy.spec)
         # What the expert needs is one of the attributes that failures may go with.
-        episodes = collect(policy, rounds, [ExpertReference()])
+        episodes = collect(policy, rounds, [OfScreening()])
         table = with_design(episodes, design_table(rounds.design))
     if len(table) > MOST_EPISODES:
         raise UserError(f"the diagnosis of {name} took {len(table)} episodes, more than {MOST_EPISODES}")
     with files.beside(out / f"{case.name}.parquet") as path:
         # Events are most of a table, and no finding reads them.
         table.select(*SCHEMA, COLUMN).with_columns(events=pl.lit([], dtype=table.schema["events"])).write_parquet(path)
+
+
+class OfScreening(ExpertReference):
+    """The expert's needs in situations as they are laid out: of changed ones nothing asks for them."""
+
+    def after_episode(self, trial: Trial, finished: Finished) -> Finished:
+        return finished if trial.interventions else super().after_episode(trial, finished)
 
 
 def judged(case: Case, out: Path) -> Verdict:

@@ -13,7 +13,7 @@ from robodx.analysis.cause_sentences import pointed_to
 from robodx.analysis.causes import FOLDER, causes_of, kinds_of
 from robodx.analysis.findings.base import Certainty, Diagnosis, Excluded, Finding, PairEvidence, Symptom
 from robodx.analysis.findings.conditions import Condition, Mask
-from robodx.analysis.findings.decisions import PairSeen, Tally, tallies
+from robodx.analysis.findings.decisions import PairSeen, Tally, tallies, told_apart
 from robodx.analysis.findings.failure_modes import FailureMode, failure_modes
 from robodx.analysis.findings.kinds.base import FINDING_KINDS, NextTest, Own
 from robodx.analysis.findings.naming import mostly, named, statement, symptom
@@ -36,6 +36,8 @@ from robodx.records.table import is_finished, load
 EXAMPLES = 5
 # A symptom that shows in fewer episodes than a policy without weaknesses has by accident is not told.
 LEAST_SYMPTOM = 0.1
+# And of failures that no cause explains, a way in which fewer than this share fail.
+OFTEN = 0.3
 # Rates nearer to each other than this are no finding.
 LEAST_EFFECT = 0.1
 # How surely something goes with failures.
@@ -164,6 +166,7 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
     """What pairs decided, by what it explains; then what goes with failures that nothing explains yet."""
     failed = subject.screened.failed
     shown = [one for one in decided if one.certainty in ("cause", "needed", "sufficient")]
+    shown = told_apart(sorted(shown, key=lambda one: -_share(one, _inside(subject, one.condition), failed)))
     causes = [_finding(subject, one, one.certainty) for one in shown]  # type: ignore[arg-type]
     causes += [_finding(subject, one, "cause") for one in done if one.certainty == "sufficient"]
     yield from sorted(causes, key=lambda one: (-one.share, one.name))
@@ -323,9 +326,11 @@ def _symptoms(subject: _Policy, findings: Sequence[Finding]) -> Iterator[Symptom
         if one.is_decided:
             explained |= Condition(one.attribute, one.levels).among(subject.screened.trials)
     rest = failed & ~explained
-    if rest.sum() >= max(2, LEAST_SYMPTOM * len(failed)):
-        mode = mostly(rest, subject.modes)
-        if mode.sort != "failure":
+    if rest.sum() < max(2, LEAST_SYMPTOM * len(failed)):
+        return
+    told = [(int((mode.has & rest).sum()), mode) for mode in subject.modes if mode.sort == "type"]
+    for count, mode in sorted(told, key=lambda each: -each[0]):
+        if count >= OFTEN * rest.sum():
             yield _symptom(subject, mode, mode.has & rest, int(rest.sum()), "failures that no cause explains")
 
 
