@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import signal
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ from robodx.records.folder import locked
 from robodx.records.schema import SCHEMA
 from robodx.records.table import load_readable
 from robodx.records.trial import Trial
+from robodx.registry import load_plugin
 from robodx.running.description import perturbation_cards
 from robodx.running.loop import collect
 from robodx.running.observers import Finished
@@ -117,8 +119,30 @@ def design(
     return cases
 
 
+def read_held_out(table: Path) -> dict[str, tuple[str, str]]:
+    """Factor and level of each fault in a CSV file; the faults themselves are in a plugin of the same name."""
+    try:
+        rows = list(csv.DictReader(table.read_text().splitlines()))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"the table of held-out faults {table} cannot be read: {error}") from error
+    columns = ("name", "factor", "level")
+    if not rows or any(not row.get(column) for row in rows for column in columns):
+        raise UserError(f"{table} must have the columns {', '.join(columns)}, and none of them may be empty")
+    load_plugin(plugin_of(table))
+    return {row["name"]: (row["factor"], row["level"]) for row in rows}
+
+
+def plugin_of(table: Path) -> str:
+    return str(table.with_suffix(".py").resolve())
+
+
 def validate(
-    cases: Sequence[Case], out: Path, *, workers: int = 1, stopping: Callable[[int], None] = lambda begun: None
+    cases: Sequence[Case],
+    out: Path,
+    *,
+    workers: int = 1,
+    stopping: Callable[[int], None] = lambda begun: None,
+    plugins: Sequence[str] = (),
 ) -> Generator[Verdict, None, None]:
     """Each case as it is done. Its episodes are kept in the folder, so that the same call later runs only the rest.
 
@@ -129,7 +153,7 @@ def validate(
     yield from (judged(case, out) for case in cases if case not in set(missing))
     if not missing:
         return
-    with locked(out), ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin) as pool:
+    with locked(out), ProcessPoolExecutor(workers, get_context("spawn"), _begin, (plugins,)) as pool:
         begun: dict[Future[None], Case] = {}
         try:
             while missing or begun:
@@ -158,9 +182,11 @@ def _undisturbed() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _begin() -> None:
+def _begin(plugins: Sequence[str]) -> None:
     pin()
     settle()
+    for plugin in plugins:
+        load_plugin(plugin, is_known=True)
 
 
 def _done(begun: Collection[Future[None]]) -> list[Future[None]]:

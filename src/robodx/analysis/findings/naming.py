@@ -72,6 +72,9 @@ def statement(
     """What is wrong, and the numbers that say so."""
     says = name.kind.says(name.subject)
     told = f"{says}: it fails" if says else "It fails"
+    if certainty == "cause" and undo is None and put_in is not None:
+        lost = f"{put_in.pairs - put_in.changed} of {put_in.pairs} trials fail when {when}"
+        return f"{says or told}: {lost}, and {put_in.pairs - put_in.placebo} of the same trials otherwise."
     if certainty == "cause":
         return f"{told} because {when}. {_undone(undo)}; {_put(put_in)}."
     if certainty == "needed":
