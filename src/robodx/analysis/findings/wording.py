@@ -33,7 +33,9 @@ OF_TRIAL = {
     "things_of_target_kind": "there are {} objects of the target's kind", "distractors": "there are {} distractors",
     "expert_duration_s": "the trial takes long: {} s by the expert", "expert_grasps": "{} grasps are needed",
     "grasps": "{} grasps are needed", "family": "the task is of the family {}", "task": "the task is {}",
-    "tier": "the task is {}",
+    "tier": "the task is {}", "stress": "there is {}", "clock": "the simulation does not wait",
+    "places": "an object must be set down: {}", "waits": "the robot waits first: {}",
+    "first_event": "something happens by itself: {}",
 }  # fmt: skip
 ROLES = {"target": "the target", "goal": "the goal"}
 MIDDLE = {"side": "lies in the middle between left and right", "depth": "lies at a middle distance"}
