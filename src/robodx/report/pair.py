@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from robodx.analysis.findings.base import Finding
+from robodx.analysis.findings.conditions import Condition
 from robodx.analysis.findings.decisions import differences
-from robodx.analysis.findings.wording import apart, attribute_in_words
+from robodx.analysis.findings.wording import when
 from robodx.analysis.variants import CLEAN
-from robodx.records.features import WORD, features_of_row
+from robodx.records.features import NO, REQUIRES, WORD, features_of_row
 from robodx.records.values import read_applied
 from robodx.report.material import Material
 from robodx.report.shown import Shown, shown
@@ -68,3 +69,20 @@ def _variant(row: Mapping[str, Any]) -> str:
 
 def _said(row: Mapping[str, Any]) -> list[str]:
     return [one["text"] for one in row["instructions"] or ()]
+
+
+def apart(name: str, fails: str, succeeds: str) -> str:
+    """Of an attribute that two trials differ in: "It fails where the target is green, and succeeds where …"."""
+    is_there = name.startswith((REQUIRES, WORD))
+    each = [None if is_there and level == NO else when(Condition(name, (level,))) for level in (fails, succeeds)]
+    there, here = each[0] or f"it is not so that {each[1]}", each[1] or "that is not so"
+    return f"It fails where {there}, and succeeds where {here}."
+
+
+def attribute_in_words(name: str) -> str:
+    """As "goal colour", "the word “red”", "what is required of perception"."""
+    if name.startswith(WORD):
+        return f"the word “{name.removeprefix(WORD)}”"
+    if name.startswith(REQUIRES):
+        return f"what is required of {name.removeprefix(REQUIRES)}"
+    return name.replace("_", " ")

@@ -22,6 +22,7 @@ ALPHA = 0.05
 # A run in which only larger falls than this would be seen says little of a stressor that was not seen to harm.
 LARGE_FALL = 0.25
 MOST = 3
+NOTHING_SHOWN = "No cause was shown, and nothing goes with its failures more often than by chance."
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,8 @@ def _why(subject: Subject) -> Iterator[Line]:
     if diagnosis is not None:
         yield from (Line(one.statement) for one in diagnosis.decided[:2])
         if not diagnosis.decided:
-            yield Line(diagnosis.headline)
+            is_chance = diagnosis.findings and all(one.certainty == "suspected" for one in diagnosis.findings)
+            yield Line(NOTHING_SHOWN if is_chance else diagnosis.headline)
         for symptom in diagnosis.symptoms[:1]:
             yield Line(f"A symptom, and no cause: {symptom.name}. {symptom.statement}")
     for wording in first_sentence(subject):
@@ -168,9 +170,13 @@ def _why(subject: Subject) -> Iterator[Line]:
 
 def _next(subject: Subject) -> Iterator[Line]:
     diagnosis = subject.diagnosis
-    found = () if diagnosis is None else diagnosis.findings[:MOST]
+    findings = () if diagnosis is None else diagnosis.findings
+    found = [one for one in findings if one.certainty != "suspected"][:MOST]
     yield from (Line(_to_do(number, one), one.next_test) for number, one in enumerate(found, start=1))
-    if not found and (diagnosis is None or (diagnosis.success.value or 0.0) < FAILS_ALIKE):
+    if findings and not found:
+        who = subject.asked_by.removeprefix("--policy ")
+        yield Line("Nothing is shown yet. More situations may show it:", f"robodx diagnose {who} --seeds 10")
+    elif not found and (diagnosis is None or (diagnosis.success.value or 0.0) < FAILS_ALIKE):
         yield Line(
             "No single requirement explains its failures. First make it solve the easiest tasks:",
             f"robodx run control/easy {subject.asked_by}",

@@ -28,9 +28,9 @@ from robodx.analysis.statistics.estimates import NOTHING, Estimate, newcombe, wi
 from robodx.analysis.statistics.power import smallest_visible_difference
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.analysis.statistics.sequential_pairs import Decision
-from robodx.analysis.variants import untouched
+from robodx.analysis.variants import as_laid_out
 from robodx.records.about import read_about
-from robodx.records.design import has_variant
+from robodx.records.derived_design import designed
 from robodx.records.features import features_of_row
 from robodx.records.table import is_finished, load
 
@@ -117,10 +117,10 @@ def _of_policy(
     policy = str(episodes["policy"][0])
     prepared = with_variants(episodes, about.get("perturbations", {}))
     # What was run to decide on something is no sample of what a policy meets.
-    as_laid_out = prepared.filter(untouched() & ~(has_variant("intervened") & ~has_variant("screening", "clean")))
-    table = situations(as_laid_out)
+    sampled = prepared.filter(as_laid_out())
+    table = situations(sampled)
     base = table.filter("is_base")
-    success = estimate(success_rate, as_laid_out.filter("is_base"), np.random.default_rng(0), stopped=stopped)
+    success = estimate(success_rate, sampled.filter("is_base"), np.random.default_rng(0), stopped=stopped)
     findings: list[Finding] = []
     symptoms: list[Symptom] = []
     decided = tallies(prepared)
@@ -136,7 +136,7 @@ def _of_policy(
         subject = _Policy(base, screened, modes, own, because, who, chance)
         findings = list(_findings(subject, decided, variants(table)))
         symptoms = list(_symptoms(subject, findings))
-    judged = as_laid_out.filter(pl.col("outcome") != "error")
+    judged = designed(episodes, about).filter(as_laid_out() & (pl.col("outcome") != "error"))
     return Diagnosis(
         policy=policy,
         episodes=len(episodes),
@@ -151,7 +151,7 @@ def _of_policy(
         ),
         resolution=_resolution(table),
         screened=len(table),
-        paired=len(prepared) - len(as_laid_out),
+        paired=len(prepared) - len(sampled),
         is_whole=is_whole,
         solved=int(judged["success"].sum()),
         judged=len(judged),

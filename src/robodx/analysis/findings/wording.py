@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robodx.analysis.findings.conditions import Condition
-from robodx.records.features import NO, REQUIRES, WORD, order
+from robodx.records.features import WORD, order
 
 # What a trial has, by the last part of what it requires.
 HAS = {
@@ -69,19 +69,3 @@ def levels_in_words(condition: Condition) -> str:
         if condition.levels[0] == ordered[0]:
             return f"at most {condition.levels[-1].split(' to ')[-1]}"
     return " or ".join(condition.levels)
-
-
-def apart(name: str, fails: str, succeeds: str) -> str:
-    """Of an attribute that two trials differ in: "It fails where the target is green, and succeeds where …"."""
-    each = [None if level == NO else when(Condition(name, (level,))) for level in (fails, succeeds)]
-    there, here = (one or f"it is not so that {other}" for one, other in zip(each, reversed(each), strict=True))
-    return f"It fails where {there}, and succeeds where {here if each[1] else 'that is not so'}."
-
-
-def attribute_in_words(name: str) -> str:
-    """As "goal colour", "the word “red”", "what is required of perception"."""
-    if name.startswith(WORD):
-        return f"the word “{name.removeprefix(WORD)}”"
-    if name.startswith(REQUIRES):
-        return f"what is required of {name.removeprefix(REQUIRES)}"
-    return name.replace("_", " ")

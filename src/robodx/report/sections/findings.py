@@ -8,19 +8,17 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from robodx.analysis.findings.base import CAUTION, Diagnosis, Finding, PairEvidence, Symptom
-from robodx.analysis.findings.wording import attribute_in_words
 from robodx.report.blocks import Block, Cell, Column, Heading, Missing, Table, Text
 from robodx.report.forest import Row, forest
 from robodx.report.gallery import EXAMPLES
 from robodx.report.material import Material
-from robodx.report.pair import SideBySide, side_by_side
+from robodx.report.pair import SideBySide, attribute_in_words, side_by_side
 from robodx.report.plots.whiskers import DIFFERENCES
 from robodx.report.sections.base import Content, section
 from robodx.report.templating import fill
-from robodx.report.words import code, counted, escaped, listed, p_value, percent, points, rate, signed
+from robodx.report.words import code, counted, escaped, listed, p_cell, p_value, percent, points, rate, signed
 
-# Of what is not decided: the rest is in the JSON.
-MOST_OPEN = 6
+UNRECORDED = "something about these trials that is not recorded"
 SYMPTOMS = "Symptoms: what can be seen, and not why"
 CAPTION = "What one change does to success beyond a placebo, in points, with intervals that hold whenever one stops"
 
@@ -72,11 +70,15 @@ class Card:
 
     @property
     def rivals(self) -> str:
-        return f"It may as well be that {', or that '.join(self.finding.rivals)}." if self.finding.rivals else ""
+        """What else it may be; that which nobody recorded always."""
+        if self.finding.is_decided:
+            return ""
+        those = [f"that {one}" for one in self.finding.rivals]
+        return f"It may as well be {', or '.join([*those, UNRECORDED])}."
 
     @property
     def next_label(self) -> str:
-        return "To decide it" if self.finding.certainty in ("associated", "suspected") else "Next test"
+        return "To decide it" if self.finding.certainty == "associated" else "Next test"
 
     def html(self) -> Markup:
         return fill("finding.html", card=self, finding=self.finding)
@@ -140,7 +142,8 @@ def findings(material: Material) -> Content | None:
 def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
     """Causes, what is not decided, symptoms, and what is excluded, in this order."""
     anchors = material.anchors
-    open_ = [one for one in diagnosis.findings if not one.is_decided]
+    suspected = [one for one in diagnosis.findings if one.certainty == "suspected"]
+    open_ = [one for one in diagnosis.findings if not one.is_decided and one.certainty != "suspected"]
     blocks: list[Block] = []
     if diagnosis.decided:
         blocks += [Heading("Causes"), Text(CAUTION, "quiet")]
@@ -148,22 +151,44 @@ def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
             Card(one, number, anchors, side_by_side(material, one))
             for number, one in enumerate(diagnosis.decided, start=1)
         ]
-    elif not open_:
+    elif not open_ and not suspected:
         blocks.append(Text(diagnosis.headline))
     elif diagnosis.paired:
         blocks.append(Text("No cause was shown."))
     else:
         blocks.append(Text("No cause can be shown: these runs have no pairs of trials that differ in one thing."))
-    if open_:
-        blocks += [Heading("Not decided"), *(Card(one, anchors=anchors) for one in open_[:MOST_OPEN])]
-    if len(open_) > MOST_OPEN:
-        blocks.append(Text(f"{counted(len(open_) - MOST_OPEN, 'more condition')} may go with failures.", "quiet"))
+    if open_ or suspected:
+        blocks += [Heading("Not decided"), *(Card(one, anchors=anchors) for one in open_)]
+    if suspected:
+        blocks += [_suspected(suspected), Missing("To test them on fresh situations:", suspected[0].next_test)]
     if diagnosis.symptoms:
         blocks += [Heading(SYMPTOMS), Symptoms(diagnosis.symptoms, anchors)]
     if diagnosis.excluded:
         told = "; ".join(f"{one.when} ({counted(one.pairs, 'pair')})" for one in diagnosis.excluded)
         blocks.append(Text(f"Excluded as a cause of 20 points or more: {told}.", "quiet"))
     return [*blocks, Text(_resolution(diagnosis), "quiet")]
+
+
+def _suspected(found: Sequence[Finding]) -> Table:
+    """What may be chance, in a line each."""
+    rows = [
+        Row(
+            [one.when], one.inside, colour=4,
+            further=[
+                Cell(percent(one.outside.value), sort=one.outside.value, title=rate(one.outside)), Cell(p_cell(one.p)),
+                Cell(", or ".join([*one.rivals, UNRECORDED])),
+            ],
+        )
+        for one in found
+    ]  # fmt: skip
+    further = [
+        Column("otherwise", "how often it fails in the other trials", is_number=True),
+        Column("p", "that so good a condition is found if none mattered", is_number=True), Column("or it may be that"),
+    ]  # fmt: skip
+    return forest(
+        "Suspected: how often it fails in the screening; this may be chance", ["when"], rows, what="rate",
+        further=further, kind="worded",
+    )  # fmt: skip
 
 
 def _resolution(diagnosis: Diagnosis) -> str:
