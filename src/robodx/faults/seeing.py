@@ -99,7 +99,7 @@ class Remembered(Through):
         return Pose((*self._places[name], pose.position[2]), pose.quaternion)
 
 
-@fault("memorised_layout", expected=("memorised layout", ""))
+@fault("memorised_layout", expected=("motor weakness", "grasp synthesis"))
 class MemorisedLayout(Fault):
     """Goes to where the target was in another layout of the task."""
 

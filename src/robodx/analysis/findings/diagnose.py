@@ -107,6 +107,8 @@ class _Policy(NamedTuple):
     own: list[Own]
     because: Because
     who: str
+    # Whether pairs were run: then the same command would decide no more.
+    has_pairs: bool
     # The chance of a score, if nothing mattered.
     chance: Callable[[float], float]
 
@@ -133,7 +135,7 @@ def _of_policy(
         screened = Screened.of(trials, ~base["success"].to_numpy(), {one.condition: one.inside for one in own})
         chance = chance_of(screened, base["task"].to_list())
         who = options(policy, about.get("runs", [about]))
-        subject = _Policy(base, screened, modes, own, because, who, chance)
+        subject = _Policy(base, screened, modes, own, because, who, bool(decided), chance)
         findings = list(_findings(subject, decided, variants(table)))
         symptoms = list(_symptoms(subject, findings))
     judged = designed(episodes, about).filter(as_laid_out() & (pl.col("outcome") != "error"))
@@ -264,7 +266,7 @@ def _next_test(
 ) -> str:
     """What would tell more; of what only goes with failures, what would decide."""
     ask = NextTest(about, tasks or subject.table["task"].unique().sort().to_list(), subject.who)
-    if certainty in ("associated", "suspected"):
+    if certainty in ("associated", "suspected") and not subject.has_pairs:
         return f"robodx diagnose {subject.who.removeprefix('--policy ')}"
     return of_kind(ask)
 
