@@ -151,14 +151,18 @@ def _varied(ways: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def _changes(condition: Condition, fresh: Fresh, name: str, value: str, wants: bool) -> bool:
     """Whether it can be done there with its placebo, and only the first changes whether the condition holds."""
-    try:
-        after, placebo = (
-            intervened(fresh.situation, ((name, each),), fresh.seed, fresh.task) for each in (value, PLACEBO)
-        )
-    except NotApplicable:
+    after, placebo = (_changed(fresh.task, fresh.seed, name, each) for each in (value, PLACEBO))
+    if after is None or placebo is None:
         return False
-    if condition.attribute.startswith("expert_"):
-        # Known when it has been run.
-        return True
-    varies = TASKS[fresh.task].varies
-    return condition.holds(features_of(after, varies)) == wants != condition.holds(features_of(placebo, varies))
+    # What the expert needs is known when it has been run.
+    return condition.attribute.startswith("expert_") or condition.holds(after) == wants != condition.holds(placebo)
+
+
+@lru_cache(maxsize=8192)
+def _changed(task: str, seed: int, name: str, value: str) -> Features | None:
+    """What a situation is like then; None where it cannot be done. Every round asks again for those before it."""
+    try:
+        after = intervened(_laid_out(task, seed).situation, ((name, value),), seed, task)
+    except NotApplicable:
+        return None
+    return features_of(after, TASKS[task].varies)

@@ -236,7 +236,9 @@ def _lasso(x: Mask, y: Mask, of: Sequence[Condition]) -> set[int]:
     group = np.array([names[one.attribute] for one in of])
     spread = x.std(axis=0)
     z = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    step = 4 * len(y) / max(1.0, float(np.linalg.norm(z, 2)) ** 2)
+    # The square of the largest singular value of z, by the smaller of its two products.
+    largest = float(np.linalg.eigvalsh(z @ z.T)[-1])
+    step = 4 * len(y) / max(1.0, largest)
     weights, offset = np.zeros(z.shape[1]), float(np.log(y.mean() / (1 - y.mean())))
     counts = np.sqrt(np.bincount(group))
     for penalty in PENALTIES:
