@@ -11,7 +11,7 @@ import polars as pl
 
 from robodx.analysis.cause_sentences import pointed_to
 from robodx.analysis.causes import FOLDER, causes_of, kinds_of
-from robodx.analysis.findings.base import Certainty, Diagnosis, Excluded, Finding, PairEvidence, Symptom
+from robodx.analysis.findings.base import DECIDED, Certainty, Diagnosis, Excluded, Finding, PairEvidence, Symptom
 from robodx.analysis.findings.conditions import Condition, Mask
 from robodx.analysis.findings.decisions import PairSeen, Tally, tallies
 from robodx.analysis.findings.failure_modes import FailureMode, failure_modes
@@ -19,7 +19,7 @@ from robodx.analysis.findings.kinds.base import FINDING_KINDS, NextTest, Own
 from robodx.analysis.findings.naming import mostly, named, statement, symptom
 from robodx.analysis.findings.prepare import situations, with_variants
 from robodx.analysis.findings.proposals import Screened, Suspect, chance_of, suspects
-from robodx.analysis.findings.variants import variants
+from robodx.analysis.findings.variants import CLOCK, STRESS, variants
 from robodx.analysis.findings.wording import when
 from robodx.analysis.metrics.base import estimate
 from robodx.analysis.metrics.success import success_rate
@@ -104,8 +104,8 @@ class _Policy(NamedTuple):
     own: list[Own]
     because: Because
     who: str
-    # The chance of a score, if nothing mattered.
-    chance: Callable[[float], float]
+    # The chance of a score, if nothing mattered; None in a run that outcomes ended, for they ended it as they liked.
+    chance: Callable[[float], float] | None
 
 
 def _of_policy(
@@ -127,7 +127,7 @@ def _of_policy(
         modes = failure_modes(base, [one for kind in kinds for one in kind.failure_modes(base)])
         trials = [_features(row) for row in base.iter_rows(named=True)]
         screened = Screened.of(trials, ~base["success"].to_numpy(), {one.condition: one.inside for one in own})
-        chance = chance_of(screened, base["task"].to_list())
+        chance = chance_of(screened, base["task"].to_list()) if stopped == "planned" else None
         who = options(policy, about.get("runs", [about]))
         subject = _Policy(base, screened, modes, own, because, who, chance)
         findings = list(_findings(subject, decided, variants(table)))
@@ -163,16 +163,20 @@ def _features(row: Mapping[str, Any]) -> dict[str, str]:
 def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally]) -> Iterator[Finding]:
     """What pairs decided, by what it explains; then what goes with failures that nothing explains yet."""
     failed = subject.screened.failed
-    shown = [one for one in decided if one.certainty in ("cause", "needed", "sufficient")]
-    causes = [_finding(subject, one, one.certainty) for one in shown]  # type: ignore[arg-type]
-    causes += [_finding(subject, one, "cause") for one in done if one.certainty == "sufficient"]
-    yield from sorted(causes, key=lambda one: (-one.share, one.name))
+    shown = [one for one in decided if one.certainty in DECIDED]
+    known = [*shown, *(one for one in done if one.certainty == "sufficient")]
+    names: set[str] = set()
+    causes = [_finding(subject, one, _certainty(one)) for one in known]
+    for cause in sorted(causes, key=lambda one: (-one.share, one.name)):
+        # Two ways to say the same have the same name.
+        if cause.name not in names:
+            names.add(cause.name)
+            yield cause
     explained = np.zeros_like(failed)
     for one in shown:
         explained |= _inside(subject, one.condition)
     tested = {one.condition: one for one in decided}
     found = suspects(subject.screened, [mode.has for mode in subject.modes if mode.sort == "type"])
-    names: set[str] = {one.name for one in causes}
     for suspect in found:
         inside = _inside(subject, suspect.condition)
         lost = inside & failed
@@ -182,12 +186,21 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
         if tally is not None and tally.certainty == "excluded":
             continue
         certainty: Certainty = "undecided" if tally is not None else "suspected"
-        if tally is None and subject.chance(suspect.score) <= SURE:
+        if tally is None and subject.chance is not None and subject.chance(suspect.score) <= SURE:
             certainty = "associated"
         finding = _finding(subject, tally or Tally(suspect.condition, 1), certainty, suspect, tested)
         if finding.name not in names:
             names.add(finding.name)
             yield finding
+
+
+def _certainty(tally: Tally) -> Certainty:
+    """What is done to a policy cannot be undone where it is: that it suffices is all there is to show."""
+    if tally.condition.attribute in (STRESS, CLOCK):
+        return "cause"
+    found = tally.certainty
+    assert found != "excluded", "only what was shown is a finding"
+    return found
 
 
 def _inside(subject: _Policy, condition: Condition) -> Mask:
@@ -235,7 +248,7 @@ def _finding(
         rivals=tuple(when(one) for one in rivals),
         along=tuple(tally.along),
         share=_share(tally, inside, failed),
-        p=None if suspect is None else subject.chance(suspect.score),
+        p=None if suspect is None or subject.chance is None else subject.chance(suspect.score),
         examples=tuple((examples or [one.treated for one in tally.put_in if not one.treated_success])[:EXAMPLES]),
         pair=None if flipped is None else _failing_first(flipped),
         is_below_chance=_is_below_chance(shown, subject.table.filter(pl.Series(inside))),

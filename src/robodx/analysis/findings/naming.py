@@ -68,6 +68,10 @@ def statement(
     """What is wrong, and the numbers that say so."""
     says = name.kind.says(name.subject)
     told = f"{says}: it fails" if says else "It fails"
+    if certainty == "cause" and undo is None and put_in is not None:
+        # It was done to the policy, beside the same trials without it.
+        lost, anyway = put_in.pairs - put_in.changed, put_in.pairs - put_in.placebo
+        return f"{told} in {lost} of {put_in.pairs} trials when {when}, and in {anyway} of the same trials without it."
     if certainty == "cause":
         return f"{told} because {when}. {_undone(undo)}; {_put(put_in)}."
     if certainty == "needed":
