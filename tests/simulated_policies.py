@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -45,7 +45,7 @@ class Facts:
         return features(values, self.requirements, self.text)
 
 
-@lru_cache(maxsize=None)
+@cache
 def facts(task: str, seed: int, interventions: tuple[Applied, ...] = ()) -> Facts:
     """Laid out once for all tests of a process."""
     situation = intervened(TASKS[task].placed(seed), interventions, seed, task)
