@@ -58,7 +58,7 @@ class Stale(Through):
         return self.glimpses[name].is_present
 
 
-@fault("stale_view", expected=("weak capability", "dynamic"), severity=10, most=200, unit="steps")
+@fault("stale_view", expected=("change ignored", "moving things"), severity=10, most=200, unit="steps")
 class StaleView(Fault):
     """Sees objects where they were some steps ago, except its own hand and what it holds or pushes."""
 
@@ -124,7 +124,7 @@ class MemorisedLayout(Fault):
         return Remembered(view, places)
 
 
-@fault("hates_colour", expected=("visual bias", "colour"))
+@fault("hates_colour", expected=("visual bias", "target colour=green"))
 class HatesColour(Fault):
     """Stands still when it should handle a green object."""
 

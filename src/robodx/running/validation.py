@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import signal
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
@@ -25,8 +26,11 @@ from robodx.records.design import COLUMN, design_table, rows_of, with_design
 from robodx.records.folder import locked
 from robodx.records.schema import SCHEMA
 from robodx.records.table import load_readable
+from robodx.records.trial import Trial
+from robodx.registry import load_plugin
 from robodx.running.description import perturbation_cards
 from robodx.running.loop import collect
+from robodx.running.observers import Finished
 from robodx.running.reference import ExpertReference
 from robodx.running.request import Request
 from robodx.running.rounds import Rounds
@@ -115,8 +119,30 @@ def design(
     return cases
 
 
+def read_held_out(table: Path) -> dict[str, tuple[str, str]]:
+    """Factor and level of each fault in a CSV file; the faults themselves are in a plugin of the same name."""
+    try:
+        rows = list(csv.DictReader(table.read_text().splitlines()))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"the table of held-out faults {table} cannot be read: {error}") from error
+    columns = ("name", "factor", "level")
+    if not rows or any(not row.get(column) for row in rows for column in columns):
+        raise UserError(f"{table} must have the columns {', '.join(columns)}, and none of them may be empty")
+    load_plugin(plugin_of(table))
+    return {row["name"]: (row["factor"], row["level"]) for row in rows}
+
+
+def plugin_of(table: Path) -> str:
+    return str(table.with_suffix(".py").resolve())
+
+
 def validate(
-    cases: Sequence[Case], out: Path, *, workers: int = 1, stopping: Callable[[int], None] = lambda begun: None
+    cases: Sequence[Case],
+    out: Path,
+    *,
+    workers: int = 1,
+    stopping: Callable[[int], None] = lambda begun: None,
+    plugins: Sequence[str] = (),
 ) -> Generator[Verdict, None, None]:
     """Each case as it is done. Its episodes are kept in the folder, so that the same call later runs only the rest.
 
@@ -127,7 +153,7 @@ def validate(
     yield from (judged(case, out) for case in cases if case not in set(missing))
     if not missing:
         return
-    with locked(out), ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin) as pool:
+    with locked(out), ProcessPoolExecutor(workers, get_context("spawn"), _begin, (plugins,)) as pool:
         begun: dict[Future[None], Case] = {}
         try:
             while missing or begun:
@@ -156,9 +182,11 @@ def _undisturbed() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _begin() -> None:
+def _begin(plugins: Sequence[str]) -> None:
     pin()
     settle()
+    for plugin in plugins:
+        load_plugin(plugin, is_known=True)
 
 
 def _done(begun: Collection[Future[None]]) -> list[Future[None]]:
@@ -192,13 +220,20 @@ def _run(case: Case, out: Path) -> None:
     with opened(name) as policy:
         rounds = Rounds(request, policy.spec)
         # What the expert needs is one of the attributes that failures may go with.
-        episodes = collect(policy, rounds, [ExpertReference()])
+        episodes = collect(policy, rounds, [OfScreening()])
         table = with_design(episodes, design_table(rounds.design))
     if len(table) > MOST_EPISODES:
         raise UserError(f"the diagnosis of {name} took {len(table)} episodes, more than {MOST_EPISODES}")
     with files.beside(out / f"{case.name}.parquet") as path:
         # Events are most of a table, and no finding reads them.
         table.select(*SCHEMA, COLUMN).with_columns(events=pl.lit([], dtype=table.schema["events"])).write_parquet(path)
+
+
+class OfScreening(ExpertReference):
+    """The expert's needs in situations as they are laid out: of changed ones nothing asks for them."""
+
+    def after_episode(self, trial: Trial, finished: Finished) -> Finished:
+        return finished if trial.interventions else super().after_episode(trial, finished)
 
 
 def judged(case: Case, out: Path) -> Verdict:

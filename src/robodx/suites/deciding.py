@@ -181,23 +181,36 @@ class Deciding:
         found = suspects(Screened.of(trials, self._failed[left]), modes)
         tested = {one.condition for one in known}
         wanted = dict.fromkeys(each for one in found for each in (one.condition, *one.rivals))
-        chosen = [one for one in wanted if one not in tested and can_change(one)][:MOST_TESTED]
+        chosen = self._different([one for one in wanted if one not in tested and can_change(one)])[:MOST_TESTED]
         done_to_it = [] if known else self._variants()
         tests = (2 * len(chosen) + len(done_to_it)) / share
         nowhere = np.zeros_like(self._failed)
         return [
-            *(Hypothesis(one, one.among(self._trials), tests, self._streams(one)) for one in chosen),
+            *(Hypothesis(one, one.among(self._trials), tests, self._streams(one, chosen)) for one in chosen),
             *(Hypothesis(one, nowhere, tests, {"put in": stream}, lost) for one, lost, stream in done_to_it),
         ]
 
-    def _streams(self, condition: Condition) -> dict[Effect, Iterator[Pair]]:
-        return {"undo": self._pairs(condition, "undo"), "put in": self._pairs(condition, "put in")}
+    def _streams(self, condition: Condition, chosen: Sequence[Condition]) -> dict[Effect, Iterator[Pair]]:
+        """Pairs that tell it from the other conditions, as far as that can be."""
+        others = [one for one in chosen if one != condition]
+        return {effect: self._pairs(condition, effect, apart_from=others) for effect in get_args(Effect)}
+
+    def _different(self, conditions: Sequence[Condition]) -> list[Condition]:
+        """Of those that hold in the very same trials the first: pairs of the one are pairs of the other."""
+        first: dict[bytes, Condition] = {}
+        for one in conditions:
+            first.setdefault(one.among(self._trials).tobytes(), one)
+        return list(first.values())
 
     def _pairs(
-        self, condition: Condition, effect: Effect, within: Callable[[Features], bool] = lambda features: True
+        self,
+        condition: Condition,
+        effect: Effect,
+        within: Callable[[Features], bool] = lambda features: True,
+        apart_from: Sequence[Condition] = (),
     ) -> Iterator[Pair]:
         situations = fresh_situations(self._tasks, self._first_seed)
-        return pairs(condition, effect, situations, self._trial, self._with_needs, within)
+        return pairs(condition, effect, situations, self._trial, self._with_needs, within=within, apart_from=apart_from)
 
     def _trial(self, task: str, seed: int) -> Trial:
         (trial,) = replace(self._request, first_seed=seed, seeds=1).trials([TASKS[task]], self._suite)

@@ -110,25 +110,35 @@ def pairs(
     situations: Iterator[Fresh],
     trial: Callable[[str, int], Trial],
     imputed: Callable[[Fresh], Features],
+    *,
     within: Callable[[Features], bool] = lambda features: True,
+    apart_from: Sequence[Condition] = (),
 ) -> Iterator[Pair]:
-    """One for each situation in which it holds (to undo it) or does not (to put it in), and can be changed."""
+    """One for each situation in which it holds (to undo it) or does not (to put it in), and can be changed.
+
+    Of the ways to change it, the one that changes the fewest of those that it is to be told apart from.
+    """
     wants = effect == "put in"
     ways = _ways(condition, effect)
     number = 0
     for fresh in situations:
         features = {**fresh.features, **imputed(fresh)}
-        if condition.holds(features) == wants or not within(features):
+        if not ways or condition.holds(features) == wants or not within(features):
             continue
         # Each intervention in turn: what two of them share is the cause.
-        turned = [ways[(number + place) % len(ways)] for place in range(len(ways))] if ways else []
-        for name, value in _varied(turned)[:WAYS]:
-            if _changes(condition, fresh, name, value, wants):
-                source = trial(fresh.task, fresh.seed)
-                treated, placebo = (replace(source, interventions=((name, each),)) for each in (value, PLACEBO))
-                yield Pair(condition, effect, number, source, treated, placebo, name, value)
-                number += 1
-                break
+        turned = [ways[(number + place) % len(ways)] for place in range(len(ways))]
+        found = [
+            (sum(one.holds(after) != one.holds(placebo) for one in apart_from), place, way)
+            for place, way in enumerate(_varied(turned)[:WAYS])
+            if (made := _made(condition, fresh, *way, wants)) is not None
+            for after, placebo in [made]
+        ]
+        if found:
+            _, _, (name, value) = min(found)
+            source = trial(fresh.task, fresh.seed)
+            treated, placebo = (replace(source, interventions=((name, each),)) for each in (value, PLACEBO))
+            yield Pair(condition, effect, number, source, treated, placebo, name, value)
+            number += 1
 
 
 def variant_pairs(condition: Condition, sources: Iterable[Trial], change: Callable[[Trial], Trial]) -> Iterator[Pair]:
@@ -149,13 +159,14 @@ def _varied(ways: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return [way for _, _, way in sorted(ranked)]
 
 
-def _changes(condition: Condition, fresh: Fresh, name: str, value: str, wants: bool) -> bool:
-    """Whether it can be done there with its placebo, and only the first changes whether the condition holds."""
+def _made(condition: Condition, fresh: Fresh, name: str, value: str, wants: bool) -> tuple[Features, Features] | None:
+    """What both sides are like, if it can be done there, and only the first changes whether the condition holds."""
     after, placebo = (_changed(fresh.task, fresh.seed, name, each) for each in (value, PLACEBO))
     if after is None or placebo is None:
-        return False
-    # What the expert needs is known when it has been run.
-    return condition.attribute.startswith("expert_") or condition.holds(after) == wants != condition.holds(placebo)
+        return None
+    # What the expert needs is known when it has run.
+    is_told = not condition.attribute.startswith("expert_")
+    return None if is_told and not condition.holds(after) == wants != condition.holds(placebo) else (after, placebo)
 
 
 @lru_cache(maxsize=8192)

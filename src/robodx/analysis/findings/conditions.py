@@ -13,8 +13,8 @@ from robodx.records.features import NO, REQUIRES, WORD, YES, order
 
 Features = Mapping[str, str]
 Mask = NDArray[np.bool_]
-# Held by fewer trials than this, or lacked by fewer, nothing can be said of a condition.
-LEAST = 4
+# Held by fewer trials than the first, or lacked by fewer than the second, nothing can be said of a condition.
+LEAST_INSIDE, LEAST_OUTSIDE = 2, 4
 # What failing itself might change, or what says nothing of a trial.
 NEVER = ("expert_path_m", "room_table_half_size")
 
@@ -68,6 +68,6 @@ def conditions(trials: Sequence[Features]) -> list[Condition]:
             sets += [tuple(ordered[cut:]), tuple(ordered[:cut])]
         for one in dict.fromkeys(sets):
             held = sum(levels[level] for level in one)
-            if LEAST <= held <= len(trials) - LEAST:
+            if LEAST_INSIDE <= held <= len(trials) - LEAST_OUTSIDE:
                 found.append(Condition(name, one))
     return found

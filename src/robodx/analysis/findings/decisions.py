@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -21,6 +21,10 @@ ALPHA = 0.05
 Certainty = Literal["cause", "needed", "sufficient", "excluded", "undecided"]
 # A feature that changes in so many of the pairs changes along with the condition.
 ALONG = 0.8
+# Pairs in which only one of two conditions changed, from which on they tell the two apart; and the gain in success by
+# which it is clear that it matters, or that it does not.
+LEAST_ALONE = 4
+CLEAR, UNCLEAR = 0.5, 0.2
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,13 @@ class PairSeen:
     changed: frozenset[tuple[str, str, str]] = frozenset()
     # The task with its act and the kind of thing: a claim about a skill is tested over these.
     context: str = ""
+
+    def change_of(self, condition: Condition) -> int:
+        """1 if the change took the condition away, -1 if it brought it about, 0 if it left it as it is."""
+        for name, treated, placebo in self.changed:
+            if name == condition.attribute:
+                return int(placebo in condition.levels) - int(treated in condition.levels)
+        return 0
 
 
 @dataclass(frozen=True)
@@ -119,6 +130,42 @@ def tallies(episodes: pl.DataFrame) -> list[Tally]:
         undo, put_in = (*before.undo, *[seen] * (effect == "undo")), (*before.put_in, *[seen] * (effect == "put in"))
         found[name] = Tally(before.condition, before.tests, undo, put_in)
     return list(found.values())
+
+
+def told_apart(shown: Sequence[Tally]) -> list[Tally]:
+    """Without those whose effect is another's: where only the one changed nothing came of it, where only the other did.
+
+    Two conditions may each be shown by interventions that change both. Of those that never changed alone, the first.
+    """
+    kept: list[Tally] = []
+    for one in shown:
+        if not any(_is_of(one, other, shown) for other in shown if other is not one) and not any(
+            not _alone(one, other, shown) and not _alone(other, one, shown) for other in kept
+        ):
+            kept.append(one)
+    return kept
+
+
+def _is_of(one: Tally, other: Tally, shown: Sequence[Tally]) -> bool:
+    """Whether what was shown of the one is the other's doing."""
+    alone, beside = _alone(one, other, shown), _alone(other, one, shown)
+    if len(beside) < LEAST_ALONE or sum(beside) < CLEAR * len(beside):
+        return False
+    if len(alone) >= LEAST_ALONE:
+        return sum(alone) < UNCLEAR * len(alone)
+    # It was never changed without the other, but the other without it.
+    return not alone
+
+
+def _alone(one: Tally, other: Tally, shown: Sequence[Tally]) -> list[int]:
+    """By pair in which only the one changed, of whomever it was: success where it does not hold, less where it does."""
+    gains: dict[tuple[str, str], int] = {}
+    for tally in shown:
+        for pair in (*tally.undo, *tally.put_in):
+            change = pair.change_of(one.condition)
+            if change and not pair.change_of(other.condition):
+                gains[pair.treated, pair.placebo] = change * (pair.treated_success - pair.placebo_success)
+    return list(gains.values())
 
 
 def context_of(row: Mapping[str, Any]) -> str:

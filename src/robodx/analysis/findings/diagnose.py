@@ -11,9 +11,9 @@ import polars as pl
 
 from robodx.analysis.cause_sentences import pointed_to
 from robodx.analysis.causes import FOLDER, causes_of, kinds_of
-from robodx.analysis.findings.base import DECIDED, Certainty, Diagnosis, Excluded, Finding, PairEvidence, Symptom
+from robodx.analysis.findings.base import Certainty, Diagnosis, Excluded, Finding, PairEvidence, Symptom
 from robodx.analysis.findings.conditions import Condition, Mask
-from robodx.analysis.findings.decisions import PairSeen, Tally, tallies
+from robodx.analysis.findings.decisions import PairSeen, Tally, tallies, told_apart
 from robodx.analysis.findings.failure_modes import FailureMode, failure_modes
 from robodx.analysis.findings.kinds.base import FINDING_KINDS, NextTest, Own
 from robodx.analysis.findings.naming import mostly, named, statement, symptom
@@ -30,12 +30,15 @@ from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.analysis.statistics.sequential_pairs import Decision
 from robodx.analysis.variants import untouched
 from robodx.records.about import read_about
+from robodx.records.design import has_variant
 from robodx.records.features import features_of_row
 from robodx.records.table import is_finished, load
 
 EXAMPLES = 5
 # A symptom that shows in fewer episodes than a policy without weaknesses has by accident is not told.
 LEAST_SYMPTOM = 0.1
+# And of failures that no cause explains, a way in which fewer than this share fail.
+OFTEN = 0.3
 # Rates nearer to each other than this are no finding.
 LEAST_EFFECT = 0.1
 # How surely something goes with failures.
@@ -113,7 +116,8 @@ def _of_policy(
 ) -> Diagnosis:
     policy = str(episodes["policy"][0])
     prepared = with_variants(episodes, about.get("perturbations", {}))
-    as_laid_out = prepared.filter(untouched())
+    # What was run to decide on something is no sample of what a policy meets.
+    as_laid_out = prepared.filter(untouched() & ~(has_variant("intervened") & ~has_variant("screening", "clean")))
     table = situations(as_laid_out)
     base = table.filter("is_base")
     success = estimate(success_rate, as_laid_out.filter("is_base"), np.random.default_rng(0), stopped=stopped)
@@ -163,18 +167,18 @@ def _features(row: Mapping[str, Any]) -> dict[str, str]:
 def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally]) -> Iterator[Finding]:
     """What pairs decided, by what it explains; then what goes with failures that nothing explains yet."""
     failed = subject.screened.failed
-    shown = [one for one in decided if one.certainty in DECIDED]
-    known = [*shown, *(one for one in done if one.certainty == "sufficient")]
-    names: set[str] = set()
-    causes = [_finding(subject, one, _certainty(one)) for one in known]
-    for cause in sorted(causes, key=lambda one: (-one.share, one.name)):
-        # Two ways to say the same have the same name.
-        if cause.name not in names:
-            names.add(cause.name)
-            yield cause
+    shown = [one for one in decided if one.certainty in ("cause", "needed", "sufficient")]
+    shown = told_apart(sorted(shown, key=lambda one: -_share(one, _inside(subject, one.condition), failed)))
+    causes = [_finding(subject, one, _certainty(one)) for one in shown]
+    known = {one.condition for one in shown}
+    causes += [
+        _finding(subject, one, "cause") for one in done if one.certainty == "sufficient" and one.condition not in known
+    ]
+    yield from sorted(causes, key=lambda one: (-one.share, one.name))
     explained = np.zeros_like(failed)
     for one in shown:
         explained |= _inside(subject, one.condition)
+    names: set[str] = {one.name for one in causes}
     tested = {one.condition: one for one in decided}
     found = suspects(subject.screened, [mode.has for mode in subject.modes if mode.sort == "type"])
     for suspect in found:
@@ -195,12 +199,10 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
 
 
 def _certainty(tally: Tally) -> Certainty:
-    """What is done to a policy cannot be undone where it is: that it suffices is all there is to show."""
-    if tally.condition.attribute in (STRESS, CLOCK):
+    """What is done to a policy can only be put in: there, to suffice is to be the cause."""
+    if tally.certainty == "sufficient" and tally.condition.attribute in (STRESS, CLOCK):
         return "cause"
-    found = tally.certainty
-    assert found != "excluded", "only what was shown is a finding"
-    return found
+    return tally.certainty  # type: ignore[return-value]
 
 
 def _inside(subject: _Policy, condition: Condition) -> Mask:
@@ -336,9 +338,11 @@ def _symptoms(subject: _Policy, findings: Sequence[Finding]) -> Iterator[Symptom
         if one.is_decided:
             explained |= Condition(one.attribute, one.levels).among(subject.screened.trials)
     rest = failed & ~explained
-    if rest.sum() >= max(2, LEAST_SYMPTOM * len(failed)):
-        mode = mostly(rest, subject.modes)
-        if mode.sort != "failure":
+    if rest.sum() < max(2, LEAST_SYMPTOM * len(failed)):
+        return
+    told = [(int((mode.has & rest).sum()), mode) for mode in subject.modes if mode.sort == "type"]
+    for count, mode in sorted(told, key=lambda each: -each[0]):
+        if count >= OFTEN * rest.sum():
             yield _symptom(subject, mode, mode.has & rest, int(rest.sum()), "failures that no cause explains")
 
 

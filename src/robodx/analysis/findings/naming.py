@@ -16,6 +16,8 @@ from robodx.errors import UserError
 
 # Of the failures in it, so many fail in one way for that to be how it fails.
 MOSTLY = 0.6
+# Where nothing failed as the tasks lay it out.
+FAILS = FailureMode("failure", "failure", np.zeros(0, dtype=np.bool_), "it fails")
 
 
 class Name(NamedTuple):
@@ -48,7 +50,9 @@ def _first(ask: Callable[[FindingKind], str | None]) -> Name | None:
 
 def mostly(failed: Mask, modes: Sequence[FailureMode]) -> FailureMode:
     """How most of these failures fail; that they fail, where there is no such way."""
-    (anyhow,) = (mode for mode in modes if mode.sort == "failure")
+    anyhow = next((mode for mode in modes if mode.sort == "failure"), FAILS)
+    if not failed.any():
+        return anyhow
     told = [mode for mode in modes if mode.sort in ("type", "mistaken", "wrong thing")]
     shares = [(int((mode.has & failed).sum()), -place) for place, mode in enumerate(told)]
     count, place = max(shares, default=(0, 0))
@@ -69,9 +73,8 @@ def statement(
     says = name.kind.says(name.subject)
     told = f"{says}: it fails" if says else "It fails"
     if certainty == "cause" and undo is None and put_in is not None:
-        # It was done to the policy, beside the same trials without it.
-        lost, anyway = put_in.pairs - put_in.changed, put_in.pairs - put_in.placebo
-        return f"{told} in {lost} of {put_in.pairs} trials when {when}, and in {anyway} of the same trials without it."
+        lost = f"{put_in.pairs - put_in.changed} of {put_in.pairs} trials fail when {when}"
+        return f"{says or told}: {lost}, and {put_in.pairs - put_in.placebo} of the same trials otherwise."
     if certainty == "cause":
         return f"{told} because {when}. {_undone(undo)}; {_put(put_in)}."
     if certainty == "needed":

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodx.analysis.findings.conditions import LEAST, Condition, Features, Mask, conditions
+from robodx.analysis.findings.conditions import LEAST_INSIDE, LEAST_OUTSIDE, Condition, Features, Mask, conditions
 
 Floats = NDArray[np.float64]
 # The log of the likelihood ratio of two failure rates to one, below which a condition is not worth a test.
@@ -181,8 +181,8 @@ def _scores(holds: Mask, failed: Mask, among: Mask, block: NDArray[np.int64]) ->
         total += np.where(k1 * n0 > k0 * n1, _ratio(k1, n1) + _ratio(k0, n0) - _ratio(k1 + k0, n1 + n0), 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         effect = effect_in[0] / effect_in[1] - effect_out[0] / effect_out[1]
-    is_enough = (effect_in[1] >= LEAST) & (effect_out[1] >= LEAST) & (np.nan_to_num(effect) >= LEAST_EFFECT)
-    return np.where(is_enough, total, 0.0)
+    is_there = (effect_in[1] >= LEAST_INSIDE) & (effect_out[1] >= LEAST_OUTSIDE)
+    return np.where(is_there & (np.nan_to_num(effect) >= LEAST_EFFECT), total, 0.0)
 
 
 def _ratio(k: NDArray[np.int64], n: NDArray[np.int64]) -> Floats:

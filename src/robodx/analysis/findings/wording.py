@@ -57,7 +57,7 @@ AT_LEVEL = {
     "first_event=late": "something happens late", "first_event=as it acts": "something happens as it acts",
     "places=yes": "an object must be set down", "places=no": "no object must be set down",
     "room_familiar=yes": "the room is a familiar one", "room_familiar=no": "the room is not a familiar one",
-    "clock=realtime": "the world does not wait for it",
+    "clock=realtime": "the simulation does not wait",
 }  # fmt: skip
 ROLES = {"target": "the target", "goal": "the goal"}
 

@@ -8,13 +8,14 @@ from robodx.analysis.findings.gerunds import doing
 from robodx.analysis.findings.kinds.base import FindingKind, register
 from robodx.analysis.findings.wording import levels_in_words
 
+UNSAFE = ("collision", "safety")
 OF_DOING = ("act", "grasps", "expert_grasps", "places")
 
 
 def _skill(condition: Condition, mode: FailureMode) -> str | None:
     main, _, rest = (condition.requirement or "").partition("/")
     is_of_doing = condition.attribute in OF_DOING or main == "motor"
-    if not is_of_doing or mode.is_choice or "0" in condition.levels:
+    if not is_of_doing or mode.is_choice or mode.name in UNSAFE or {"0", "no"} & set(condition.levels):
         return None
     if _is_later(condition):
         return None
@@ -72,6 +73,9 @@ register(
     FindingKind(
         name="unsafe contact",
         sentence="It hits the table or objects too hard",
-        by_failure_mode=lambda mode: "" if mode.name in ("collision", "safety") else None,
+        by_condition=lambda condition, mode: (
+            "" if mode.name in UNSAFE and condition.attribute in OF_DOING and not _is_later(condition) else None
+        ),
+        by_failure_mode=lambda mode: "" if mode.name in UNSAFE else None,
     )
 )
