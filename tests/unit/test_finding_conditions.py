@@ -39,7 +39,9 @@ def test_numbers_are_told_in_levels_in_their_order() -> None:
 
 
 def test_a_trial_is_told_by_its_attributes_what_it_requires_with_its_parents_and_its_words() -> None:
-    found = features({"act": "pick", "acts": 2.0, "target_x_m": 0.1}, ["language/condition/otherwise"], "Don't pick it.")
+    found = features(
+        {"act": "pick", "acts": 2.0, "target_x_m": 0.1}, ["language/condition/otherwise"], "Don't pick it."
+    )
     assert found == {
         "act": "pick", "acts": "2", "requires language": "yes", "requires language/condition": "yes",
         "requires language/condition/otherwise": "yes", "word don't": "yes", "word pick": "yes", "word it": "yes",

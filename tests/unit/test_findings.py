@@ -90,9 +90,7 @@ def framed(rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 def table(fails: Fails, seeds: int = 6) -> pl.DataFrame:
-    return framed(
-        [episode(task, seed, **(fails(task, seed) or {})) for task in REQUIREMENTS for seed in range(seeds)]
-    )
+    return framed([episode(task, seed, **(fails(task, seed) or {})) for task in REQUIREMENTS for seed in range(seeds)])
 
 
 def of(episodes: pl.DataFrame) -> Diagnosis:
@@ -367,7 +365,9 @@ def test_random_failures_go_with_nothing() -> None:
 def test_errors_and_stand_ins_are_no_episodes_of_the_policy() -> None:
     substituted = [{"name": "plain_words", "severity": 1.0}]
     more = [episode("words/plain", seed, **failure(), perturbations=substituted) for seed in range(6)]
-    erred = table(lambda task, seed: {"outcome": "error", "success": False} if (task, seed) == ("hands/pick", 3) else None)
+    erred = table(
+        lambda task, seed: {"outcome": "error", "success": False} if (task, seed) == ("hands/pick", 3) else None
+    )
     cards = {"plain_words": {"kind": "substitution", "levels": {"on": 1.0}}}
     (found,) = diagnose(pl.concat([erred, framed(more)]), {"perturbations": cards})
     assert not found.findings and (found.screened, found.errors) == (len(erred) - 1, 1)
