@@ -97,8 +97,9 @@ def test_who_fails_in_two_ways_has_two_suspects() -> None:
 def test_the_chance_of_a_suspect_is_that_of_the_best_of_all_conditions() -> None:
     """Random failures suggest something in most runs, and surely in few of them."""
     tasks, surely, suggested = ["generated"] * len(TRIALS), 0, 0
+    further = {f"factor {number}": ["x", "y", "z"] for number in range(30)}
     for seed in range(8):
-        screened = Screened.of(drawn(seed=seed), np.random.default_rng(seed).random(len(TRIALS)) < 0.4)
+        screened = Screened.of(drawn(seed=seed, **further), np.random.default_rng(seed).random(len(TRIALS)) < 0.4)
         found = suspects(screened)
         suggested += bool(found)
         surely += bool(found) and chance_of(screened, tasks)(found[0].score) <= 0.05

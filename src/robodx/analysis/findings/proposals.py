@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -108,13 +109,18 @@ def chance_of(screened: Screened, tasks: Sequence[str]) -> Callable[[float], flo
     # A task that is alone in its size has only its own trials to change places with.
     blocks = [np.array(same) if len(same) > 1 else np.array(same).reshape(-1, 1) for _, same in sorted(groups.items())]
     everything, one_block = np.ones(len(tasks), dtype=np.bool_), np.zeros(len(tasks), dtype=np.int64)
-    best = np.zeros(SHUFFLES)
-    for turn in range(SHUFFLES if screened.conditions else 0):
-        failed = screened.failed.copy()
-        for block in blocks:
-            failed[block] = screened.failed[block[rng.permutation(len(block))]]
-        best[turn] = _scores(screened.holds, failed, everything, one_block).max()
-    return lambda score: float((1 + (best >= score).sum()) / (1 + SHUFFLES))
+
+    @cache
+    def best() -> Floats:
+        found = np.zeros(SHUFFLES)
+        for turn in range(SHUFFLES if screened.conditions else 0):
+            failed = screened.failed.copy()
+            for block in blocks:
+                failed[block] = screened.failed[block[rng.permutation(len(block))]]
+            found[turn] = _scores(screened.holds, failed, everything, one_block).max()
+        return found
+
+    return lambda score: float((1 + (best() >= score).sum()) / (1 + SHUFFLES))
 
 
 def _suspect(
