@@ -12,6 +12,7 @@ import polars as pl
 from robodx.analysis.statistics.estimates import Estimate, wilson
 from robodx.analysis.statistics.multiple import holm
 from robodx.analysis.statistics.paired import discordant, mcnemar, mcnemar_p, paired_difference
+from robodx.analysis.variants import untouched
 from robodx.records.values import Applied, read_applied
 
 SUBSTITUTION = "substitution"
@@ -232,12 +233,14 @@ SUBSTITUTES: tuple[Substitute, ...] = (
 def sample(table: pl.DataFrame, most: int, kinds: Kinds) -> pl.DataFrame:
     """Up to so many failed trials, the tasks by turns and of each its seeds by turns; a larger sample begins with it.
 
-    A situation counts once, however often it was repeated, and so do situations that went alike, bit for bit.
+    A situation counts once, however often it was repeated, and so do situations that went alike, bit for bit. One that
+    was changed to test a cause is no sample of its task's failures.
     """
     substitutions = [name for name, kind in kinds.items() if kind == SUBSTITUTION]
     failed = table.filter(
         ~pl.col("success")
         & (pl.col("outcome") != "error")
+        & untouched()
         & ~pl.col("perturbations").list.eval(pl.element().struct.field("name").is_in(substitutions)).list.any()
     ).sort("repeat", "trial_id")
     failed = failed.unique(["pair_id", "perturbations", "clock"], keep="first", maintain_order=True)

@@ -30,7 +30,7 @@ from robodx.analysis.statistics.estimates import Estimate, above_chance
 from robodx.analysis.statistics.medians import median
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.analysis.stress import StressTable, stress_table
-from robodx.analysis.variants import CLEAN, untouched, with_cards, with_variants
+from robodx.analysis.variants import CLEAN, as_laid_out, with_cards, with_variants
 from robodx.records.episode import WRONG_OBJECT
 from robodx.registry import UnknownName, unknown
 
@@ -120,14 +120,14 @@ class Summary:
         about = about or {}
         # Older runs do not say.
         request = about.get("request", {})
-        # Situations that were changed to test a cause are told of by the findings, and are no sample of their tasks.
-        as_laid_out = episodes.filter(untouched())
-        episodes = episodes if as_laid_out.is_empty() else as_laid_out
-        self.episodes = with_variants(with_cards(episodes, about.get("tasks", {})), about)
+        named = with_variants(with_cards(episodes, about.get("tasks", {})), about)
+        # What was run to decide on a cause is told of by the findings, and is no sample of its tasks.
+        sampled = named.filter(as_laid_out())
+        self.episodes = named if sampled.is_empty() else sampled
         # Where outcomes decided how long the run went on, intervals of a fixed n would be wrong and are not shown.
         self.stopped = stopped_how(request)
         self.until_width: float | None = request.get("until_width")
-        self.success = success_rate(episodes, self.stopped)
+        self.success = success_rate(self.episodes, self.stopped)
         self._about = about
 
     @cached_property

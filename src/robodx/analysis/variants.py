@@ -62,7 +62,7 @@ def with_variants(episodes: pl.DataFrame, about: Mapping[str, Any]) -> pl.DataFr
     asked = len(about.get("request", {}).get("perturbations", ()))
     named = with_names(designed(episodes, about), about.get("perturbations", {}))
     is_stressed = has_variant("stressed") & ~has_variant("clean")
-    is_clean = untouched() & (pl.col("perturbations").list.len() <= asked) & ~is_stressed
+    is_clean = as_laid_out() & (pl.col("perturbations").list.len() <= asked) & ~is_stressed
     is_realtime = (pl.col("clock") != LOCKSTEP) & (pl.col("clock") == LOCKSTEP).any().over("policy")
     is_repeated = is_clean & has_variant("repeated") & ~has_variant("clean")
     name = (
@@ -80,6 +80,11 @@ def with_variants(episodes: pl.DataFrame, about: Mapping[str, Any]) -> pl.DataFr
 def untouched() -> pl.Expr:
     """Whether nothing of the situation was set to another level."""
     return pl.col("interventions").list.len().fill_null(0) == 0
+
+
+def as_laid_out() -> pl.Expr:
+    """Whether it is a sample of what its task gives: nothing of it was set, and it was not run to decide on a cause."""
+    return untouched() & ~(has_variant("intervened") & ~has_variant("screening", "clean"))
 
 
 def of_suite(episodes: pl.DataFrame, suite: str) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Videos of example episodes of each finding."""
+"""Videos of the pairs of causes, and of example episodes of each finding."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def film_examples(material: Material, films: int) -> Material:
-    """Film example episodes of each finding, and return the material with the new videos.
+    """Film the pairs of causes and examples of each finding and symptom; return the material with the new videos.
 
     Prints a line for each episode that cannot be filmed, and one if there is no OpenGL.
     """
@@ -27,7 +27,8 @@ def film_examples(material: Material, films: int) -> Material:
     if not gl.status().is_available:
         print_text("OpenGL is missing, so no videos are made; see: robodx doctor.", file=sys.stderr)
         return material
-    shown = {trial for one in material.diagnoses for finding in one.findings for trial in finding.examples[:films]}
+    examples = [trial for one in material.diagnoses for each in one.examples for trial in each[:films]]
+    shown = list(dict.fromkeys([*material.paired, *examples]))
     problems: list[str] = []
     with counting_bar("films") as progress:
         done = 0

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import polars as pl
 
-from robodx.analysis.findings.base import Finding
-
 # More would make a page that nobody scrolls through; the viewer shows all.
 MOST = 48
 EXAMPLES = 3
@@ -18,19 +16,19 @@ SOLVED = 9
 
 
 def chosen(
-    episodes: Sequence[pl.DataFrame], findings: Sequence[Sequence[Finding]], films: Mapping[str, Path]
+    episodes: Sequence[pl.DataFrame], examples: Sequence[Sequence[Sequence[str]]], films: Mapping[str, Path]
 ) -> list[str]:
-    """Trial ids, the most telling first."""
-    queues = [_wanted(table, found, films) for table, found in zip(episodes, findings, strict=True)]
+    """Trial ids, the most telling first; `examples` are those of each finding of each policy."""
+    queues = [_wanted(table, found, films) for table, found in zip(episodes, examples, strict=True)]
     in_turn = (trial for round_ in itertools.zip_longest(*queues) for trial in round_ if trial is not None)
     return list(itertools.islice(dict.fromkeys(in_turn), MOST))
 
 
-def _wanted(episodes: pl.DataFrame, findings: Sequence[Finding], films: Mapping[str, Path]) -> Iterator[str]:
+def _wanted(episodes: pl.DataFrame, examples: Sequence[Sequence[str]], films: Mapping[str, Path]) -> Iterator[str]:
     there = set(episodes["trial_id"])
     # The first example of each finding, then the second of each.
-    for examples in itertools.zip_longest(*(finding.examples[:EXAMPLES] for finding in findings)):
-        yield from (trial for trial in examples if trial in there)
+    for turn in itertools.zip_longest(*(each[:EXAMPLES] for each in examples)):
+        yield from (trial for trial in turn if trial in there)
     failed = episodes.filter(pl.col("outcome").is_in(["failure", "timeout"]))
     solved = episodes.filter(pl.col("outcome") == "success")
     yield from (trial for trial in _varied(failed) if trial in films)

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from robodx.analysis.compare import Comparison, Unlike, compare_tables
+from robodx.analysis.failure_summary import shown_outcome
 from robodx.analysis.findings.base import Diagnosis
 from robodx.analysis.findings.diagnose import Because, because_of, diagnose
 from robodx.analysis.policy_label import options
@@ -20,7 +21,7 @@ from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.analysis.stress import StressTable
 from robodx.analysis.summary import Summary, success_rate
-from robodx.analysis.variants import REPEATED
+from robodx.analysis.variants import REPEATED, with_variants
 from robodx.errors import UserError
 from robodx.records.about import UnreadableRun, read_about
 from robodx.records.derived_design import designed
@@ -75,6 +76,15 @@ class Subject:
         """What a suite put under a stressor, or in a hurry."""
         return self.summary.episodes.filter(~pl.col("is_base") & ~pl.col("variant").str.ends_with(REPEATED))
 
+    def row(self, trial: str) -> dict[str, Any] | None:
+        """Of any of its episodes, changed situations included, with its variant and how it `went`."""
+        rows = self._named.filter(pl.col("trial_id") == trial)
+        return rows.row(0, named=True) if len(rows) else None
+
+    @cached_property
+    def _named(self) -> pl.DataFrame:
+        return with_variants(self.episodes, self.about).with_columns(went=shown_outcome())
+
     @property
     def asked_by(self) -> str:
         """The options of a command that is about this policy."""
@@ -123,10 +133,19 @@ class Material:
         return [one.diagnosis for one in self.subjects if one.diagnosis is not None]
 
     @cached_property
+    def paired(self) -> list[str]:
+        """The episodes that stand side by side with a cause, by trial id."""
+        there = {trial for one in self.subjects for trial in one.episodes["trial_id"]}
+        pairs = (finding.pair for one in self.diagnoses for finding in one.decided if finding.pair is not None)
+        return list(dict.fromkeys(trial for pair in pairs if there.issuperset(pair) for trial in pair))
+
+    @cached_property
     def shown(self) -> list[str]:
-        """The episodes of the gallery, by trial id."""
-        findings = [() if one.diagnosis is None else one.diagnosis.findings for one in self.subjects]
-        return chosen([one.episodes for one in self.subjects], findings, self.films)
+        """The episodes that the page shows, by trial id: those of pairs, then those of the gallery."""
+        examples = [() if one.diagnosis is None else one.diagnosis.examples for one in self.subjects]
+        # Changed situations are shown in their pairs alone.
+        as_laid_out = [one.summary.episodes for one in self.subjects]
+        return list(dict.fromkeys([*self.paired, *chosen(as_laid_out, examples, self.films)]))
 
     @cached_property
     def anchors(self) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from robodx.analysis.findings.base import FAILS_ALIKE, HELD
+from robodx.analysis.findings.base import FAILS_ALIKE, Finding
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import Degradation
 from robodx.analysis.summary import TIERS, error_bounds
@@ -15,7 +15,6 @@ from robodx.report.cliffs import searches
 from robodx.report.material import Subject
 from robodx.report.sections.capability import Ability, abilities
 from robodx.report.sections.causes import first_sentence
-from robodx.report.sections.findings import is_everywhere, where
 from robodx.report.sections.stress import by_stressor, harmed_from
 from robodx.report.words import counted, listed, percent, points, rate
 
@@ -23,6 +22,7 @@ ALPHA = 0.05
 # A run in which only larger falls than this would be seen says little of a stressor that was not seen to harm.
 LARGE_FALL = 0.25
 MOST = 3
+NOTHING_SHOWN = "No cause was shown, and nothing goes with its failures more often than by chance."
 
 
 @dataclass(frozen=True)
@@ -149,12 +149,12 @@ def _by_tier(subject: Subject) -> Iterator[Line]:
 def _why(subject: Subject) -> Iterator[Line]:
     diagnosis = subject.diagnosis
     if diagnosis is not None:
-        confirmed = [one for one in diagnosis.findings if one.certainty == "confirmed"]
-        yield from (Line(one.statement) for one in confirmed[:2])
-        if not confirmed and diagnosis.findings:
-            yield Line(f"No finding {HELD}. Suspected: {diagnosis.findings[0].statement}")
-        elif not confirmed:
-            yield Line(diagnosis.headline)
+        yield from (Line(one.statement) for one in diagnosis.decided[:2])
+        if not diagnosis.decided:
+            is_chance = diagnosis.findings and all(one.certainty == "suspected" for one in diagnosis.findings)
+            yield Line(NOTHING_SHOWN if is_chance else diagnosis.headline)
+        for symptom in diagnosis.symptoms[:1]:
+            yield Line(f"A symptom, and no cause: {symptom.name}. {symptom.statement}")
     for wording in first_sentence(subject):
         yield Line(wording.text, wording.command if isinstance(wording, Missing) else "")
     for failures in subject.summary.failures():
@@ -170,13 +170,13 @@ def _why(subject: Subject) -> Iterator[Line]:
 
 def _next(subject: Subject) -> Iterator[Line]:
     diagnosis = subject.diagnosis
-    found = () if diagnosis is None else diagnosis.findings[:MOST]
-    for number, one in enumerate(found, start=1):
-        those = where(one) if is_everywhere(one) else f"the {where(one)}"
-        happens = f"{one.happens[:1].upper()}{one.happens[1:]}"
-        what = f"{number}. {happens} in {rate(one.inside)} of {those} ({one.certainty_says})."
-        yield Line(f"{what} Next test:" if one.next_test else what, one.next_test)
-    if not found and (diagnosis is None or (diagnosis.success.value or 0.0) < FAILS_ALIKE):
+    findings = () if diagnosis is None else diagnosis.findings
+    found = [one for one in findings if one.certainty != "suspected"][:MOST]
+    yield from (Line(_to_do(number, one), one.next_test) for number, one in enumerate(found, start=1))
+    if findings and not found:
+        who = subject.asked_by.removeprefix("--policy ")
+        yield Line("Nothing is shown yet. More situations may show it:", f"robodx diagnose {who} --seeds 10")
+    elif not found and (diagnosis is None or (diagnosis.success.value or 0.0) < FAILS_ALIKE):
         yield Line(
             "No single requirement explains its failures. First make it solve the easiest tasks:",
             f"robodx run control/easy {subject.asked_by}",
@@ -186,3 +186,12 @@ def _next(subject: Subject) -> Iterator[Line]:
             "These episodes show no weakness. More episodes could show smaller ones:",
             f"robodx run capability {subject.asked_by} --seeds 50",
         )
+
+
+def _to_do(number: int, one: Finding) -> str:
+    """What to work on, with advice if it is a cause; else what to decide first."""
+    if not one.is_decided:
+        return f"{number}. It is not decided whether it fails because {one.when}. To decide it:"
+    share = f", about {percent(one.share)} of its failures" if one.undo is not None else ""
+    told = f"{number}. That it fails when {one.when}{share} ({one.certainty_says})."
+    return " ".join([told, *filter(None, [one.advice]), *(["Next test:"] if one.next_test else [])])

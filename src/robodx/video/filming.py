@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,8 @@ def film(out: Path, per_task: int) -> Iterator[Path]:
         yield from _film(out, row, hz)
 
 
-def film_trials(out: Path, trial_ids: Collection[str], tell: Callable[[str], None]) -> Iterator[Path]:
-    """Those of these trials that the run has; yields what is new, and tells what cannot be read or filmed."""
+def film_trials(out: Path, trial_ids: Sequence[str], tell: Callable[[str], None]) -> Iterator[Path]:
+    """Those of these trials that the run has, in their order; yields what is new, and tells what cannot be filmed."""
     try:
         parts = parts_of(out)
     except UnreadableRun as error:
@@ -43,7 +43,8 @@ def film_trials(out: Path, trial_ids: Collection[str], tell: Callable[[str], Non
     except UnreadableRun as error:
         tell(f"{out} cannot be filmed: {error}")
         return
-    for row in _in_order(wanted):
+    places = {trial: place for place, trial in enumerate(trial_ids)}
+    for row in sorted(wanted.iter_rows(named=True), key=lambda row: places[row["trial_id"]]):
         try:
             yield from _film(out, row, hz)
         except UserError as error:

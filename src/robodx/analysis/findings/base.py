@@ -154,6 +154,11 @@ class Diagnosis:
         return tuple(one for one in self.findings if one.is_decided)
 
     @property
+    def examples(self) -> tuple[tuple[str, ...], ...]:
+        """Trial ids, of each finding and then of each symptom."""
+        return (*(one.examples for one in self.findings), *(one.examples for one in self.symptoms))
+
+    @property
     def headline(self) -> str:
         """One sentence for the first screen."""
         if self.decided:

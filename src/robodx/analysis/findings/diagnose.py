@@ -28,9 +28,9 @@ from robodx.analysis.statistics.estimates import NOTHING, Estimate, newcombe, wi
 from robodx.analysis.statistics.power import smallest_visible_difference
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.analysis.statistics.sequential_pairs import Decision
-from robodx.analysis.variants import untouched
+from robodx.analysis.variants import as_laid_out
 from robodx.records.about import read_about
-from robodx.records.design import has_variant
+from robodx.records.derived_design import designed
 from robodx.records.features import features_of_row
 from robodx.records.table import is_finished, load
 
@@ -117,10 +117,10 @@ def _of_policy(
     policy = str(episodes["policy"][0])
     prepared = with_variants(episodes, about.get("perturbations", {}))
     # What was run to decide on something is no sample of what a policy meets.
-    as_laid_out = prepared.filter(untouched() & ~(has_variant("intervened") & ~has_variant("screening", "clean")))
-    table = situations(as_laid_out)
+    sampled = prepared.filter(as_laid_out())
+    table = situations(sampled)
     base = table.filter("is_base")
-    success = estimate(success_rate, as_laid_out.filter("is_base"), np.random.default_rng(0), stopped=stopped)
+    success = estimate(success_rate, sampled.filter("is_base"), np.random.default_rng(0), stopped=stopped)
     findings: list[Finding] = []
     symptoms: list[Symptom] = []
     decided = tallies(prepared)
@@ -136,7 +136,7 @@ def _of_policy(
         subject = _Policy(base, screened, modes, own, because, who, chance)
         findings = list(_findings(subject, decided, variants(table)))
         symptoms = list(_symptoms(subject, findings))
-    judged = as_laid_out.filter(pl.col("outcome") != "error")
+    judged = designed(episodes, about).filter(as_laid_out() & (pl.col("outcome") != "error"))
     return Diagnosis(
         policy=policy,
         episodes=len(episodes),
@@ -151,7 +151,7 @@ def _of_policy(
         ),
         resolution=_resolution(table),
         screened=len(table),
-        paired=len(prepared) - len(as_laid_out),
+        paired=len(prepared) - len(sampled),
         is_whole=is_whole,
         solved=int(judged["success"].sum()),
         judged=len(judged),
@@ -229,7 +229,6 @@ def _finding(
     shown = subject.table.filter(pl.Series(inside & failed))
     tasks = shown["task"].value_counts().sort("count", "task", descending=[True, False])["task"].to_list()
     examples = shown.unique("task", keep="first", maintain_order=True)["trial_id"].to_list()
-    flipped = next((one for one in (*tally.undo, *tally.put_in) if one.treated_success != one.placebo_success), None)
     rivals = [one for one in (suspect.rivals if suspect else ()) if _is_open(one, tested or {})]
     return Finding(
         kind=name.kind.name,
@@ -248,11 +247,11 @@ def _finding(
         contexts=0 if tally.skill is None else tally.skill.contexts,
         is_general=tally.skill is not None and tally.skill.holds,
         rivals=tuple(when(one) for one in rivals),
-        along=tuple(tally.along),
+        along=tuple(name for name in tally.along if name != condition.attribute),
         share=_share(tally, inside, failed),
         p=None if suspect is None or subject.chance is None else subject.chance(suspect.score),
         examples=tuple((examples or [one.treated for one in tally.put_in if not one.treated_success])[:EXAMPLES]),
-        pair=None if flipped is None else _failing_first(flipped),
+        pair=_pair(tally),
         is_below_chance=_is_below_chance(shown, subject.table.filter(pl.Series(inside))),
         next_test=_next_test(subject, name.kind.next_test, name.subject, tasks, certainty),
         advice=name.kind.advice if certainty in ("cause", "needed") else "",
@@ -313,8 +312,14 @@ def _share(tally: Tally, inside: Mask, failed: Mask) -> float:
     return concerned * max(0.0, gain) if gain is not None else concerned
 
 
-def _failing_first(pair: PairSeen) -> tuple[str, str]:
-    return (pair.placebo, pair.treated) if pair.treated_success else (pair.treated, pair.placebo)
+def _pair(tally: Tally) -> tuple[str, str] | None:
+    """The one that shows it best, its failure first: of those that flipped as it says, one in which least differs."""
+    undone = [one for one in tally.undo if one.treated_success and not one.placebo_success]
+    put_in = [one for one in tally.put_in if one.placebo_success and not one.treated_success]
+    best = min((*undone, *put_in), key=lambda one: len(one.changed), default=None)
+    if best is None:
+        return None
+    return (best.placebo, best.treated) if best.treated_success else (best.treated, best.placebo)
 
 
 def _is_below_chance(shown: pl.DataFrame, inside: pl.DataFrame) -> bool:

@@ -8,6 +8,7 @@ import polars as pl
 
 from robodx.analysis.cause_sentences import DOES, adds, as_dict, conclusion, not_told_apart, unrecovered
 from robodx.analysis.causes import FOLDER, Cause, Causes, causes_of, kinds_of, sample
+from robodx.analysis.variants import untouched
 from robodx.records.about import UnreadableRun, read_about
 from robodx.records.table import load_readable, parts_of
 from robodx.report.blocks import Block, Cell, Column, Heading, Missing, Text
@@ -75,7 +76,7 @@ def first_sentence(subject: Subject) -> list[Text | Missing]:
 
 def _not_asked(subject: Subject) -> list[Missing]:
     wording = "The failures have not been run again with one component made perfect. To find the cause:"
-    failed = pl.col("outcome").is_in(["failure", "timeout"])
+    failed = untouched() & pl.col("outcome").is_in(["failure", "timeout"])
     return [Missing(wording, _command(run)) for run in subject.runs if len(run.episodes.filter(failed))][:1]
 
 

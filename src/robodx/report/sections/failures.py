@@ -34,7 +34,7 @@ def failures(material: Material) -> Content | None:
     for subject in material.subjects:
         blocks += [
             Text(wording, "warning")
-            for wording in _errors(subject.policy, subject.summary.errors(), len(subject.episodes))
+            for wording in _errors(subject.policy, subject.summary.errors(), len(subject.summary.episodes))
         ]
     return Content(blocks, [asdict(one) for one in found])
 

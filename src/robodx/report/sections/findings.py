@@ -1,69 +1,127 @@
-"""The findings, most telling first: what is wrong, how surely, what shows it, and what to run next."""
+"""The findings: causes with their pairs, what only goes with failures and its rivals, and symptoms apart from both."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from robodx.analysis.findings.base import CAUTION, HELD, Diagnosis, Finding
-from robodx.report.blocks import Block, Heading, Missing, Text
+from robodx.analysis.findings.base import CAUTION, Diagnosis, Finding, PairEvidence, Symptom
+from robodx.report.blocks import Block, Cell, Column, Heading, Missing, Table, Text
 from robodx.report.forest import Row, forest
 from robodx.report.gallery import EXAMPLES
 from robodx.report.material import Material
+from robodx.report.pair import SideBySide, attribute_in_words, side_by_side
+from robodx.report.plots.whiskers import DIFFERENCES
 from robodx.report.sections.base import Content, section
 from robodx.report.templating import fill
-from robodx.report.words import code, counted, escaped, p_value, points, rate
+from robodx.report.words import code, counted, escaped, listed, p_cell, p_value, percent, points, rate, signed
+
+UNRECORDED = "something about these trials that is not recorded"
+SYMPTOMS = "Symptoms: what can be seen, and not why"
+CAPTION = "What one change does to success beyond a placebo, in points, with intervals that hold whenever one stops"
 
 
 @dataclass(frozen=True)
 class Card:
-    """One finding; `anchors` lead to those of its examples that the page shows."""
+    """One finding; `anchors` lead to those of its examples that the page shows. What is decided has a number."""
 
-    number: int
     finding: Finding
-    anchors: Mapping[str, str] = field(default_factory=dict)
+    number: int | None = None
+    anchors: Mapping[str, str] | None = None
+    pair: SideBySide | None = None
 
     @property
-    def plot(self) -> Markup:
+    def claim(self) -> str:
+        """The first sentence of its statement."""
+        first, stop, _ = self.finding.statement.partition(". ")
+        return f"{first}{stop.rstrip()}"
+
+    @property
+    def numbers(self) -> str:
+        """The rest of it."""
+        return self.finding.statement.partition(". ")[2]
+
+    @property
+    def plots(self) -> list[Table]:
+        """Of its pairs; without any that decided, of the screening as well."""
+        return [
+            *([] if self.finding.is_decided else [self._screening]),
+            *([_of_pairs(self.finding)] if self.finding.undo or self.finding.put_in else []),
+        ]
+
+    @property
+    def _screening(self) -> Table:
         one = self.finding
-        rows = [Row([where(one)], one.inside, colour=2)]
+        rows = [Row([f"when {one.when}"], one.inside, colour=2)]
         # What concerns everything has nowhere else to be compared with.
-        if one.outside.n:
-            rows.append(Row([one.compared_with], one.outside, colour=1, mark=1))
-        return forest(f"How often {one.happens}", [""], rows, what="rate").html()
+        rows += [Row(["otherwise"], one.outside, colour=1, mark=1)] if one.outside.n else []
+        return forest("How often it fails, in the screening", [""], rows, what="rate")
 
     @property
     def examples(self) -> list[tuple[str, str]]:
-        """A name and where it leads."""
-        shown = [trial for trial in self.finding.examples if trial in self.anchors]
-        return [
-            (f"episode {self.anchors[trial].rpartition('-')[2]}", self.anchors[trial]) for trial in shown[:EXAMPLES]
-        ]
+        return links(self.finding.examples, self.anchors or {})
 
     @property
-    def evidence(self) -> str:
-        one = self.finding
-        effect = f"Difference {points(one.effect, unit=True)}" if one.outside.n else f"Rate {rate(one.effect)}"
-        return f"{effect}, {p_value(one.p)}"
+    def evidence(self) -> list[str]:
+        """Sentences on how far it goes."""
+        return list(_of_cause(self.finding) if self.finding.is_decided else _of_association(self.finding))
+
+    @property
+    def rivals(self) -> str:
+        """What else it may be; that which nobody recorded always."""
+        if self.finding.is_decided:
+            return ""
+        those = [f"that {one}" for one in self.finding.rivals]
+        return f"It may as well be {', or '.join([*those, UNRECORDED])}."
+
+    @property
+    def next_label(self) -> str:
+        return "To decide it" if self.finding.certainty == "associated" else "Next test"
 
     def html(self) -> Markup:
-        return fill("finding.html", card=self, finding=self.finding, held=HELD)
+        return fill("finding.html", card=self, finding=self.finding)
 
     def markdown(self) -> str:
         one = self.finding
-        rates = [f"{escaped(where(one))} {rate(one.inside)}, n = {one.inside.n}"]
-        rates += [f"{one.compared_with} {rate(one.outside)}, n = {one.outside.n}"] if one.outside.n else []
-        lines = [
-            f"{self.number}. **{escaped(one.statement)}** ({one.certainty_says})",
-            f"   {escaped(one.name)}: {'; '.join(rates)}. {escaped(self.evidence)}.",
-        ]
-        if one.because:
-            lines.append(f"   Why: {escaped(one.because)}.")
-        if one.next_test:
-            lines.append(f"   Next: {code(one.next_test)}")
+        rank = "-" if self.number is None else f"{self.number}."
+        lines = [f"{rank} **{escaped(one.statement)}** ({one.certainty_says})"]
+        lines.append(f"   {escaped(one.name)}. {escaped(' '.join(self.evidence))}".rstrip())
+        for says, evidence in (("Undo", one.undo), ("Put in", one.put_in)):
+            if evidence is not None:
+                gain = f"success {points(evidence.gain, unit=True)} beyond the placebo"
+                lines.append(f"   {says}: {counted(evidence.pairs, 'pair')}, {gain}.")
+        lines += [f"   {escaped(self.pair.differs)}"] if self.pair else []
+        lines += [f"   {escaped(self.rivals)}"] if self.rivals else []
+        lines += [f"   Why: {escaped(one.because)}."] if one.because else []
+        lines += [f"   Advice: {escaped(one.advice)}"] if one.advice else []
+        lines += [f"   {self.next_label}: {code(one.next_test)}"] if one.next_test else []
         return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Symptoms:
+    """How it is done or fails, wherever."""
+
+    found: Sequence[Symptom]
+    anchors: Mapping[str, str]
+
+    @property
+    def rows(self) -> list[tuple[Symptom, list[tuple[str, str]]]]:
+        return [(one, links(one.examples, self.anchors)) for one in self.found]
+
+    def html(self) -> Markup:
+        return fill("symptoms.html", rows=self.rows)
+
+    def markdown(self) -> str:
+        return "\n".join(f"- {escaped(one.name)}: {escaped(one.statement)} ({rate(one.rate)})" for one in self.found)
+
+
+def links(trials: Sequence[str], anchors: Mapping[str, str]) -> list[tuple[str, str]]:
+    """A name and where it leads, of those that the page shows."""
+    shown = [anchors[trial] for trial in trials if trial in anchors][:EXAMPLES]
+    return [(f"episode {anchor.rpartition('-')[2]}", anchor) for anchor in shown]
 
 
 @section(order=10, title="Findings")
@@ -74,34 +132,119 @@ def findings(material: Material) -> Content | None:
             continue
         if material.is_comparison:
             blocks.append(Heading(subject.policy))
-        blocks += _of(subject.diagnosis, material.anchors)
-    data = [one.diagnosis.as_dict() for one in material.subjects if one.diagnosis is not None]
+        blocks += _of(subject.diagnosis, material)
+    data = [one.as_dict() for one in material.diagnoses]
     if not data:
         return Content([Missing("These episodes cannot be diagnosed.")])
     return Content(blocks, data)
 
 
-def _of(diagnosis: Diagnosis, anchors: Mapping[str, str]) -> list[Block]:
-    if not diagnosis.findings:
-        return [Text(diagnosis.headline), Text(_resolution(diagnosis), "quiet")]
-    cards: list[Block] = [Card(number, one, anchors) for number, one in enumerate(diagnosis.findings, start=1)]
-    held = [Text(CAUTION, "quiet")] if any(one.certainty == "confirmed" for one in diagnosis.findings) else []
-    return [*held, *cards, Text(_resolution(diagnosis), "quiet")]
+def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
+    """Causes, what is not decided, symptoms, and what is excluded, in this order."""
+    anchors = material.anchors
+    suspected = [one for one in diagnosis.findings if one.certainty == "suspected"]
+    open_ = [one for one in diagnosis.findings if not one.is_decided and one.certainty != "suspected"]
+    blocks: list[Block] = []
+    if diagnosis.decided:
+        blocks += [Heading("Causes"), Text(CAUTION, "quiet")]
+        blocks += [
+            Card(one, number, anchors, side_by_side(material, one))
+            for number, one in enumerate(diagnosis.decided, start=1)
+        ]
+    elif not open_ and not suspected:
+        blocks.append(Text(diagnosis.headline))
+    elif diagnosis.paired:
+        blocks.append(Text("No cause was shown."))
+    else:
+        blocks.append(Text("No cause can be shown: these runs have no pairs of trials that differ in one thing."))
+    if open_ or suspected:
+        blocks += [Heading("Not decided"), *(Card(one, anchors=anchors) for one in open_)]
+    if suspected:
+        blocks += [_suspected(suspected), Missing("To test them on fresh situations:", suspected[0].next_test)]
+    if diagnosis.symptoms:
+        blocks += [Heading(SYMPTOMS), Symptoms(diagnosis.symptoms, anchors)]
+    if diagnosis.excluded:
+        told = "; ".join(f"{one.when} ({counted(one.pairs, 'pair')})" for one in diagnosis.excluded)
+        blocks.append(Text(f"Excluded as a cause of 20 points or more: {told}.", "quiet"))
+    return [*blocks, Text(_resolution(diagnosis), "quiet")]
+
+
+def _suspected(found: Sequence[Finding]) -> Table:
+    """What may be chance, in a line each."""
+    rows = [
+        Row(
+            [one.when], one.inside, colour=4,
+            further=[
+                Cell(percent(one.outside.value), sort=one.outside.value, title=rate(one.outside)), Cell(p_cell(one.p)),
+                Cell(", or ".join([*one.rivals, UNRECORDED])),
+            ],
+        )
+        for one in found
+    ]  # fmt: skip
+    further = [
+        Column("otherwise", "how often it fails in the other trials", is_number=True),
+        Column("p", "that so good a condition is found if none mattered", is_number=True), Column("or it may be that"),
+    ]  # fmt: skip
+    return forest(
+        "Suspected: how often it fails in the screening; this may be chance", ["when"], rows, what="rate",
+        further=further, kind="worded",
+    )  # fmt: skip
 
 
 def _resolution(diagnosis: Diagnosis) -> str:
-    tested = f"tested them on {counted(diagnosis.confirmed_on, 'other episode')}"
-    wording = f"RoboDx searched {counted(diagnosis.screened, 'episode')} for weaknesses and {tested}."
+    pairs = f"ran {counted(diagnosis.paired, 'further episode')} in pairs that differ in one thing"
+    wording = f"RoboDx searched {counted(diagnosis.screened, 'episode')} for weaknesses"
+    wording += f" and {pairs}." if diagnosis.paired else "."
     if diagnosis.resolution is None:
         return f"{wording} These are too few to say how small a weakness would have been detected."
     seen = f"A family that fails {100 * diagnosis.resolution:.0f} points more often than the rest"
     return f"{wording} {seen} would have been detected with 80% power."
 
 
-def where(finding: Finding) -> str:
-    """As "trials with a negation"; what shows everywhere, in "all trials"."""
-    return f"all {finding.where}" if is_everywhere(finding) else finding.where
+def _of_pairs(finding: Finding) -> Table:
+    every = (("taken away where it is", finding.undo), ("brought about elsewhere", finding.put_in))
+    rows = [
+        Row([says], one.gain, colour=3 if (one.gain.value or 0.0) > 0 else 2, further=_further(one))
+        for says, one in every
+        if one is not None
+    ]
+    further = [
+        Column("changed", "successes with the factor changed", is_number=True),
+        Column("placebo", "successes with as much changed and the factor kept", is_number=True),
+    ]
+    return forest(
+        CAPTION, [f"{finding.when}:"], rows,
+        what="difference", scale=DIFFERENCES, tick=signed, wording=points, line=0.0, further=further,
+    )  # fmt: skip
 
 
-def is_everywhere(finding: Finding) -> bool:
-    return finding.where == "trials"
+def _further(one: PairEvidence) -> list[Cell]:
+    by = f"by {', '.join(one.interventions)}"
+    return [Cell(f"{count} of {one.pairs}", sort=count, title=by) for count in (one.changed, one.placebo)]
+
+
+def _of_cause(one: Finding) -> list[str]:
+    by = sorted({name for each in (one.undo, one.put_in) if each is not None for name in each.interventions})
+    said = [f"Changed by {listed(by)}."] if by else []
+    if one.along:
+        said.append(f"Changed along with it in most pairs: {listed([attribute_in_words(name) for name in one.along])}.")
+    if one.contexts:
+        reach = "holds over" if one.is_general else "is a claim about the situations tested alone, of"
+        said.append(f"It {reach} {counted(one.contexts, 'context')} (task, act and kind of object).")
+    if one.undo is not None and one.share > 0:
+        said.append(f"Taking it away recovers about {percent(one.share)} of the failures of the screening.")
+    return [*said, *_below_chance(one)]
+
+
+def _of_association(one: Finding) -> list[str]:
+    effect = f"Difference {points(one.effect, unit=True)}" if one.outside.n else f"Rate {rate(one.effect)}"
+    chance = "" if one.p is None else f"; {p_value(one.p)} that so good a condition is found if none mattered"
+    more = next((each.pairs_more for each in (one.undo, one.put_in) if each and each.pairs_more), None)
+    decided = [f"About {counted(more, 'more pair')} would decide it, if it goes on like this."] if more else []
+    return [f"{effect}{chance}.", *decided, *_below_chance(one)]
+
+
+def _below_chance(one: Finding) -> list[str]:
+    return (
+        ["It succeeds less often there than guessing would: a systematic wrong choice."] if one.is_below_chance else []
+    )

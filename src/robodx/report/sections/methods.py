@@ -21,9 +21,12 @@ METHODS = (
     "n counts situations: episodes with the same instructions and bit-identical trajectories count once. Intervals are "
     "95% intervals: Wilson's for one rate, score or bootstrap intervals of seeds within tasks for means, Newcombe's "
     "and Tango's for differences; p of pairs is exact (McNemar), Holm-adjusted within a family of tests.",
-    "RoboDx searches one part of the episodes for findings and tests them on the other part. A finding that held on "
-    "fresh seeds of the same tasks shows in both; a suspected finding was seen only in the first. What held can "
-    "still be wrong about other tasks and about the cause.",
+    "RoboDx screens episodes for conditions that go with failures, and decides on causes by pairs: a fresh situation, "
+    "drawn by the condition and never by its outcome, is run with one factor changed, and with a placebo, which "
+    "changes as much of the same sort and keeps the factor. To undo takes the factor away where it is; to put in "
+    "brings it about elsewhere. Pairs are run until e-values decide, and a policy without any cause is given one with "
+    "a probability of at most 5%. What was not decided only goes with failures, and its rivals are named. Changed "
+    "situations count in no other number of this page.",
 )
 ADAPTIVE = (
     "The results decided when a run stopped: success rates have always-valid intervals, and numbers that need a fixed "

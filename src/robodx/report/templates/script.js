@@ -1,5 +1,6 @@
 "use strict";
-// Everything is there without this; it sorts and filters long tables, copies commands and folds the list on a phone.
+// Everything is there without this; it sorts and filters long tables, copies commands, plays the films of a pair
+// together and folds the list on a phone.
 for (const table of document.querySelectorAll("table.long")) {
   const body = table.tBodies[0];
   const rows = Array.from(body.rows);
@@ -51,6 +52,32 @@ for (const table of document.querySelectorAll("table.long")) {
       body.append(...rows.slice().sort(order));
     });
   });
+}
+for (const pair of document.querySelectorAll(".pair")) {
+  const films = Array.from(pair.querySelectorAll("video"));
+  if (films.length < 2) continue;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "both";
+  const isPlaying = () => films.some((film) => !film.paused && !film.ended);
+  const tell = () => { button.textContent = isPlaying() ? "❚❚ Pause" : "▶ Play both"; };
+  button.addEventListener("click", () => {
+    if (isPlaying()) return films.forEach((film) => film.pause());
+    const isOver = films.every((film) => film.ended);
+    for (const film of films) {
+      if (isOver) film.currentTime = 0;
+      if (!film.ended) film.play().catch(() => {});
+    }
+  });
+  for (const film of films) {
+    // They would hide what differs.
+    film.controls = false;
+    film.addEventListener("pointerenter", () => { film.controls = true; });
+    film.addEventListener("pointerleave", () => { film.controls = false; });
+    for (const event of ["play", "pause", "ended"]) film.addEventListener(event, tell);
+  }
+  tell();
+  pair.after(button);
 }
 for (const code of document.querySelectorAll("code.command")) {
   if (!navigator.clipboard) break;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from robodx.records.about import read_about
 from robodx.records.design import FILE as DESIGN
 from robodx.records.film_name import film_name
 from robodx.records.table import explained, load_readable, parts_of
+from robodx.records.trial import Trial
 from robodx.report.viewer.finding import Found, find_runs, is_inside
 
 # Looking at the folder again within this time would find the same.
@@ -190,19 +192,30 @@ def _listing(found: Found, episodes: pl.DataFrame, levels: Mapping[str, Mapping[
         says=pl.col("failure_evidence").struct.field("says"),
         kind="failure_kind",
         outcome=shown_outcome(),
+        situation=_situations(episodes),
     )
     names = ("task", "policy", "variant", "outcome", "trial_id")
     searched = (*names, "tier", "suite", "kind", "failure_type", "said", "says", "error")
     listing = with_words.select(
         "run", *(pl.col(name).fill_null("unknown") for name in names),
-        "pair_id", "variant_rank", "seed", "repeat", "kind", "failure_type", "progress", "steps", "duration_s",
-        "path_length_m", "said",
+        "pair_id", "situation", "variant_rank", "seed", "repeat", "kind", "failure_type", "progress", "steps",
+        "duration_s", "path_length_m", "said",
         words=pl.concat_str(
             [pl.format("seed{}", pl.col("seed")), *searched, pl.col("quality_flags").list.join(" ", ignore_nulls=True)],
             separator="\n", ignore_nulls=True,
         ).str.to_lowercase(),
     )  # fmt: skip
     return _with_films(listing, found)
+
+
+def _situations(episodes: pl.DataFrame) -> pl.Series:
+    """What each began from, before anything of it was changed: its own pair_id, or that of what was changed."""
+    found = episodes["pair_id"].to_list()
+    for place in (episodes["interventions"].list.len().fill_null(0) > 0).arg_true():
+        # A damaged table may say anything.
+        with suppress(UserError, TypeError, ValueError):
+            found[place] = Trial.of_row(episodes.row(place, named=True)).source.pair_id
+    return pl.Series("situation", found, pl.String)
 
 
 def _with_films(listing: pl.DataFrame, found: Found) -> pl.DataFrame:

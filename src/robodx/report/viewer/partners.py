@@ -16,15 +16,15 @@ MOST = 40
 def partners(run: Run, mine: Mapping[str, Any], others: Iterable[Run]) -> list[dict[str, Any]]:
     """Of a row of the run's listing. Of a stressed episode the clean one is first, of a clean one the stressed.
 
-    Episodes of one situation share a pair_id, whoever acts and under whatever stress.
+    Episodes of one situation share it, whoever acts, under whatever stress, and whatever of it was changed.
     """
-    if mine["pair_id"] is None:
+    if mine["situation"] is None:
         return []
     runs = {one.found.id: one for one in (run, *others)}
     found = [
         {**row, "run_name": one.found.name, "is_same_run": one is run}
         for one in runs.values()
-        for row in one.listing.filter(pl.col("pair_id") == mine["pair_id"]).iter_rows(named=True)
+        for row in one.listing.filter(pl.col("situation") == mine["situation"]).iter_rows(named=True)
         if not (one is run and row["trial_id"] == mine["trial_id"])
     ]
     for row in found:
