@@ -87,6 +87,11 @@ def test_of_those_that_hold_in_the_very_same_trials_an_attribute_stands_before_a
     suspect = suspects(Screened.of(trials, failing("target_colour=blue", trials)))[0]
     assert suspect.condition.name == "target_colour=blue"
     assert {one.name for one in suspect.rivals} == {"requires x", "word blue"}
+    for trial in trials:
+        del trial["target_colour"]  # type: ignore[attr-defined]
+        if "requires x" in trial:
+            trial["requires x/y"] = "yes"  # type: ignore[index]
+    assert best(failing("requires x", trials), trials)[0] == "requires x/y", "and of requirements the narrowest"
 
 
 def test_who_fails_in_two_ways_has_two_suspects() -> None:

@@ -141,15 +141,18 @@ def _suspect(
 
 
 def _plainest(screened: Screened, scores: Floats, left: Mask) -> int:
-    """Of those that hold in the very trials of the best, an attribute rather than a requirement or a word."""
+    """Of those that hold in the very trials of the best, an attribute rather than a requirement or a word.
+
+    And of requirements the narrowest: that more is required is not known.
+    """
     best = int(scores.argmax())
     same = (screened.holds[left] == screened.holds[left, best][:, None]).all(axis=0)
     ways = [place for place in np.flatnonzero(same) if scores[place] >= scores[best] - 1e-9]
     return int(min(ways, key=lambda place: (_plainness(screened.conditions[place]), place)))
 
 
-def _plainness(condition: Condition) -> int:
-    return 2 if condition.is_word else 1 if condition.requirement is not None else 0
+def _plainness(condition: Condition) -> tuple[int, int]:
+    return 2 if condition.is_word else int(condition.requirement is not None), -condition.attribute.count("/")
 
 
 def _rivals(screened: Screened, place: int, scores: Floats, left: Mask) -> tuple[Condition, ...]:
