@@ -8,28 +8,30 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, replace
-from functools import cache, partial
+from functools import cache
 from itertools import permutations
-from multiprocessing import get_context
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 from pages import DOCS, of_this_source, rewrite
-from robodx.analysis.findings.thresholds import THRESHOLDS, Thresholds
 
-from robodx.analysis.findings.validation import GROUPS, Group, Verdict, confusion, scores
+from robodx.analysis.findings.validation import (
+    GROUPS,
+    NOTHING,
+    WITHOUT_CAUSE,
+    Group,
+    Verdict,
+    confusion,
+    retest,
+    scores,
+)
 from robodx.analysis.statistics.estimates import wilson
 from robodx.faults.base import FAULTS
-from robodx.running.validation import FIRST_SET, Case, design, faults, judged, validate
+from robodx.running.validation import FIRST_SET, design, faults, plugin_of, read_held_out, validate
 from robodx.terminal.validation import GOALS, SAYS, policies, validation_bar
 
 ROOT = Path(__file__).parent.parent
-# Those in use, and each a step lower and higher.
-STEPS = {"least_score": (2.0, 4.5), "nearly": (0.9, 1.0), "healthy": (0.02, 0.1), "mostly": (0.5, 0.75)}
-SETTINGS = [THRESHOLDS, *(replace(THRESHOLDS, **{name: step}) for name, steps in STEPS.items() for step in steps)]
+HELD_OUT = ROOT / "scripts" / "held_out" / "faults.csv"
 
 
 def main() -> None:
@@ -38,24 +40,35 @@ def main() -> None:
     parser.add_argument("--weak-sets", type=int, default=1)
     parser.add_argument("--healthy", type=int, default=60)
     parser.add_argument("--pairs", type=int, default=30)
+    parser.add_argument("--patternless", type=int, default=60)
+    parser.add_argument("--held-out-sets", type=int, default=2)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, help="instead of runs/validation")
     parser.add_argument("--there", action="store_true", help="judge what is there, and run nothing")
     options = parser.parse_args()
-    cases = design(sets=options.sets, weak_sets=options.weak_sets, healthy=options.healthy, pairs=options.pairs)
+    cases = design(
+        sets=options.sets,
+        weak_sets=options.weak_sets,
+        healthy=options.healthy,
+        pairs=options.pairs,
+        patternless=options.patternless,
+        held_out=read_held_out(HELD_OUT),
+        held_out_sets=options.held_out_sets,
+    )
     out = options.out or of_this_source(ROOT / "runs" / "validation")
     if options.there:
         cases = [case for case in cases if (out / f"{case.name}.parquet").exists()]
     verdicts = []
     with validation_bar(len(cases)) as tell:
-        for verdict in validate(cases, out, workers=options.workers):
+        for verdict in validate(cases, out, workers=options.workers, plugins=[plugin_of(HELD_OUT)]):
             verdicts.append(verdict)
             tell(verdict)
     page = DOCS / "diagnosis.md"
     rewrite(page, "scores of the validation", f"{goals(verdicts)}\n{apart(verdicts, out, options.sets)}")
-    rewrite(page, "thresholds", crossed(cases, out, options.workers))
     rewrite(page, "table of faults", fault_table(verdicts))
-    rewrite(page, "confusion matrix", "\n\n".join(matrix(verdicts, group) for group in GROUPS))
+    rewrite(page, "held-out faults", held_out_table(verdicts))
+    shown = [group for group in GROUPS if group != "held-out fault"]
+    rewrite(page, "confusion matrix", "\n\n".join(matrix(verdicts, group) for group in shown))
 
 
 def goals(verdicts: Sequence[Verdict]) -> str:
@@ -67,7 +80,34 @@ def goals(verdicts: Sequence[Verdict]) -> str:
     ]
     most = max(one.episodes for one in verdicts)
     mean = sum(one.episodes for one in verdicts) / len(verdicts)
-    lines += ["", f"A run took {mean:.0f} episodes on average and {most} at most."]
+    lines += ["", f"A run took {mean:.0f} episodes on average and {most} at most.", by_fault(verdicts)]
+    again = retest(verdicts, "one fault")
+    return "\n".join([*lines, f"Of two runs of one planted fault on disjoint seeds, {again} have the same top cause."])
+
+
+def by_fault(verdicts: Sequence[Verdict]) -> str:
+    """Runs of one fault are no independent cases: so many faults were named in most of their runs."""
+    told = []
+    for group, says in (("one fault", "repository"), ("held-out fault", "held-out")):
+        runs: dict[str, list[bool]] = {}
+        for one in verdicts:
+            if one.group == group:
+                runs.setdefault(one.planted, []).append(one.is_right)
+        if runs:
+            share = wilson(sum(2 * sum(right) > len(right) for right in runs.values()), len(runs))
+            told.append(f"{share} of the {len(runs)} {says} faults")
+    return f"Named in most of their runs were {' and '.join(told)}."
+
+
+def held_out_table(verdicts: Sequence[Verdict]) -> str:
+    """Each with the factor and level that its author noted, and what was found."""
+    lines = ["| held-out fault | factor and level | correct | found, and in how many runs |", "|---|---|---|---|"]
+    found = confusion(verdicts, "held-out fault")
+    for name in sorted(found):
+        mine = [one for one in verdicts if one.group == "held-out fault" and one.planted == name]
+        counted = "; ".join(f"{says} {count}" for says, count in found[name].most_common())
+        cells = (f"`{name}`", str(mine[0].expected[0]), _counted(mine), counted)
+        lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
     return "\n".join(lines)
 
 
@@ -95,46 +135,9 @@ def _hides(fault: str, other: str, out: Path, sets: int) -> bool:
 
 @cache
 def _outcomes(path: Path) -> dict[tuple[str, int, bool], bool]:
-    table = pl.read_parquet(path).filter(pl.col("suite") == "diagnosis")
+    table = pl.read_parquet(path).filter(pl.col("interventions").list.len() == 0)
     rows = table.select("task", "seed", pl.col("clock") == "lockstep", "success").iter_rows()
     return {(task, seed, waits): success for task, seed, waits, success in rows}
-
-
-def crossed(cases: Sequence[Case], out: Path, workers: int) -> str:
-    """Thresholds that one half of the faults and of the healthy runs would choose, held against the other half."""
-    halves = [[case for case in cases if _half(case) == part] for part in (0, 1)]
-    lines = ["| thresholds chosen on | chosen | correct on the other half | no false alarm on the other half |"]
-    lines += ["|---|---|---|---|"]
-    judge = partial(_settings, out=out)
-    # Not forked: polars has threads, which a fork would leave waiting for each other.
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        by_case = [list(pool.map(judge, half, chunksize=4)) for half in halves]
-    for mine, others, name in ((0, 1, "first"), (1, 0, "second")):
-        # The first of the best, which is what is in use if nothing beats it.
-        best = int(np.argmax([sum(right) for right in zip(*by_case[mine], strict=True)]))
-        counted = [
-            [right[best] for case, right in zip(halves[others], by_case[others], strict=True) if case.group == group]
-            for group in ("one fault", "no fault")
-        ]
-        rates = [wilson(sum(each), len(each)) for each in counted]
-        shown = " | ".join(f"{rate} (n = {rate.n})" for rate in rates)
-        lines.append(f"| the {name} half | {_said(SETTINGS[best])} | {shown} |")
-    return "\n".join(lines)
-
-
-def _half(case: Case) -> int | None:
-    if case.group == "one fault":
-        return faults().index(case.planted) % 2
-    return case.seed_set % 2 if case.group == "no fault" else None
-
-
-def _settings(case: Case, out: Path) -> list[bool]:
-    return [judged(case, out, thresholds).is_right for thresholds in SETTINGS]
-
-
-def _said(thresholds: Thresholds) -> str:
-    changed = [f"{name} {value:g}" for name, value in asdict(thresholds).items() if value != asdict(THRESHOLDS)[name]]
-    return ", ".join(changed) or "those in use"
 
 
 def fault_table(verdicts: Sequence[Verdict]) -> str:
@@ -145,7 +148,8 @@ def fault_table(verdicts: Sequence[Verdict]) -> str:
         entry = FAULTS[name]
         assert entry.expected is not None
         counted = [
-            _counted([one for one in verdicts if one.group == group and _is_of(one, name)]) for group in GROUPS[:2]
+            _counted([one for one in verdicts if one.group == group and _is_of(one, name)])
+            for group in ("one fault", "weaker base")
         ]
         finding = ": ".join(filter(None, entry.expected))
         lines.append(
@@ -166,7 +170,9 @@ def matrix(verdicts: Sequence[Verdict], group: Group) -> str:
     """Planted × top finding."""
     lines = [f"| {group} | top finding, and in how many runs |", "|---|---|"]
     for planted, found in sorted(confusion(verdicts, group).items()):
-        counted = "; ".join(f"{name} {count}" for name, count in found.most_common())
+        counted = "; ".join(f"{name} {count}" for name, count in found.most_common()).replace("|", "/")
+        if group in WITHOUT_CAUSE and set(found) == {NOTHING}:
+            continue
         lines.append(f"| `{planted}` | {counted} |")
     return "\n".join(lines)
 
