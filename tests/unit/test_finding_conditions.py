@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
@@ -13,12 +15,12 @@ from robodx.analysis.findings.wording import when
 from robodx.records.features import features, level, order
 
 
-def drawn(number: int = 120, seed: int = 0, **further: list[str]) -> list[Features]:
+def drawn(seed: int = 0, further: Mapping[str, list[str]] | None = None) -> list[Features]:
     """Trials whose colour, side and number of acts are drawn independently."""
     rng = np.random.default_rng(seed)
     values = {"target_colour": ["red", "green", "blue"], "target_side": ["left", "middle", "right"],
-              "acts": ["1", "2", "3 or more"], **further}  # fmt: skip
-    return [{name: str(rng.choice(levels)) for name, levels in values.items()} for _ in range(number)]
+              "acts": ["1", "2", "3 or more"], **(further or {})}  # fmt: skip
+    return [{name: str(rng.choice(levels)) for name, levels in values.items()} for _ in range(120)]
 
 
 TRIALS = drawn()
@@ -104,7 +106,7 @@ def test_the_chance_of_a_suspect_is_that_of_the_best_of_all_conditions() -> None
     tasks, surely, suggested = ["generated"] * len(TRIALS), 0, 0
     further = {f"factor {number}": ["x", "y", "z"] for number in range(30)}
     for seed in range(8):
-        screened = Screened.of(drawn(seed=seed, **further), np.random.default_rng(seed).random(len(TRIALS)) < 0.4)
+        screened = Screened.of(drawn(seed, further), np.random.default_rng(seed).random(len(TRIALS)) < 0.4)
         found = suspects(screened)
         suggested += bool(found)
         surely += bool(found) and chance_of(screened, tasks)(found[0].score) <= 0.05

@@ -109,10 +109,13 @@ def test_a_kind_may_be_named_before_one_that_ships() -> None:
 def test_a_kind_says_what_to_run_next_where_a_cause_is_shown() -> None:
     register(
         FindingKind(
-            name="hasty", priority=1, by_condition=lambda condition, mode: "" if condition.attribute == "clock" else None,
-            next_test=lambda ask: ask.run("--seeds 25 --repeats 4"), advice="Make it faster.",
+            name="hasty",
+            priority=1,
+            by_condition=lambda condition, mode: "" if condition.attribute == "clock" else None,
+            next_test=lambda ask: ask.run("--seeds 25 --repeats 4"),
+            advice="Make it faster.",
         )
-    )  # fmt: skip
+    )
     late = [
         {**row, "trial_id": row["trial_id"] + "late", "trajectory_hash": row["trial_id"] + "late", "success": False,
          "clock": "realtime:0.50"} for row in rows()
