@@ -30,9 +30,13 @@ PART = SuiteRequest("a", 1, within=("generated",))
 SIDE, COLOUR, NEGATION = "target_side=right", "target_colour=blue", "requires language/negation"
 
 
+# Of these the factorial alone has too few situations in which they can be changed.
+OF_ALL_TASKS = ("act=put in", "word touch")
+
+
 @cache
 def ran(condition: str) -> Run:
-    return run(fails_when(condition), PART)
+    return run(fails_when(condition), None if condition in OF_ALL_TASKS else PART)
 
 
 def chancy(rate: float, number: int = 0) -> Policy:
@@ -123,7 +127,7 @@ def test_a_cause_is_told_with_its_pairs_and_two_episodes_that_differ_in_it() -> 
     (finding,) = found.findings
     assert finding.statement.startswith("It fails because the target lies on the right. Without that, ")
     assert "situations succeed that have it, and with a placebo 0; brought about elsewhere, " in finding.statement
-    assert finding.contexts >= 8 and finding.is_general and "target_side" in finding.along
+    assert finding.contexts >= 8 and finding.is_general and "target_side" not in finding.along
     outcome = dict(ran(SIDE).episodes.select("trial_id", "success").iter_rows())
     assert finding.pair is not None and [outcome[one] for one in finding.pair] == [False, True]
     assert found.headline == finding.statement and (found.screened, found.paired) == (
