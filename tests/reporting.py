@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from robodx.analysis.findings.base import Diagnosis, Finding, PairEvidence
+from robodx.analysis.statistics.estimates import Estimate
 from robodx.records.about import SCHEMA_VERSION
 from robodx.records.schema import SCHEMA
 
@@ -82,3 +85,29 @@ def stressed(policy: str = "vision", *, seeds: int = 8) -> list[dict[str, Any]]:
             for seed in range(seeds)
         ]
     return rows
+
+
+# Eight situations: with the factor taken away all succeed, with the placebo one.
+PAIRS = PairEvidence(8, 8, 1, Estimate(0.88, 0.4, 1.0, 8), "effect", 300.0, ("negation",))
+
+
+def finding(**further: Any) -> Finding:
+    rate = Estimate(0.4, 0.3, 0.5, 40)
+    reported = Finding(
+        kind="language sub-skill", subject="negation",
+        statement="It fails because the instruction has a negation. Without that, 8 of 8 situations succeed.",
+        attribute="requires language/negation", levels=("yes",), when="the instruction has a negation",
+        happens="it fails", certainty="cause", inside=rate, outside=Estimate(0.1, 0.0, 0.2, 80),
+        effect=Estimate(0.3, 0.2, 0.4, 120), undo=PAIRS, put_in=None, contexts=9, is_general=True, rivals=(), along=(),
+        share=0.3, p=None, examples=("vision-language/easy-1-0-",), pair=None, is_below_chance=False,
+        next_test="robodx run language --policy vision", advice="Train it on negations.",
+    )  # fmt: skip
+    return replace(reported, **further)
+
+
+def diagnosis(*findings: Finding, **further: Any) -> Diagnosis:
+    found = Diagnosis(
+        policy="vision", episodes=100, errors=0, success=Estimate(0.8, 0.7, 0.9, 100), findings=findings, symptoms=(),
+        excluded=(), resolution=0.59, screened=50, paired=50, is_whole=True,
+    )  # fmt: skip
+    return replace(found, **further)

@@ -13,13 +13,14 @@ from robodx.policy_contract import make_policy
 from robodx.records.about import UnreadableRun
 from robodx.records.film_name import film_name
 from robodx.records.trial import Trial
+from robodx.report import material
 from robodx.report.material import gather
 from robodx.running.rollout import rollout
 from robodx.sim import gl
 from robodx.sim.render import Renderer
 from robodx.video import filming
 from robodx.video.rendering import frames
-from tests.reporting import ABOUT, episode, run_folder
+from tests.reporting import ABOUT, diagnosis, episode, finding, run_folder
 
 TASK = "primitive/pick_cube"
 
@@ -54,6 +55,29 @@ def test_what_cannot_be_filmed_is_told_and_the_rest_is_filmed(made: Path) -> Non
     (made / "episodes" / "other.parquet").unlink()
     with pytest.raises(UnreadableRun, match="cannot be filmed"):
         list(filming.film(made, 2))
+
+
+def test_the_pairs_of_causes_are_filmed_first(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = [f"{seed:016x}" for seed in range(2)]
+    wanted: list[list[str]] = []
+    monkeypatch.setattr(gl, "status", lambda: SimpleNamespace(is_available=True))
+
+    def film_trials(out: Path, trial_ids: list[str], tell: object) -> tuple[Path, ...]:
+        wanted.append(trial_ids)
+        return ()
+
+    monkeypatch.setattr(filming, "film_trials", film_trials)
+    going = finding(certainty="associated", examples=(trials[1],))
+    told = diagnosis(going, finding(pair=(trials[1], trials[0]), examples=("example", "another", "third")))
+    monkeypatch.setattr(material, "diagnose", lambda *_, **__: [told])
+    film_examples(gather([made]), 2)
+    assert wanted == [[trials[1], trials[0], "example", "another"]]
+
+
+def test_trials_are_filmed_in_the_order_in_which_they_are_wanted(made: Path) -> None:
+    (made / "trajectories" / f"{0:016x}.npz").write_bytes(b"")
+    films = list(filming.film_trials(made, [f"{seed:016x}" for seed in (1, 0)], lambda problem: None))
+    assert [path.name.partition("-")[2][:5] for path in films] == ["seed1", "seed0"]
 
 
 def test_a_run_that_does_not_say_its_rate_is_told(made: Path) -> None:

@@ -6,23 +6,26 @@ import json
 import os
 import re
 import shlex
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from threading import Thread
 from typing import Any
 from urllib.parse import unquote
 
+import polars as pl
 import pytest
 
-from robodx.analysis.findings.base import Diagnosis, Finding
+from robodx.analysis.findings.base import CAUTION, Diagnosis, Excluded, Symptom
 from robodx.analysis.findings.diagnose import Because
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.statistics.psychometric import severities
 from robodx.analysis.summary import Summary
 from robodx.errors import UserError
 from robodx.records.about import UnreadableRun, read_about
+from robodx.records.derived_design import derived
+from robodx.records.design import Planned, design_table, write_design
 from robodx.records.table import load
+from robodx.records.trial import Trial
 from robodx.report import material as of_material
 from robodx.report.blocks import Missing
 from robodx.report.cliffs import searches
@@ -33,7 +36,7 @@ from robodx.report.sections.methods import command
 from robodx.report.sentences import answers
 from robodx.report.videos import films
 from robodx.report.words import code, escaped, plain, short
-from tests.reporting import ABOUT, capability, episode, run_folder, stressed
+from tests.reporting import ABOUT, capability, diagnosis, episode, finding, run_folder, stressed
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 HOSTILE = (
@@ -121,7 +124,7 @@ def test_the_numbers_are_those_of_the_summary(found: Report, run: Path) -> None:
     summary = Summary(load(run), read_about(run))
     expected = json.loads(json.dumps(summary.everything(None)))
     reported = json.loads(found.json())
-    assert reported["schema_version"] == 1
+    assert reported["schema_version"] == 2
     assert reported["sections"]["tasks"] == expected["rows"]
     assert reported["sections"]["stress"] == [expected["stress"]]
     assert reported["sections"]["failures"] == expected["failures"]
@@ -278,35 +281,86 @@ def test_a_search_for_a_cliff_is_read_from_records(tmp_path: Path) -> None:
     )
 
 
-def finding(**further: Any) -> Finding:
-    rate = Estimate(0.4, 0.3, 0.5, 40)
-    reported = Finding(
-        kind="language sub-skill", subject="negation", statement="It does not understand negation.",
-        stratum="need: language/negation", failure_mode="failure", where="trials with a negation", happens="it fails",
-        certainty="confirmed", inside=rate,
-        outside=Estimate(0.1, 0.0, 0.2, 80), effect=Estimate(0.3, 0.2, 0.4, 120), p=0.0001, share=0.3,
-        examples=("vision-language/easy-1-0-",), next_test="robodx run language --policy vision",
+TREATED, PLACEBO = "negation-plain", "negation-placebo"
+
+
+def changed(trial: str, value: str, *, success: bool) -> dict[str, Any]:
+    """An episode of a pair; only one of them has a negation."""
+    has_it = value == "placebo"
+    return episode(
+        "language/pair", 9, success=success, trial_id=trial, trajectory_hash=trial,
+        interventions=[{"name": "negation", "word": value}],
+        instructions=[{"step": 0, "text": "Pick up the cube that is not red." if has_it else "Pick up the blue cube."}],
+        requirements=["language/negation"] if has_it else ["language"],
     )  # fmt: skip
-    return replace(reported, **further)
 
 
-def test_findings_come_with_their_evidence_and_lead_to_examples(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    suspected = finding(certainty="suspected", p=None, examples=(), subject="order")
-    explained = finding(because="plain_words recovers 9 of 10: it is a matter of <language>")
-    diagnosis = Diagnosis("vision", 100, 0, Estimate(0.8, 0.7, 0.9, 100), (explained, suspected), 0.1, 50, 50, True)
-    monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [diagnosis])
-    found = report([run])
+@pytest.fixture
+def paired(run: Path, tmp_path: Path) -> Path:
+    """The run with one pair that was filmed."""
+    rows = load(run).drop("design").to_dicts()
+    pair = [changed(TREATED, "no", success=True), changed(PLACEBO, "placebo", success=False)]
+    folder = run_folder(tmp_path / "paired", [*rows, *pair])
+    (folder / "videos").mkdir()
+    for row in pair:
+        (folder / "videos" / f"language.pair-seed9-{row['outcome']}-{row['trial_id'][:6]}.mp4").write_bytes(b"film")
+    return folder
+
+
+def test_causes_are_pairs_and_associations_have_rivals_and_symptoms_are_apart(
+    paired: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cause = finding(pair=(PLACEBO, TREATED), because="plain_words recovers 9 of 10: it is a matter of <language>")
+    going = finding(
+        certainty="associated", subject="order", statement="It fails more often when steps have an order: …",
+        when="steps have an order", rivals=("there are 2 acts",), undo=None, p=0.01, advice="",
+        next_test="robodx diagnose vision",
+    )  # fmt: skip
+    chance = finding(certainty="suspected", subject="size", when="the target is small", undo=None, p=0.4, advice="")
+    symptom = Symptom("unstable control", "It shakes in 9 of 10 episodes.", Estimate(0.9, 0.6, 1.0, 10), ())
+    excluded = Excluded("the target is blue", "target_colour", ("blue",), 14)
+    told = diagnosis(cause, going, chance, symptoms=(symptom,), excluded=(excluded,))
+    monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [told])
+    found = report([paired])
     checked(found)
     page = found.html()
-    assert "Difference +30 points [+20, +40], p &lt; 0.001" in page and "not tested" in page
-    assert 'href="#episode-1"' in page
-    (reported,) = json.loads(found.json())["sections"]["findings"]
-    assert [one["certainty"] for one in reported["findings"]] == ["confirmed", "suspected"]
-    assert reported["findings"][0]["because"] == explained.because and reported["findings"][0]["name"] == explained.name
-    text = found.markdown()
-    assert "1. **It does not understand negation.** (held on fresh seeds)" in text
+    whole = page.partition('<section id="findings"')[2].partition("</section>")[0]
+    parts = ["Causes", CAUTION, cause.statement.partition(". ")[0], "Not decided", going.statement, chance.when]
+    places = [whole.index(one) for one in [*parts, "Symptoms", "It shakes", "Excluded as a cause of 20 points or more"]]
+    assert places == sorted(places)
+    films = re.findall(r'<article id="(episode-\d+)" class="episode">\s*<video', whole)
+    assert films == ["episode-1", "episode-2"], "the one that fails first"
+    assert "It fails where the instruction has a negation, and succeeds where that is not so." in whole
+    assert "Also different: the instruction." in whole and "left is on the right" in whole
+    assert "+88 [+40,\u00a0+100]" in whole and "8 of 8" in whole and "1 of 8" in whole
+    assert "It may as well be that there are 2 acts, or something about these trials that is not recorded." in whole
+    assert 'To decide it: <code class="command">robodx diagnose vision</code>' in whole
+    assert whole.count("Advice: ") == 1
     assert page.count("Why: <bdi>plain_words recovers 9 of 10: it is a matter of &lt;language&gt;</bdi>.") == 1
+    gallery = page.partition('<section id="gallery"')[2]
+    assert "language/<wbr>pair" not in gallery and 'id="episode-3"' in gallery
+    (reported,) = json.loads(found.json())["sections"]["findings"]
+    assert [one["certainty"] for one in reported["findings"]] == ["cause", "associated", "suspected"]
+    text = found.markdown()
+    assert f"1. **{cause.statement}** (caused by this)" in text and "Undo: 8 pairs, success +88 points" in text
     assert text.count(r"Why: plain\_words recovers 9 of 10: it is a matter of &lt;language&gt;.") == 1
+
+
+def test_a_changed_situation_is_no_sample_of_its_task(paired: Path, run: Path) -> None:
+    """Not of one that was set to another level, nor of one that was run to decide on stress."""
+    decides = Planned(Trial("control/easy", 1, "vision", 99), "intervened", suite="diagnosis")
+    row = episode("control/easy", 99, success=False, trial_id=decides.trial.id)
+    run_folder(paired, [*load(paired).drop("design").to_dicts(), row])
+    purpose = design_table([decides])
+    trials = (decides.trial.id, TREATED, PLACEBO)
+    write_design(
+        paired, pl.concat([derived(load(run), ABOUT), *(purpose.with_columns(trial_id=pl.lit(one)) for one in trials)])
+    )
+    assert report([paired]).material.problems == ()
+    with_pair, without = (json.loads(report([each]).json())["sections"] for each in (paired, run))
+    for name in ("tasks", "capability", "failures", "language", "confusion", "motion", "latency", "stress"):
+        assert with_pair[name] == without[name], name
+    assert with_pair["glance"][0]["success"] == without["glance"][0]["success"]
 
 
 def test_findings_are_explained_by_the_runs_that_were_asked_why_and_can_be_read(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from robodx.analysis.findings.base import Diagnosis, Finding
 from robodx.analysis.statistics.estimates import NOTHING, Estimate
 from robodx.report import material as of_material
 from robodx.report.blocks import Text
@@ -18,7 +16,7 @@ from robodx.report.page import Report, report
 from robodx.report.plots.curves import Curve, Level, curves
 from robodx.report.sections.causes import first_sentence
 from robodx.report.sentences import Line, answers
-from tests.reporting import ABOUT, capability, episode, run_folder, stressed
+from tests.reporting import ABOUT, capability, diagnosis, episode, finding, run_folder, stressed
 
 POLICIES = ("vision", "fault:colour_blind", "fault:releases_early")
 
@@ -115,37 +113,29 @@ def test_versions_differ_only_where_runs_have_both(tmp_path: Path) -> None:
     assert "different versions (mujoco): their trajectories may differ" in reported(drawn, {**blind, "mujoco": "4.1"})
 
 
-def finding(**further: Any) -> Finding:
-    reported = Finding(
-        kind="reference confusion", subject="colour", statement="It confuses colours.",
-        stratum="need: perception/colour", failure_mode="colour",
-        where="trials with a target named by colour", happens="it chooses an object of the wrong colour",
-        certainty="confirmed", inside=Estimate(0.4, 0.3, 0.5, 40), outside=Estimate(0.1, 0.0, 0.2, 80),
-        effect=Estimate(0.3, 0.2, 0.4, 120), p=0.0001, share=0.3, examples=(), next_test="robodx run perception",
-    )  # fmt: skip
-    return replace(reported, **further)
-
-
 def test_findings_are_told_in_words_and_without_empty_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    everywhere = finding(stratum="everything", where="trials", happens="it misplaces the object", outside=NOTHING)
-    diagnosis = Diagnosis(
-        policy="vision", episodes=100, errors=0, success=Estimate(0.8, 0.7, 0.9, 100),
-        findings=(finding(), everywhere), resolution=0.59, screened=50, confirmed_on=50, is_whole=True,
-    )  # fmt: skip
-    monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [diagnosis])
+    asks = "robodx diagnose vision"
+    going = finding(certainty="associated", when="steps have an order", outside=NOTHING, undo=None, next_test=asks)
+    told = diagnosis(finding(), going)
+    monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [told])
     found = report([run_folder(tmp_path, capability())])
     reported = section(found, "findings")
-    assert (
-        "How often it chooses an object of the wrong colour" in reported
-        and "trials with a target named by colour" in reported
-    )
-    assert "need:" not in found.html() and "everything" not in reported
-    assert "all trials" in reported and found.html().count("<bdi>all other trials</bdi>") == 1
-    assert "n = 0" not in found.markdown() and "A family that fails 59 points more often" in reported
+    assert "when steps have an order" in reported and "requires language" not in found.html()
+    assert "otherwise" not in reported and "n = 0" not in found.markdown()
+    assert "A family that fails 59 points more often" in reported
     glance = section(found, "glance")
-    colours = "the trials with a target named by colour"
-    assert f"1. It chooses an object of the wrong colour in 40% [30, 50] of {colours} (held on fresh seeds)." in glance
-    assert "2. It misplaces the object in 40% [30, 50] of all trials (held on fresh seeds)." in glance
+    assert finding().statement in glance
+    advised = "1. That it fails when the instruction has a negation, about 30% of its failures (caused by this)."
+    assert f"{advised} Train it on negations. Next test:" in glance
+    assert f"2. It is not decided whether it fails because steps have an order. To decide it: {asks}" in glance
+
+
+def test_what_may_be_chance_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = diagnosis(finding(certainty="suspected", p=0.8, undo=None, advice=""))
+    monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [told])
+    glance = section(report([run_folder(tmp_path, capability())]), "glance")
+    assert "nothing goes with its failures more often than by chance" in glance
+    assert "negation" not in glance and "robodx diagnose vision --seeds 10" in glance
 
 
 RECOVERS = "plain_words (the instruction in plain words) recovers"

@@ -603,3 +603,17 @@ def test_the_command_tells_its_address_and_ends_quietly(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
         assert process.stderr.read() == ""
+
+
+def test_both_of_a_pair_are_offered_side_by_side(tmp_path: Path) -> None:
+    """They are one situation, of which one thing was changed in the one, and a placebo in the other."""
+    values = {1: "red", 2: "placebo"}
+    rows = [
+        episode(number, seed=7, interventions=[{"name": "target colour", "word": value}], success=number == 1)
+        for number, value in values.items()
+    ]
+    write_run(tmp_path / "run", [*rows, episode(3, seed=8)])
+    ask = Viewer(tmp_path)
+    (run,) = ask("/api/runs").json["runs"]
+    (other,) = ask(f"/api/episode/{run['id']}/{1:016x}").json["partners"]
+    assert (other["trial_id"], other["variant"]) == (f"{2:016x}", "target colour=placebo")

@@ -20,7 +20,7 @@ from robodx.report.videos import Mode, films
 from robodx.report.words import counted, escaped, listed
 
 # Of the JSON: it changes when a program that reads it would have to.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 FILE_NAME = "report.html"
 EMBED_MB = 20.0
 

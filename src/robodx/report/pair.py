@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from robodx.analysis.findings.base import Finding
@@ -28,14 +28,15 @@ class SideBySide:
     changed: str
 
 
-def side_by_side(material: Material, finding: Finding) -> SideBySide | None:
-    """Of the finding's pair, if both of its episodes are there."""
+def side_by_side(material: Material, finding: Finding, before: Collection[str] = ()) -> SideBySide | None:
+    """Of the finding's pair, if both of its episodes are there; `before` are those that stand on the page already."""
     if finding.pair is None:
         return None
     first, second = (shown(material, trial) for trial in finding.pair)
     rows = [row for trial in finding.pair for one in material.subjects if (row := one.row(trial)) is not None]
     if first is None or second is None:
         return None
+    first, second = (replace(one, is_again=one.trial in before) for one in (first, second))
     return SideBySide((first, second), _differs(finding, *rows[:2]), _changed(*rows[:2]))
 
 

@@ -191,7 +191,8 @@ def _next(subject: Subject) -> Iterator[Line]:
 def _to_do(number: int, one: Finding) -> str:
     """What to work on, with advice if it is a cause; else what to decide first."""
     if not one.is_decided:
-        return f"{number}. It is not decided whether it fails because {one.when}. To decide it:"
+        command = "To decide it:" if one.certainty == "associated" else "Next test:"
+        return f"{number}. It is not decided whether it fails because {one.when}. {command}"
     share = f", about {percent(one.share)} of its failures" if one.undo is not None else ""
     told = f"{number}. That it fails when {one.when}{share} ({one.certainty_says})."
     return " ".join([told, *filter(None, [one.advice]), *(["Next test:"] if one.next_test else [])])

@@ -38,6 +38,8 @@ class Shown:
     stage_steps: tuple[int, ...]
     duration_s: float | None
     film: Film | None
+    # Whether it stands on the page already, and is linked to there.
+    is_again: bool = False
 
     @property
     def number(self) -> str:

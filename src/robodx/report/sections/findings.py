@@ -147,10 +147,10 @@ def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
     blocks: list[Block] = []
     if diagnosis.decided:
         blocks += [Heading("Causes"), Text(CAUTION, "quiet")]
-        blocks += [
-            Card(one, number, anchors, side_by_side(material, one))
-            for number, one in enumerate(diagnosis.decided, start=1)
-        ]
+        before: set[str] = set()
+        for number, one in enumerate(diagnosis.decided, start=1):
+            blocks.append(Card(one, number, anchors, side_by_side(material, one, before)))
+            before.update(one.pair or ())
     elif not open_ and not suspected:
         blocks.append(Text(diagnosis.headline))
     elif diagnosis.paired:
@@ -160,7 +160,8 @@ def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
     if open_ or suspected:
         blocks += [Heading("Not decided"), *(Card(one, anchors=anchors) for one in open_)]
     if suspected:
-        blocks += [_suspected(suspected), Missing("To test them on fresh situations:", suspected[0].next_test)]
+        either = f"Each may as well be chance, or {UNRECORDED}. To test them on fresh situations:"
+        blocks += [_suspected(suspected), Missing(either, suspected[0].next_test)]
     if diagnosis.symptoms:
         blocks += [Heading(SYMPTOMS), Symptoms(diagnosis.symptoms, anchors)]
     if diagnosis.excluded:
@@ -176,7 +177,7 @@ def _suspected(found: Sequence[Finding]) -> Table:
             [one.when], one.inside, colour=4,
             further=[
                 Cell(percent(one.outside.value), sort=one.outside.value, title=rate(one.outside)), Cell(p_cell(one.p)),
-                Cell(", or ".join([*one.rivals, UNRECORDED])),
+                Cell(", or ".join(one.rivals)),
             ],
         )
         for one in found
@@ -186,7 +187,7 @@ def _suspected(found: Sequence[Finding]) -> Table:
         Column("p", "that so good a condition is found if none mattered", is_number=True), Column("or it may be that"),
     ]  # fmt: skip
     return forest(
-        "Suspected: how often it fails in the screening; this may be chance", ["when"], rows, what="rate",
+        "Suspected: how often it fails in the screening", ["when"], rows, what="rate",
         further=further, kind="worded",
     )  # fmt: skip
 
