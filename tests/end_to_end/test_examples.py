@@ -58,7 +58,7 @@ def test_the_command_in_an_examples_first_line_works(example: Path, tmp_path: Pa
         run("robodx report run --plugin examples/my_section.py", tmp_path)
         assert "expert dropped something 0 times in 6 episodes." in (tmp_path / "run" / "report.html").read_text()
     if example.stem == "my_finding":
-        assert "detours. It does not go straight" in run(
+        assert "detours. Its hand goes more than 1.5 times the expert's way" in run(
             "robodx findings run --plugin examples/my_finding.py", tmp_path
         )
 

@@ -28,13 +28,13 @@ def run(case, out):
     (out / f"{case.name}.parquet").touch()
 
 validation._run = run
-validation.judged = lambda case, out: Verdict(case.group, case.planted, case.expected, (), True, 1)
+validation.judged = lambda case, out: Verdict(case.group, case.planted, case.seed_set, case.expected, (), True, 1)
 
 if __name__ == "__main__":
     from robodx.cli import main
     main()
 """
-ASKED = "validate --fault slow --sets 4 --weak-sets 0 --pairs 0 --healthy 0 --workers 2 --out kept"
+ASKED = "validate --fault slow --sets 4 --weak-sets 0 --pairs 0 --healthy 0 --patternless 0 --workers 2 --out kept"
 
 
 @contextmanager

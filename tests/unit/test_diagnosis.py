@@ -1,217 +1,312 @@
-"""The suite that finds candidates and then confirms them, and the validation that holds it to what was planted."""
+"""The suite that screens and then decides by pairs, on policies that are functions of what a situation is like."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
+from itertools import groupby
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from robodx.analysis.findings.diagnose import diagnose
-from robodx.analysis.findings.validation import NOTHING, Group, Verdict
-from robodx.cli.commands import app
+from robodx.analysis.findings.conditions import Condition, Features
 from robodx.errors import UserError
-from robodx.faults.base import FAULTS
-from robodx.records import versions as records
-from robodx.records.design import trials_of
-from robodx.records.schema import SCHEMA
+from robodx.interventions.base import PLACEBO
+from robodx.records.design import Planned, trials_of
 from robodx.records.trial import Trial
-from robodx.running import validation
-from robodx.running.request import Request
-from robodx.running.rounds import plan_round
-from robodx.running.validation import MOST_EPISODES, Case, design, validate
-from robodx.situations import requirements
+from robodx.running.validation import MOST_EPISODES
+from robodx.streams import Streams
+from robodx.suites import deciding
 from robodx.suites.base import SuiteRequest, ask
-from robodx.suites.diagnosis import CONFIRMATION, MOST_FRESH, PER_CANDIDATE
+from robodx.suites.deciding import BATCH, FLOOR
+from robodx.suites.deciding import MOST_EPISODES as MOST_OF_PAIRS
+from robodx.suites.diagnosis import FACTORIAL
+from robodx.suites.narrowing import narrow, starts
+from robodx.suites.pairs import GENERATED, can_change
 from robodx.tasks.base import TASKS
-from robodx.terminal.validation import as_dict, is_reached, lines, matrix_rows
+from tests.simulated_policies import EMPTY, FAILS, Policy, Run, facts, fails_when, played, run
 
-EMPTY = pl.DataFrame(schema=SCHEMA)
-Fails = Callable[[tuple[str, ...]], bool]
+# Screening the factorial alone is enough for most of what is tested here.
+PART = SuiteRequest("a", 1, within=("generated",))
+SIDE, COLOUR, NEGATION = "target_side=right", "target_colour=blue", "requires language/negation"
+
+
+# Of these the factorial alone has too few situations in which they can be changed.
+OF_ALL_TASKS = ("act=put in", "word touch")
 
 
 @cache
-def needs(task: str, seed: int) -> tuple[str, ...]:
-    situation = TASKS[task].situation(seed)
-    return requirements.requirements(
-        [situation.instruction.meaning], situation.scene, situation.events, TASKS[task].varies
-    )
+def ran(condition: str) -> Run:
+    return run(fails_when(condition), None if condition in OF_ALL_TASKS else PART)
 
 
-def played(trials: list[Trial], fails: Fails) -> pl.DataFrame:
-    """The episodes of these trials, as if a policy had failed there."""
-    rows = []
-    for trial in trials:
-        paths = needs(trial.task, trial.seed)
-        lost = fails(paths)
-        row = {
-            "trial_id": trial.id, "pair_id": trial.pair_id, "suite": trial.suite, "task": trial.task,
-            "task_version": 1, "family": TASKS[trial.task].family, "tier": TASKS[trial.task].tier, "robot": "panda",
-            "policy": trial.policy, "seed": trial.seed, "repeat": trial.repeat, "perturbations": [],
-            "clock": trial.clock, "outcome": "failure" if lost else "success", "success": not lost,
-            "failure_kind": "constraint" if lost else None,
-            "failure_type": "incorrect action sequence" if lost else None,
-            "quality_flags": [], "requirements": list(paths), "mistaken": [], "instructions": [], "attempt": 1,
-            "tags": [], "stage_steps": [], "steps": 1, "events": [],
-            "trajectory_hash": trial.id, "inference_ms_p95": 1.0,
-        }  # fmt: skip
-        rows.append({name: row.get(name) for name in SCHEMA})
-    return pl.DataFrame(rows, schema=SCHEMA)
+def chancy(rate: float, number: int = 0) -> Policy:
+    return lambda trial, features: FAILS if Streams(number).rng("luck", trial.id).random() < rate else None
 
 
-def diagnosis(done: pl.DataFrame, request: SuiteRequest) -> list[Trial]:
-    return trials_of(ask("diagnosis", done, request))
+def patternless(number: int) -> Policy:
+    """Good at some tasks and bad at others."""
+
+    def policy(trial: Trial, features: Features) -> str | None:
+        rate = Streams(number).rng("rate", trial.task).beta(0.6, 0.4)
+        return None if Streams(number).rng("luck", trial.id).random() < rate else FAILS
+
+    return policy
 
 
-def in_rounds(request: SuiteRequest, fails: Fails) -> list[pl.DataFrame]:
-    """The episodes of each round, until the suite asks for nothing more."""
-    rounds: list[pl.DataFrame] = []
-    while True:
-        done = pl.concat([EMPTY, *rounds])
+def factors(one: Planned) -> dict[str, object]:
+    return dict(one.factors)
+
+
+def causes(run: Run) -> list[str]:
+    return [one.condition for one in run.diagnosis.decided]
+
+
+def of_trial(trial: Trial) -> Features:
+    return facts(trial.task, trial.seed, trial.interventions).features
+
+
+def test_whoever_fails_at_nothing_is_screened_and_asked_no_more() -> None:
+    healthy = run(lambda trial, features: None, PART)
+    (screening,) = healthy.rounds
+    assert len(screening) == FACTORIAL and {one.variant for one in healthy.planned} == {"screening"}
+    assert not healthy.diagnosis.findings and healthy.diagnosis.paired == 0
+
+
+def test_the_screening_is_of_every_task_and_of_the_factorial_and_of_each_stressor() -> None:
+    planned = ask("diagnosis", EMPTY, SuiteRequest("a", 1, first_seed=40))
+    trials = trials_of(planned)
+    assert {trial.task for trial in trials} == set(TASKS) and {one.variant for one in planned} == {"screening"}
+    generated = {trial.seed for trial in trials if trial.task == GENERATED}
+    assert generated == set(range(40, 40 + FACTORIAL))
+    stressed = [trial for trial in trials if trial.perturbations]
+    without = {trial.id for trial in trials if not trial.perturbations}
+    assert stressed and all(len(trial.perturbations) == 1 for trial in stressed)
+    assert all(Trial(trial.task, trial.task_version, "a", trial.seed).id in without for trial in stressed)
+    # In real time too where real time matters, which is known when it has waited once.
+    pursuits = sum(task.family == "pursuit" for task in TASKS.entries())
+    assert len(trials) + pursuits + MOST_OF_PAIRS <= MOST_EPISODES
+
+
+CONDITIONS = [
+    (SIDE, "place bias: target side=right"),
+    (NEGATION, "language sub-skill: negation"),
+    pytest.param("acts=2|3 or more", None, marks=pytest.mark.thorough),
+    pytest.param(COLOUR, "visual bias: target colour=blue", marks=pytest.mark.thorough),
+    pytest.param("target_kind=sphere", "visual bias: target kind=sphere", marks=pytest.mark.thorough),
+    pytest.param("target_depth=far", "place bias: target depth=far", marks=pytest.mark.thorough),
+    pytest.param("goal_colour=red", "visual bias: goal colour=red", marks=pytest.mark.thorough),
+    pytest.param("target_cue=size", "reference confusion: size", marks=pytest.mark.thorough),
+    pytest.param("target_cue=colour", "reference confusion: colour", marks=pytest.mark.thorough),
+    pytest.param("word touch", None, marks=pytest.mark.thorough),
+    pytest.param("act=put in", "motor weakness: put in", marks=pytest.mark.thorough),
+    pytest.param("phrasing=test", "wording: phrasing=test", marks=pytest.mark.thorough),
+    pytest.param("distractors=1|2|3 or more", "distracted", marks=pytest.mark.thorough),
+    pytest.param("target_size_m=below 0.036", "visual bias: target size=below 0.036", marks=pytest.mark.thorough),
+]
+
+
+@pytest.mark.parametrize(("condition", "name"), CONDITIONS)
+def test_who_fails_just_when_a_condition_holds_fails_because_of_it(condition: str, name: str | None) -> None:
+    found = ran(condition).diagnosis
+    top = found.decided[0]
+    assert top.certainty == "cause" and name in (None, top.name)
+    # Or one that holds in the very same situations.
+    wanted, told = Condition.parse(condition), Condition(top.attribute, top.levels)
+    assert all(wanted.holds(features) == told.holds(features) for features in map(screened, range(FACTORIAL)))
+    assert top.undo is not None and (top.undo.changed, top.undo.placebo) == (top.undo.pairs, 0)
+    assert top.put_in is not None and (top.put_in.changed, top.put_in.placebo) == (0, top.put_in.pairs)
+    assert top.share == 1.0 and top.inside.value == 1.0 and top.outside.value == 0.0
+
+
+def screened(seed: int) -> Features:
+    return facts(GENERATED, seed).features
+
+
+def test_a_cause_is_told_with_its_pairs_and_two_episodes_that_differ_in_it() -> None:
+    found = ran(SIDE).diagnosis
+    (finding,) = found.findings
+    assert finding.statement.startswith("It fails because the target lies on the right. Without that, ")
+    assert "situations succeed that have it, and with a placebo 0; brought about elsewhere, " in finding.statement
+    assert finding.contexts >= 8 and finding.is_general and "target_side" not in finding.along
+    outcome = dict(ran(SIDE).episodes.select("trial_id", "success").iter_rows())
+    assert finding.pair is not None and [outcome[one] for one in finding.pair] == [False, True]
+    assert found.headline == finding.statement and (found.screened, found.paired) == (
+        FACTORIAL, len(ran(SIDE).episodes) - FACTORIAL,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("condition", [SIDE, NEGATION])
+def test_both_of_a_pair_differ_in_whether_the_condition_holds(condition: str) -> None:
+    wanted = Condition.parse(condition)
+    for _, both in groupby(ran(condition).pairs, key=lambda one: (factors(one)["condition"], factors(one)["effect"],
+                                                                 factors(one)["pair"])):  # fmt: skip
+        treated, placebo = both
+        own = Condition.parse(str(factors(treated)["condition"]))
+        if own != wanted:
+            continue
+        is_undone = factors(treated)["effect"] == "undo"
+        assert own.holds(of_trial(placebo.trial)) == is_undone != own.holds(of_trial(treated.trial))
+        assert (factors(treated)["arm"], factors(placebo)["arm"]) == ("treated", "placebo")
+        assert treated.trial.interventions[0][0] == placebo.trial.interventions[0][0]
+        assert placebo.trial.interventions[0][1] == PLACEBO
+        assert treated.source == placebo.source == treated.trial.source
+
+
+def test_pairs_are_of_fresh_situations_that_are_drawn_by_the_condition_and_never_by_failure() -> None:
+    """Of two policies with the same suspect, both are asked in the same situations, whatever comes of it."""
+    assert min(one.trial.seed for one in ran(SIDE).pairs) == FACTORIAL
+    wanted = Condition.parse(SIDE)
+    other = run(lambda trial, features: FAILS if not trial.interventions and wanted.holds(features) else None, PART)
+    trials, others = ([one.trial for one in each.pairs][: 2 * BATCH] for each in (ran(SIDE), other))
+    assert trials == others
+
+
+def test_undoing_comes_before_putting_in_and_nothing_is_put_in_that_does_not_help() -> None:
+    effects = [str(factors(one)["effect"]) for one in ran(SIDE).pairs if factors(one)["condition"] == SIDE]
+    assert effects == sorted(effects, key=["undo", "put in"].index) and set(effects) == {"undo", "put in"}
+    # Whatever is done to it, it fails there: the condition goes with failures and does not cause them.
+    right = {seed for seed in range(3 * FACTORIAL) if Condition.parse(SIDE).holds(screened(seed))}
+    stubborn = run(lambda trial, features: FAILS if trial.task == GENERATED and trial.seed in right else None, PART)
+    assert not stubborn.diagnosis.decided
+    (excluded,) = [one for one in stubborn.diagnosis.excluded if one.attribute == "target_side"]
+    assert (excluded.levels, excluded.when) == (("right",), "the target lies on the right")
+    assert 14 <= excluded.pairs < 14 + BATCH, "fourteen pairs without a flip exclude it"
+    assert {factors(one)["effect"] for one in stubborn.pairs if factors(one)["condition"] == SIDE} == {"undo"}
+
+
+def test_among_how_many_it_is_tested_is_fixed_before_the_first_pair_and_recorded() -> None:
+    (tests,) = {factors(one)["tests"] for one in ran(SIDE).pairs}
+    assert isinstance(tests, float) and tests >= 2
+
+
+def test_the_same_episodes_lead_to_the_same_plan_and_a_run_that_was_cut_off_goes_on() -> None:
+    whole = ran(SIDE)
+    assert len(whole.rounds) > 3
+    planned = [one.trial.id for one in whole.planned]
+    for cut in (1, 2, len(whole.rounds) - 1):
+        # A round that was cut off is run to its end.
+        halfway = pl.concat([*whole.rounds[:cut], whole.rounds[cut].head(3)])
+        asked = [one.trial.id for one in ask("diagnosis", halfway, PART)]
+        assert asked == planned[: len(asked)] and set(halfway["trial_id"]) <= set(asked)
+        assert asked == [one.trial.id for one in ask("diagnosis", halfway.reverse(), PART)]
+    done = pl.concat(whole.rounds)
+    assert [one.trial.id for one in ask("diagnosis", done, PART)] == planned
+
+
+def test_an_episode_that_erred_is_no_pair_and_keeps_nothing_waiting() -> None:
+    def erring(trials: list[Trial]) -> pl.DataFrame:
+        frame = played(trials, fails_when(SIDE))
+        lost = pl.Series([bool(trial.interventions) and trial.seed % 3 == 0 for trial in trials])
+        return frame.with_columns(
+            outcome=pl.when(lost).then(pl.lit("error")).otherwise("outcome"), success=pl.col("success") & ~lost
+        )
+
+    done = erring(trials_of(ask("diagnosis", EMPTY, PART)))
+    for _ in range(20):
         known = set(done["trial_id"])
-        missing = [trial for trial in diagnosis(done, request) if trial.id not in known]
+        missing = [one for one in trials_of(ask("diagnosis", done, PART)) if one.id not in known]
         if not missing:
-            return rounds
-        rounds.append(played(missing, fails))
+            break
+        done = pl.concat([done, erring(missing)])
+    assert not missing and len(done) > len(ran(SIDE).episodes)
 
 
-def deaf(paths: tuple[str, ...]) -> bool:
-    return "language/negation" in paths
+def test_failures_that_the_first_cause_leaves_unexplained_are_screened_again() -> None:
+    both = run(
+        lambda trial, features: (
+            fails_when(SIDE, "grasp synthesis")(trial, features)
+            or fails_when(NEGATION, "incorrect action sequence")(trial, features)
+        ),
+        PART,
+    )
+    assert set(causes(both)) == {"target_side=right", "requires language/negation=yes"}
+    first, second = both.diagnosis.decided
+    assert first.share > second.share > 0 and len(both.episodes) <= FACTORIAL + MOST_OF_PAIRS
 
 
-def test_whoever_fails_at_nothing_is_not_asked_again() -> None:
-    (screening,) = in_rounds(SuiteRequest("a", 2, within=("language",)), lambda paths: False)
-    assert set(screening["suite"]) == {"diagnosis"}
+def test_random_failures_have_no_cause_and_no_more_episodes_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deciding, "MOST_EPISODES", 60)
+    found = run(chancy(0.4), PART)
+    assert not found.diagnosis.decided and FACTORIAL + 40 < len(found.episodes) <= FACTORIAL + 60
 
 
-def test_what_looked_weak_is_confirmed_on_seeds_that_were_not_screened() -> None:
-    request = SuiteRequest("a", 3, within=("language",), first_seed=40)
-    screening, confirming = in_rounds(request, deaf)
-    assert set(screening["seed"]) == {40, 41, 42}
-    assert set(confirming["suite"]) == {CONFIRMATION} and confirming["seed"].min() == 43
-    inside = confirming.filter(pl.col("requirements").list.contains("language/negation"))
-    assert len(inside) >= PER_CANDIDATE and len(inside) < len(confirming)
-    (found,) = diagnose(pl.concat([screening, confirming]), {})
-    assert [(one.name, one.certainty) for one in found.findings] == [("language sub-skill: negation", "confirmed")]
+@pytest.mark.thorough
+@pytest.mark.parametrize("number", range(6))
+def test_a_policy_without_a_pattern_gets_no_cause(number: int) -> None:
+    found = run(patternless(number))
+    assert not found.diagnosis.decided and len(found.episodes) <= MOST_EPISODES
 
 
-def test_a_round_that_was_cut_off_goes_on_as_it_would_have() -> None:
-    request = SuiteRequest("a", 3, within=("language",))
-    screening, confirming = in_rounds(request, deaf)
-    halfway = pl.concat([screening, confirming.head(7)])
-    asked = {trial.id for trial in diagnosis(halfway, request)}
-    assert asked == set(screening["trial_id"]) | set(confirming["trial_id"])
+@pytest.mark.thorough
+def test_a_cause_is_found_among_all_tasks() -> None:
+    assert causes(run(fails_when(COLOUR))) == [COLOUR]
+
+
+def test_from_a_failure_to_the_nearest_success_what_matters_is_found() -> None:
+    """Only what is red succeeds; that it is not red is one of many things in which a failure differs."""
+    wanted = Condition("target_colour", ("red",))
+    trials = [
+        (trial, of_trial(trial), wanted.holds(of_trial(trial)))
+        for trial in (Trial(GENERATED, TASKS[GENERATED].version, "a", seed) for seed in range(40))
+    ]
+    found = starts(trials)
+    assert found and all(len(start.changes) > 1 for start in found)
+    start = next(one for one in found if any(name == "target_colour" for name in
+                                            (each.attribute for each in one.conditions.values())))  # fmt: skip
+    outcomes: dict[str, bool] = {}
+    while True:
+        planned, least = narrow(start, outcomes)
+        last = planned[-1].trial
+        if least is not None or last.id in outcomes:
+            break
+        outcomes[last.id] = wanted.holds(of_trial(last))
+    assert least is not None and [start.conditions[one].attribute for one in least] == ["target_colour"]
+    assert len(planned) <= 2 * len(start.changes) and planned[0].trial.interventions == start.changes
+
+
+@pytest.mark.thorough
+def test_where_nearly_all_fails_the_cause_is_narrowed_down() -> None:
+    found = ran("requires choice")
+    screening = found.rounds[0]
+    assert screening["success"].mean() < FLOOR  # type: ignore[operator]
+    assert [one for one in found.planned if (one.level or "").startswith("narrowing")]
+    assert found.diagnosis.decided[0].name == "instruction ignored"
+
+
+def test_what_nobody_can_change_is_not_tested() -> None:
+    assert can_change(Condition.parse(SIDE)) and can_change(Condition.parse("requires language"))
+    assert not can_change(Condition("task", ("language/negation",))) and not can_change(Condition("nothing", ("x",)))
+
+
+def test_a_stressor_that_costs_a_success_is_decided_beside_the_same_situations_without_it() -> None:
+    request = SuiteRequest("a", 1, within=("primitive",))
+    stressed = next(one for one in trials_of(ask("diagnosis", EMPTY, request)) if one.perturbations)
+    found = run(lambda trial, features: FAILS if trial.perturbations == stressed.perturbations else None, request)
+    (finding,) = found.diagnosis.findings
+    assert (finding.name, finding.certainty) == (f"failure cliff: {stressed.perturbations[0][0]}/v2", "cause")
+    assert finding.put_in is not None and finding.put_in.placebo == finding.put_in.pairs and finding.undo is None
 
 
 def test_in_real_time_it_is_tried_once_it_is_known_how_long_the_policy_thinks() -> None:
-    waiting, realtime = in_rounds(SuiteRequest("a", 1, within=("pursuit",)), lambda paths: False)
+    waiting, realtime = run(lambda trial, features: None, SuiteRequest("a", 1, within=("pursuit",))).rounds
     assert set(waiting["clock"]) == {"lockstep"} and set(realtime["clock"]) == {"realtime:0.01"}
     assert set(realtime["pair_id"]) == set(waiting["pair_id"])
 
 
-def test_tasks_that_say_nothing_of_a_policy_do_not_keep_it_from_being_confirmed() -> None:
-    request = SuiteRequest("a", 2, within=())
+def test_tasks_that_say_nothing_of_a_policy_do_not_keep_it_from_being_decided() -> None:
+    request = SuiteRequest("a", 1)
     is_mute = {task.id for task in TASKS.entries() if "instruction" in task.varies}
 
     def applicable(done: pl.DataFrame) -> list[Trial]:
-        return [trial for trial in diagnosis(done, request) if trial.task not in is_mute]
+        return [trial for trial in trials_of(ask("diagnosis", done, request)) if trial.task not in is_mute]
 
     done = EMPTY
-    while missing := [trial for trial in applicable(done) if trial.id not in set(done["trial_id"])]:
-        done = pl.concat([done, played(missing, lambda paths: "motor/insert into" in paths)])
-    assert CONFIRMATION in set(done["suite"])
+    for _ in range(3):
+        known = set(done["trial_id"])
+        done = pl.concat([done, played([one for one in applicable(done) if one.id not in known], fails_when(SIDE))])
+    assert done["interventions"].list.len().max() == 1
 
 
 def test_a_diagnosis_has_no_repeats() -> None:
     with pytest.raises(UserError, match=r"a diagnosis has no --repeats, .* give more --seeds"):
-        diagnosis(EMPTY, SuiteRequest("a", 1, repeats=2))
-
-
-def test_no_diagnosis_can_take_more_episodes_than_a_validation_allows() -> None:
-    first = plan_round(Request(("diagnosis",), "a", validation.SCREENING_SEEDS), EMPTY)
-    # In real time too where real time matters, which of the fresh ones is so in at most a candidate's.
-    assert len(first) + 9 + MOST_FRESH + 2 * PER_CANDIDATE <= MOST_EPISODES
-
-
-def test_the_design_has_every_fault_on_disjoint_seeds_and_pairs_of_different_findings() -> None:
-    cases = design()
-    for entry in FAULTS.entries():
-        alone = {case.seed_set for case in cases if case.group == "one fault" and case.planted == entry.name}
-        assert len(alone) == (5 if entry.expected else 0)
-    assert len([case for case in cases if case.group == "no fault"]) == 60
-    assert len({case.seed_set for case in cases if case.group == "no fault"}) == 60
-    for case in cases:
-        assert len(case.expected) == {"no fault": 0, "two faults": 2}.get(case.group, 1)
-        assert len(set(case.expected)) == len(case.expected)
-    assert {case.planted.split("+")[0] for case in design(sets=1, healthy=0, only=["slow"])} == {"slow"}
-
-
-def test_a_validation_of_nothing_is_refused() -> None:
-    with pytest.raises(
-        UserError, match='the fault "healthy" should cause no finding; faults that should are: colour_blind, '
-    ):
-        design(only=["slow", "healthy"])
-    with pytest.raises(UserError, match="nothing to validate"):
-        design(sets=0, weak_sets=0, healthy=0, pairs=0)
-    assert not is_reached([])
-
-
-def test_a_validation_keeps_its_episodes_and_judges_them_again(tmp_path: Path) -> None:
-    request = SuiteRequest("fault:ignores_negation", 3, within=("language",))
-    pl.concat(in_rounds(request, deaf)).write_parquet(tmp_path / "ignores_negation.1.parquet")
-    pl.concat(in_rounds(request, deaf)).write_parquet(tmp_path / "healthy.1.parquet")
-    cases = [Case("one fault", "ignores_negation", 1), Case("no fault", "healthy", 1)]
-    verdicts = list(validate(cases, tmp_path))
-    assert [verdict.is_right for verdict in verdicts] == [True, False]
-    assert not is_reached(verdicts) and is_reached(verdicts[:1])
-    text = "\n".join(lines(verdicts))
-    assert "language sub-skill: negation" in text and "wrong" in text and "NO" in text
-    assert as_dict(verdicts)["scores"]["no fault"]["value"] == 0.0
-    (tmp_path / "healthy.1.parquet").write_bytes(b"")
-    with pytest.raises(UserError, match=r"healthy\.1\.parquet is damaged.*The same command then runs it again"):
-        list(validate(cases, tmp_path))
-
-
-def test_false_alarms_and_half_right_pairs_are_counted_as_wrong() -> None:
-    def verdict(group: Group, planted: str, *found: str, is_right: bool) -> Verdict:
-        return Verdict(group, planted, (), found, is_right, 300)
-
-    verdicts = [verdict("no fault", "healthy", is_right=True), verdict("no fault", "healthy", "slow", is_right=False)]
-    verdicts += [
-        verdict("two faults", "a+b", "a", "b", is_right=True),
-        verdict("two faults", "a+b", "a", is_right=False),
-    ]
-    rows = [list(row.values()) for group in ("no fault", "two faults") for row in matrix_rows(verdicts, group)]
-    assert rows == [
-        ["healthy", NOTHING, 1, 1, ""], ["healthy", "slow", 1, 0, "wrong"], ["a+b", "a", 2, 1, "wrong"],
-    ]  # fmt: skip
-    assert "correct" in "\n".join(lines(verdicts))
-
-
-def test_what_another_source_did_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    def judged(cases: list[Case], out: Path, **_: object) -> Iterator[Verdict]:
-        asked.append(out)
-        yield from (Verdict(case.group, case.planted, (), (), True, 300) for case in cases)
-
-    monkeypatch.setattr(validation, "design", lambda **_: [Case("no fault", "healthy", 1)])
-    monkeypatch.setattr(validation, "validate", judged)
-    for source in ("old", "new"):
-        monkeypatch.setattr(records, "versions", lambda gl_renderer, source=source: {"source": source})
-        assert CliRunner().invoke(app, ["validate"]).exit_code == 0
-    assert CliRunner().invoke(app, ["validate", "--out", str(tmp_path)]).exit_code == 0
-    assert asked == [Path("runs/validation/old"), Path("runs/validation/new"), tmp_path]
-
-
-def test_a_case_is_run_through_the_diagnosis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validation, "SUITE", "diagnosis/primitive")
-    monkeypatch.setattr(validation, "SCREENING_SEEDS", 1)
-    case = Case("no fault", "healthy", 3)
-    validation._run(case, tmp_path)
-    table = pl.read_parquet(tmp_path / "healthy.3.parquet")
-    assert table["success"].all() and set(table["seed"]) == {3000}
-    assert [verdict.is_right for verdict in validate([case], tmp_path)] == [True]
+        ask("diagnosis", EMPTY, SuiteRequest("a", 1, repeats=2))

@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from robodx.analysis.findings.strata import Stratum
 
-from robodx.analysis.findings.base import Finding
+from robodx.analysis.findings.base import Diagnosis, Finding
+from robodx.analysis.findings.conditions import Condition
 from robodx.analysis.findings.diagnose import diagnose
-from robodx.analysis.findings.kinds.base import FINDING_KINDS, FindingKind, register
+from robodx.analysis.findings.kinds.base import FINDING_KINDS, FindingKind, Own, register
 from robodx.errors import UserError
 from robodx.faults.base import FAULTS
 from robodx.records.schema import SCHEMA
@@ -40,82 +40,107 @@ def kinds_of_one_test(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def rows(**columns: Any) -> list[dict[str, Any]]:
     """Twelve situations of each task; of tasks with words those with a negation fail."""
     requirements = {"words/negated": ["language/negation"], "words/excluded": ["language/negation"]}
-    target = {"name": "x", "kind": "cube", "colour": "red", "size_m": 0.04, "y_m": 0.0}
     return [
         episode(
             task, seed, success=task not in requirements, requirements=requirements.get(task, []), mistaken=[],
-            target={**target, "x_m": 0.1 * (seed // 2 % 2)}, **columns,
+            attributes=place(seed), **columns,
         )
         for task in TASKS
         for seed in range(12)
     ]  # fmt: skip
 
 
-def findings_of(episodes: list[dict[str, Any]]) -> tuple[Finding, ...]:
+def place(seed: int) -> dict[str, Any]:
+    """Far every other time, and right every third."""
+    values = {"target_depth": ("near", "far")[seed % 2], "target_side": ("left", "middle", "right")[seed % 3]}
+    return {"texts": [{"name": name, "value": value} for name, value in values.items()], "numbers": []}
+
+
+def cornered() -> list[dict[str, Any]]:
+    """It fails where things lie far and on the right, whatever the task, and a little elsewhere too."""
+    return [
+        {
+            **row,
+            "success": row["seed"] != 5 and (row["seed"] != 11 or row["task"] == "hands/pick"),
+            "requirements": [],
+        }
+        for row in rows()
+    ]
+
+
+def diagnosed(episodes: list[dict[str, Any]]) -> Diagnosis:
     (found,) = diagnose(pl.DataFrame(episodes, schema=SCHEMA), {})
-    return found.findings
+    return found
 
 
-def test_a_kind_from_a_plugin_file_is_named_worded_and_told_with_its_next_command(tmp_path: Path) -> None:
-    run = run_folder(tmp_path / "run", rows(length_ratio=3.0))
-    assert "detours" not in call("findings", run, cwd=tmp_path)
-    reported = call("findings", run, "--plugin", EXAMPLE, cwd=tmp_path)
-    sentence = (
-        "detours. It does not go straight to things: its hand goes more than 1.5 times the expert's way in 30 of 30"
+def findings_of(episodes: list[dict[str, Any]]) -> tuple[Finding, ...]:
+    return diagnosed(episodes).findings
+
+
+def test_kinds_from_a_plugin_file_are_looked_for_named_and_worded(tmp_path: Path) -> None:
+    run = run_folder(tmp_path / "run", [{**row, "length_ratio": 3.0} for row in cornered()])
+    without = call("findings", run, cwd=tmp_path)
+    assert "detours" not in without and "corner" not in without
+    reported = " ".join(call("findings", run, "--plugin", EXAMPLE, cwd=tmp_path).split())
+    assert "detours. Its hand goes more than 1.5 times the expert's way in 60 of 60 episodes." in reported
+    assert (
+        "blind corner. It may fail more often when the target lies in the far right corner: it fails in 9 of 10 of "
+        "such trials, and in 0 of 50 of others. It may as well be that the target lies on the right." in reported
     )
-    command = "robodx run hands/pick hands/stack words/excluded --policy vision --seeds 25 --repeats 4"
-    assert f"1. {sentence}" in " ".join(reported.split())
-    assert f"   next: {command}" in reported.splitlines()
-    assert "language sub-skill: negation" in reported
-    page = report([run]).markdown()
-    assert "It does not go straight to things" in page and command in page
+    assert "next: robodx diagnose vision" in reported
+    assert "far right corner" in report([run]).markdown()
 
 
 def test_a_kind_may_be_named_before_one_that_ships() -> None:
-    assert [one.name for one in findings_of(rows())] == ["language sub-skill: negation"]
+    assert "language sub-skill: negation" in [one.name for one in findings_of(rows())]
     register(
         FindingKind(
             name="deaf to no",
             sentence="It does not hear a no, as in {subject}",
             priority=1,
-            by_stratum=lambda candidate: "not" if candidate.stratum.requirement[-1:] == ("negation",) else None,
+            by_condition=lambda condition, mode: "not" if condition.requirement == "language/negation" else None,
             in_words=lambda subject: f'"{subject}"',
         )
     )
-    (finding,) = findings_of(rows())
-    assert (finding.name, finding.certainty) == ("deaf to no: not", "confirmed")
-    assert finding.statement.startswith(
-        'It does not hear a no, as in "not": it fails to carry out the motion in 12 of 12 trials'
+    finding = next(one for one in findings_of(rows()) if one.attribute == "requires language/negation")
+    assert finding.name == "deaf to no: not" and "when the instruction has a negation" in finding.statement
+
+
+def test_a_kind_says_what_to_run_next_where_a_cause_is_shown() -> None:
+    register(
+        FindingKind(
+            name="hasty",
+            priority=1,
+            by_condition=lambda condition, mode: "" if condition.attribute == "clock" else None,
+            next_test=lambda ask: ask.run("--seeds 25 --repeats 4"),
+            advice="Make it faster.",
+        )
     )
-    assert finding.next_test.endswith("--policy vision --seeds 50")
+    late = [
+        {**row, "trial_id": row["trial_id"] + "late", "trajectory_hash": row["trial_id"] + "late", "success": False,
+         "clock": "realtime:0.50"} for row in rows()
+    ]  # fmt: skip
+    finding = next(one for one in findings_of([*rows(), *late]) if one.name == "hasty")
+    assert (finding.certainty, finding.advice) == ("cause", "Make it faster.")
+    assert finding.next_test.startswith("robodx run ") and finding.next_test.endswith("--seeds 25 --repeats 4")
 
 
 def test_a_kind_may_look_for_a_condition_of_its_own() -> None:
-    def far(episodes: pl.DataFrame) -> Iterator[Stratum]:
-        is_far = (episodes["target"].struct.field("x_m") > 0.05).to_numpy()
-        yield Stratum("reach", "far", "trials with a far target", is_far, ~is_far, paired_by="task")
+    def odd(episodes: pl.DataFrame) -> Iterator[Own]:
+        yield Own(Condition("parity", ("odd",)), "the seed is odd", (episodes["seed"] % 2 == 1).to_numpy())
 
     register(
         FindingKind(
-            name="short arm",
-            sentence="It does not reach what lies far away",
-            strata=far,
-            by_stratum=lambda candidate: "" if candidate.stratum.sort == "reach" else None,
+            name="dislikes odd numbers",
+            sentence="It dislikes odd numbers",
+            conditions=odd,
+            by_condition=lambda condition, mode: "" if condition.attribute == "parity" else None,
         )
     )
-    failing = [
-        {
-            **row,
-            "success": row["seed"] // 2 % 2 == 0,
-            "failure_kind": "timeout",
-            "outcome": "failure",
-            "requirements": [],
-        }
-        for row in rows()
-    ]
+    failing = [{**row, "success": row["seed"] % 2 == 0, "requirements": [], "attributes": None} for row in rows()]
     (finding,) = findings_of(failing)
-    assert (finding.name, finding.stratum, finding.certainty) == ("short arm", "reach: far", "confirmed")
-    assert "in 15 of 15 trials with a far target, and in 0 of 15 other trials" in finding.statement
+    assert (finding.name, finding.condition, finding.when) == ("dislikes odd numbers", "parity=odd", "the seed is odd")
+    assert (finding.inside.value, finding.outside.value) == (1.0, 0.0)
 
 
 def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
@@ -136,21 +161,22 @@ def test_other_packages_offer_kinds_by_their_entry_points(tmp_path: Path, monkey
     (info / "entry_points.txt").write_text("[robodx]\nelsewhere = elsewhere_kinds\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     discover("analysis.findings.kinds")
-    assert "detours" in [one.name for one in findings_of(rows(length_ratio=3.0))]
+    assert "detours" in [one.name for one in diagnosed(rows(length_ratio=3.0)).symptoms]
 
 
 def test_what_a_kind_gets_wrong_is_told() -> None:
     with pytest.raises(ValueError, match=r"may hold {subject} and no other braces"):
         FindingKind(name="x", sentence="It is {weak}")
-    wrong: Any = lambda candidate: True  # noqa: E731
-    register(FindingKind(name="x", sentence="It is weak", by_stratum=wrong, priority=1))
+    wrong: Any = lambda condition, mode: True  # noqa: E731
+    register(FindingKind(name="x", sentence="It is weak", by_condition=wrong, priority=1))
     with pytest.raises(UserError, match=r'a rule of the kind of finding "x" gave True'):
         findings_of(rows())
 
 
 def test_one_kind_alone_names_whatever_no_other_does() -> None:
-    assert [kind.name for kind in FINDING_KINDS.entries() if kind.priority < 0] == ["weak capability"]
-    assert not any(kind.priority > 0 for kind in FINDING_KINDS.entries())
+    priorities = {kind.name: kind.priority for kind in FINDING_KINDS.entries()}
+    assert [name for name in priorities if priorities[name] == min(priorities.values())] == ["weak capability"]
+    assert not any(priority > 0 for priority in priorities.values())
 
 
 def test_every_fault_expects_a_kind_that_there_is() -> None:

@@ -47,8 +47,8 @@ ALLOWED: dict[str, set[str]] = {
         "users_code",
     },
     "suites": {
-        "analysis", "errors", "interventions", "perturbations", "policy_contract", "records", "registry",
-        "situations", "tasks", "users_code",
+        "analysis", "errors", "interventions", "perturbations", "policy_contract", "records", "registry", "situations",
+        "tasks", "users_code",
     },
     "sight": {"experts", "language", "policy_contract", "registry", "sim"},
     "faults": {"errors", "experts", "language", "policy_contract", "registry", "sim", "streams"},

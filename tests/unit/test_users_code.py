@@ -376,16 +376,16 @@ def test_metrics_suites_and_findings_say_whose_they_are(monkeypatch: pytest.Monk
 
     SUITES.add("broken", broken)
     measure = metric(unit="score", better="higher")(average)
-    kind = register(FindingKind("broken", "It is broken", strata=broken, by_stratum=throws(SystemExit(1))))
+    kind = register(FindingKind("broken", "It is broken", conditions=broken, by_condition=throws(SystemExit(1))))
     for asked, who in (
         (lambda: ask("broken", pl.DataFrame(), SuiteRequest("still", 1)), "the suite broken"),
         (lambda: measure.function(pl.DataFrame()), "the metric average"),
-        (lambda: kind.strata(pl.DataFrame()), "the kind of finding broken"),
+        (lambda: kind.conditions(pl.DataFrame()), "the kind of finding broken"),
     ):
         with pytest.raises(UsersCodeError, match=rf"^{who} raised KeyError: 'column' {HERE}"):
             asked()
     with pytest.raises(UsersCodeError, match=r"the kind of finding broken called sys\.exit\(1\)"):
-        kind.by_stratum(None)  # type: ignore[arg-type]
+        kind.by_condition(None, None)  # type: ignore[arg-type]
 
 
 # Ctrl-C, and what is ours.

@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from robodx.analysis.findings.strata import requirement_in_words
 
+from robodx.analysis.findings.conditions import Condition
 from robodx.analysis.findings.gerunds import GERUNDS, doing
+from robodx.analysis.findings.naming import FAILS, named
 from robodx.experts.base import PLANS
 from robodx.language.meaning import Meaning, do, once_lit
 from robodx.language.phrasing import phrase, say
@@ -97,7 +98,8 @@ def test_a_plugins_verb_is_done_by_the_expert_and_not_by_itself(topple: None) ->
 
 def test_a_plugins_verb_is_named_in_findings_by_its_gerund(topple: None) -> None:
     assert doing("topple") == "toppling an object"
-    assert requirement_in_words("motor/topple") == "trials that require toppling an object"
+    name = named(Condition("requires motor/topple", ("yes",)), FAILS)
+    assert name.kind.says(name.subject) == "It is weak at toppling an object"
 
 
 def test_a_verb_of_a_plugin_that_is_not_loaded_stands_for_itself() -> None:

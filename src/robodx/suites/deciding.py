@@ -117,7 +117,7 @@ class Deciding:
             done.filter(pl.col("outcome") != "error").select("trial_id", "success").iter_rows()
         )
         erred = set(done.filter(pl.col("outcome") == "error")["trial_id"])
-        planned, hypotheses, is_pending = self._narrowed(outcomes)
+        planned, hypotheses, is_pending = self._narrowed({**dict.fromkeys(erred, False), **outcomes})
         if is_pending:
             return planned
         for share in SHARES:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
 
 from robodx.analysis.findings.conditions import Condition, Features
 from robodx.interventions.base import INTERVENTIONS, NotApplicable, intervened
@@ -34,16 +36,21 @@ class Start:
 
 
 def starts(trials: Sequence[tuple[Trial, Features, bool]]) -> list[Start]:
-    """Failures with the fewest differences from a success of their task, all of which can be changed."""
-    found: list[tuple[int, str, Start]] = []
-    for failed, features, success in trials:
-        if success:
-            continue
-        near = [_start(failed, features, other) for each, other, won in trials if won and each.task == failed.task]
-        best = min((one for one in near if one is not None), key=lambda one: len(one.changes), default=None)
-        if best is not None:
-            found.append((len(best.changes), failed.id, best))
-    return [one for _, _, one in sorted(found, key=lambda each: each[:2])[:STARTS]]
+    """Failures with the fewest differences from a success of their task, of which some can be changed."""
+    found: list[tuple[int, str, Trial, Features, Features]] = []
+    settable = {name for entry in INTERVENTIONS.entries() for name in entry.attributes}
+    told = [frozenset((name, features[name]) for name in settable & features.keys()) for _, features, _ in trials]
+    for (failed, features, success), own in zip(trials, told, strict=True):
+        near = [
+            (len(own ^ others), place)
+            for place, ((each, _, won), others) in enumerate(zip(trials, told, strict=True))
+            if won and not success and each.task == failed.task
+        ]
+        if near:
+            differing, place = min(near)
+            found.append((differing, failed.id, failed, features, trials[place][1]))
+    ranked = sorted(found, key=lambda each: each[:2])
+    return list(islice(filter(None, (_start(*each[2:]) for each in ranked)), STARTS))
 
 
 def _start(failed: Trial, features: Features, like: Features) -> Start | None:
@@ -60,11 +67,12 @@ def _start(failed: Trial, features: Features, like: Features) -> Start | None:
                 conditions[change] = Condition(differing[0], (features.get(differing[0], "no"),))
                 named.update(differing)
                 break
-    usable = _applicable(failed, changes)
+    usable = _applicable(failed, tuple(changes))
     return Start(failed, usable, conditions, like) if usable else None
 
 
-def _applicable(failed: Trial, changes: Sequence[Applied]) -> tuple[Applied, ...]:
+@lru_cache(maxsize=1024)
+def _applicable(failed: Trial, changes: tuple[Applied, ...]) -> tuple[Applied, ...]:
     """Those that can be made one after the other."""
     kept: tuple[Applied, ...] = ()
     situation = TASKS[failed.task].placed(failed.seed)
@@ -82,6 +90,9 @@ def narrow(start: Start, outcomes: Mapping[str, bool]) -> tuple[list[Planned], t
     planned: list[Planned] = []
 
     def passes(changes: tuple[Applied, ...]) -> bool | None:
+        if _applicable(start.failed, changes) != changes:
+            # Without those left out another of them cannot be made.
+            return False
         trial = replace(start.failed, interventions=changes)
         planned.append(
             Planned(trial, "intervened", start.failed, level=f"narrowing · {len(planned)}", suite="diagnosis")

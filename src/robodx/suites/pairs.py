@@ -161,14 +161,19 @@ def _varied(ways: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def _made(condition: Condition, fresh: Fresh, name: str, value: str, wants: bool) -> tuple[Features, Features] | None:
     """What both sides are like, if it can be done there, and only the first changes whether the condition holds."""
-    varies = TASKS[fresh.task].varies
-    try:
-        after, placebo = (
-            features_of(intervened(fresh.situation, ((name, each),), fresh.seed, fresh.task), varies)
-            for each in (value, PLACEBO)
-        )
-    except NotApplicable:
+    after, placebo = (_changed(fresh.task, fresh.seed, name, each) for each in (value, PLACEBO))
+    if after is None or placebo is None:
         return None
     # What the expert needs is known when it has run.
     is_told = not condition.attribute.startswith("expert_")
     return None if is_told and not condition.holds(after) == wants != condition.holds(placebo) else (after, placebo)
+
+
+@lru_cache(maxsize=8192)
+def _changed(task: str, seed: int, name: str, value: str) -> Features | None:
+    """What a situation is like then; None where it cannot be done. Every round asks again for those before it."""
+    try:
+        after = intervened(_laid_out(task, seed).situation, ((name, value),), seed, task)
+    except NotApplicable:
+        return None
+    return features_of(after, TASKS[task].varies)

@@ -109,8 +109,8 @@ class _Policy(NamedTuple):
     who: str
     # Whether pairs were run: then the same command would decide no more.
     has_pairs: bool
-    # The chance of a score, if nothing mattered.
-    chance: Callable[[float], float]
+    # The chance of a score, if nothing mattered; None in a run that outcomes ended, for they ended it as they liked.
+    chance: Callable[[float], float] | None
 
 
 def _of_policy(
@@ -133,7 +133,7 @@ def _of_policy(
         modes = failure_modes(base, [one for kind in kinds for one in kind.failure_modes(base)])
         trials = [_features(row) for row in base.iter_rows(named=True)]
         screened = Screened.of(trials, ~base["success"].to_numpy(), {one.condition: one.inside for one in own})
-        chance = chance_of(screened, base["task"].to_list())
+        chance = chance_of(screened, base["task"].to_list()) if stopped == "planned" else None
         who = options(policy, about.get("runs", [about]))
         subject = _Policy(base, screened, modes, own, because, who, bool(decided), chance)
         findings = list(_findings(subject, decided, variants(table)))
@@ -180,9 +180,9 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
     explained = np.zeros_like(failed)
     for one in shown:
         explained |= _inside(subject, one.condition)
+    names: set[str] = {one.name for one in causes}
     tested = {one.condition: one for one in decided}
     found = suspects(subject.screened, [mode.has for mode in subject.modes if mode.sort == "type"])
-    names: set[str] = {one.name for one in causes}
     for suspect in found:
         inside = _inside(subject, suspect.condition)
         lost = inside & failed
@@ -192,7 +192,7 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
         if tally is not None and tally.certainty == "excluded":
             continue
         certainty: Certainty = "undecided" if tally is not None else "suspected"
-        if tally is None and subject.chance(suspect.score) <= SURE:
+        if tally is None and subject.chance is not None and subject.chance(suspect.score) <= SURE:
             certainty = "associated"
         finding = _finding(subject, tally or Tally(suspect.condition, 1), certainty, suspect, tested)
         if finding.name not in names:
@@ -251,7 +251,7 @@ def _finding(
         rivals=tuple(when(one) for one in rivals),
         along=tuple(name for name in tally.along if name != condition.attribute),
         share=_share(tally, inside, failed),
-        p=None if suspect is None else subject.chance(suspect.score),
+        p=None if suspect is None or subject.chance is None else subject.chance(suspect.score),
         examples=tuple((examples or [one.treated for one in tally.put_in if not one.treated_success])[:EXAMPLES]),
         pair=_pair(tally),
         is_below_chance=_is_below_chance(shown, subject.table.filter(pl.Series(inside))),

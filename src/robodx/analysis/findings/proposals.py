@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -108,13 +109,18 @@ def chance_of(screened: Screened, tasks: Sequence[str]) -> Callable[[float], flo
     # A task that is alone in its size has only its own trials to change places with.
     blocks = [np.array(same) if len(same) > 1 else np.array(same).reshape(-1, 1) for _, same in sorted(groups.items())]
     everything, one_block = np.ones(len(tasks), dtype=np.bool_), np.zeros(len(tasks), dtype=np.int64)
-    best = np.zeros(SHUFFLES)
-    for turn in range(SHUFFLES if screened.conditions else 0):
-        failed = screened.failed.copy()
-        for block in blocks:
-            failed[block] = screened.failed[block[rng.permutation(len(block))]]
-        best[turn] = _scores(screened.holds, failed, everything, one_block).max()
-    return lambda score: float((1 + (best >= score).sum()) / (1 + SHUFFLES))
+
+    @cache
+    def best() -> Floats:
+        found = np.zeros(SHUFFLES)
+        for turn in range(SHUFFLES if screened.conditions else 0):
+            failed = screened.failed.copy()
+            for block in blocks:
+                failed[block] = screened.failed[block[rng.permutation(len(block))]]
+            found[turn] = _scores(screened.holds, failed, everything, one_block).max()
+        return found
+
+    return lambda score: float((1 + (best() >= score).sum()) / (1 + SHUFFLES))
 
 
 def _suspect(
@@ -135,15 +141,18 @@ def _suspect(
 
 
 def _plainest(screened: Screened, scores: Floats, left: Mask) -> int:
-    """Of those that hold in the very trials of the best, an attribute rather than a requirement or a word."""
+    """Of those that hold in the very trials of the best, an attribute rather than a requirement or a word.
+
+    And of requirements the narrowest: that more is required is not known.
+    """
     best = int(scores.argmax())
     same = (screened.holds[left] == screened.holds[left, best][:, None]).all(axis=0)
     ways = [place for place in np.flatnonzero(same) if scores[place] >= scores[best] - 1e-9]
     return int(min(ways, key=lambda place: (_plainness(screened.conditions[place]), place)))
 
 
-def _plainness(condition: Condition) -> int:
-    return 2 if condition.is_word else 1 if condition.requirement is not None else 0
+def _plainness(condition: Condition) -> tuple[int, int]:
+    return 2 if condition.is_word else int(condition.requirement is not None), -condition.attribute.count("/")
 
 
 def _rivals(screened: Screened, place: int, scores: Floats, left: Mask) -> tuple[Condition, ...]:
@@ -236,7 +245,9 @@ def _lasso(x: Mask, y: Mask, of: Sequence[Condition]) -> set[int]:
     group = np.array([names[one.attribute] for one in of])
     spread = x.std(axis=0)
     z = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    step = 4 * len(y) / max(1.0, float(np.linalg.norm(z, 2)) ** 2)
+    # The square of the largest singular value of z, by the smaller of its two products.
+    largest = float(np.linalg.eigvalsh(z @ z.T)[-1])
+    step = 4 * len(y) / max(1.0, largest)
     weights, offset = np.zeros(z.shape[1]), float(np.log(y.mean() / (1 - y.mean())))
     counts = np.sqrt(np.bincount(group))
     for penalty in PENALTIES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from robodx.analysis.findings.conditions import Condition
 from robodx.analysis.findings.failure_modes import FailureMode
@@ -20,16 +21,15 @@ def _cue(condition: Condition, mode: FailureMode) -> str | None:
     return rest if main == "perception" and rest in CUES else None
 
 
-def _matching(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
-def _named(pattern: str):  # type: ignore[no-untyped-def]
-    names = _matching(pattern)
+def _named(pattern: str) -> Callable[[Condition, FailureMode], str | None]:
+    names = re.compile(pattern)
 
     def rule(condition: Condition, mode: FailureMode) -> str | None:
         found = names.fullmatch(condition.attribute)
-        return f"{' '.join(part for part in found.groups() if part)}={levels_in_words(condition)}" if found else None
+        if found is None:
+            return None
+        about = " ".join(re.sub("_(m|deg)$", "", part) for part in found.groups() if part)
+        return f"{about.replace('_', ' ')}={levels_in_words(condition)}"
 
     return rule
 
