@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 
 import polars as pl
 import pytest
 
+from robodx.analysis.findings import proposals
 from robodx.analysis.findings.conditions import Condition, Features
 from robodx.errors import UserError
 from robodx.interventions.base import PLACEBO
@@ -32,6 +34,15 @@ SIDE, COLOUR, NEGATION = "target_side=right", "target_colour=blue", "requires la
 
 # Of these the factorial alone has too few situations in which they can be changed.
 OF_ALL_TASKS = ("act=put in", "word touch")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick() -> Iterator[None]:
+    """Fewer halves and shuffles of the trials than of a run's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(proposals, "HALVES", 6)
+        patch.setattr(proposals, "SHUFFLES", 150)
+        yield
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import robodx.analysis.findings
+from robodx.analysis.findings import proposals
 from robodx.analysis.findings.base import Diagnosis
 from robodx.analysis.findings.diagnose import diagnose
 from robodx.analysis.findings.wording import HAS
@@ -48,6 +49,15 @@ REQUIREMENTS: dict[str, list[str]] = {
 }
 COLOURS = ("red", "green", "blue")
 Fails = Callable[[str, int], Mapping[str, Any] | None]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick() -> Iterator[None]:
+    """Fewer halves and shuffles of the trials than of a run's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(proposals, "HALVES", 6)
+        patch.setattr(proposals, "SHUFFLES", 150)
+        yield
 
 
 def colour_of(task: str, seed: int) -> str:
@@ -135,16 +145,19 @@ def test_the_most_specific_requirement_whose_siblings_are_healthy_is_named() -> 
 
 
 def test_without_pairs_nothing_is_a_cause_and_the_command_that_would_decide_is_told() -> None:
-    found = of(DEAF)
+    """One task fails: whatever it alone has may be a coincidence."""
+    found = of(table(where("perception/shape")))
     (finding,) = found.findings
-    assert (finding.certainty, finding.undo, finding.put_in, finding.pair) == ("associated", None, None, None)
-    assert finding.p is not None and finding.p <= 0.05 and finding.next_test == "robodx diagnose a"
-    told = " ".join(lines(found))
+    assert (finding.certainty, finding.undo, finding.put_in, finding.pair) == ("suspected", None, None, None)
+    assert finding.p is not None and finding.p > 0.05 and finding.next_test == "robodx diagnose a"
+    assert (finding.name, finding.when) == ("weak capability: looks/by_shape", "the task is looks/by_shape")
+    assert finding.rivals == ("an object is told by its shape",)
+    told = " ".join(" ".join(lines(found)).split())
     assert "No cause can be shown: this run has no pairs of trials that differ in one thing." in told
-    assert "Goes with this: language sub-skill: negation. It fails more often when the instruction has a" in told
-    assert "in 12 of 12 of such trials, and in 0 of 114 of others" in " ".join(told.split())
-    assert "   next: robodx diagnose a" in list(lines(found))
-    assert found.headline.startswith("No cause was shown. It fails more often when the instruction has a negation")
+    assert "Suspected: weak capability: looks/by_shape. It may fail more often when the task is looks/by_shape" in told
+    assert "in 6 of 6 of such trials, and in 0 of 120 of others" in told
+    assert "It may as well be that an object is told by its shape. next: robodx diagnose a" in told
+    assert found.headline.startswith("No cause was shown. It may fail more often when the task is looks/by_shape")
 
 
 def test_what_holds_across_tasks_goes_with_failures() -> None:
@@ -208,15 +221,6 @@ def test_a_wrong_choice_is_no_motor_weakness_whatever_was_to_be_done() -> None:
     wrong = {"failure_kind": "reference", "failure_type": "wrong object", "mistaken": colour}
     assert not [name for name in names(table(where("motor/put on", **wrong))) if name.startswith("motor")]
     assert names(table(where("motor/put on", failure_type="placement and release"))) == ["motor weakness: put on"]
-
-
-def test_what_only_one_task_requires_is_not_told_from_the_task() -> None:
-    (finding,) = of(table(where("perception/shape"))).findings
-    assert (finding.name, finding.when) == ("weak capability: looks/by_shape", "the task is looks/by_shape")
-    assert finding.rivals == ("an object is told by its shape",)
-    assert "It may as well be that an object is told by its shape." in " ".join(
-        lines(of(table(where("perception/shape"))))
-    )
 
 
 def test_two_weaknesses_that_fail_in_two_ways_are_two_findings() -> None:
@@ -305,7 +309,7 @@ def test_the_identity_variant_of_a_stress_run_is_no_further_trial() -> None:
     clean = DEAF.with_columns(suite=pl.lit("stress"))
     again = in_variant(HEALTHY, "again", suite="stress", repeat=1)
     found = of(pl.concat([clean, again]))
-    assert (found.episodes, found.judged) == (2 * len(clean), len(clean))
+    assert (found.judged, of(clean).judged) == (2 * len(clean), len(clean)), "it is counted among the episodes"
     assert found.findings == of(clean).findings
 
 
