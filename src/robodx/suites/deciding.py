@@ -23,7 +23,17 @@ from robodx.records.features import features_of_row
 from robodx.records.trial import Trial
 from robodx.suites.base import SuiteRequest
 from robodx.suites.narrowing import narrow, starts
-from robodx.suites.pairs import GENERATED, Effect, Fresh, Pair, can_change, fresh_situations, pairs, variant_pairs
+from robodx.suites.pairs import (
+    GENERATED,
+    Effect,
+    Fresh,
+    Pair,
+    can_change,
+    can_undo,
+    fresh_situations,
+    pairs,
+    variant_pairs,
+)
 from robodx.suites.stress import CARRIERS
 from robodx.tasks.base import TASKS
 
@@ -196,10 +206,12 @@ class Deciding:
         return {effect: self._pairs(condition, effect, apart_from=others) for effect in get_args(Effect)}
 
     def _different(self, conditions: Sequence[Condition]) -> list[Condition]:
-        """Of those that hold in the very same trials the first: pairs of the one are pairs of the other."""
+        """Of those that hold in the very same trials the first that can be undone: their pairs are mostly the same."""
         first: dict[bytes, Condition] = {}
         for one in conditions:
-            first.setdefault(one.among(self._trials).tobytes(), one)
+            same = one.among(self._trials).tobytes()
+            if same not in first or (can_undo(one) and not can_undo(first[same])):
+                first[same] = one
         return list(first.values())
 
     def _pairs(

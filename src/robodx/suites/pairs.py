@@ -67,6 +67,10 @@ def can_change(condition: Condition) -> bool:
     return bool(_ways(condition, "undo") or _ways(condition, "put in"))
 
 
+def can_undo(condition: Condition) -> bool:
+    return bool(_ways(condition, "undo"))
+
+
 @lru_cache(maxsize=4096)
 def _ways(condition: Condition, effect: Effect) -> tuple[tuple[str, str], ...]:
     """Interventions and values that set its attribute to what it asks for, or to something else.

@@ -30,6 +30,8 @@ MOST_RIVALS = 4
 HALVES = 24
 STABLE = 0.7
 SHUFFLES = 400
+# Where a trial stands in the tree of tasks says least.
+GROUPS = ("family", "tier", "task")
 PENALTIES = (0.12, 0.08)
 STEPS = 40
 
@@ -152,6 +154,8 @@ def _plainest(screened: Screened, scores: Floats, left: Mask) -> int:
 
 
 def _plainness(condition: Condition) -> tuple[int, int]:
+    if condition.attribute in GROUPS:
+        return 3, 0
     return 2 if condition.is_word else int(condition.requirement is not None), -condition.attribute.count("/")
 
 
