@@ -8,8 +8,13 @@ from robodx.analysis.findings.kinds.base import FindingKind, register
 from robodx.analysis.findings.wording import levels_in_words
 from robodx.records.features import WORD
 
+OUT_OF_ORDER = ("incorrect action sequence", "wrong thing")
+
 
 def _sub_skill(condition: Condition, mode: FailureMode) -> str | None:
+    # Several acts have an order: who then acts against the instruction does not mind it.
+    if condition.attribute == "acts" and "1" not in condition.levels and mode.name in OUT_OF_ORDER:
+        return "order"
     main, *parts = (condition.requirement or "").split("/")
     return parts[0] if main == "language" and parts else None
 
