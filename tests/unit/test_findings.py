@@ -150,14 +150,14 @@ def test_without_pairs_nothing_is_a_cause_and_the_command_that_would_decide_is_t
     (finding,) = found.findings
     assert (finding.certainty, finding.undo, finding.put_in, finding.pair) == ("suspected", None, None, None)
     assert finding.p is not None and finding.p > 0.05 and finding.next_test == "robodx diagnose a"
-    assert (finding.name, finding.when) == ("weak capability: looks/by_shape", "the task is looks/by_shape")
-    assert finding.rivals == ("an object is told by its shape",)
+    assert (finding.name, finding.when) == ("reference confusion: shape", "an object is told by its shape")
+    assert finding.rivals == ("the task is looks/by_shape",)
     told = " ".join(" ".join(lines(found)).split())
     assert "No cause can be shown: this run has no pairs of trials that differ in one thing." in told
-    assert "Suspected: weak capability: looks/by_shape. It may fail more often when the task is looks/by_shape" in told
+    assert "Suspected: reference confusion: shape. It may fail more often when an object is told by its shape" in told
     assert "in 6 of 6 of such trials, and in 0 of 120 of others" in told
-    assert "It may as well be that an object is told by its shape. next: robodx diagnose a" in told
-    assert found.headline.startswith("No cause was shown. It may fail more often when the task is looks/by_shape")
+    assert "It may as well be that the task is looks/by_shape. next: robodx diagnose a" in told
+    assert found.headline.startswith("No cause was shown. It may fail more often when an object is told by its shape")
 
 
 def test_what_holds_across_tasks_goes_with_failures() -> None:

@@ -113,7 +113,7 @@ def parse(text: str) -> Applied:
 
 def intervened(situation: Situation, applied: Sequence[Applied], seed: int, task: str) -> Situation:
     """With each intervention in turn; it draws from a stream of its own, the same whatever it is set to."""
-    if applied and situation.time_limit_s is None:
+    if applied and situation.time_limit_s is None and task in TASKS:
         # One that asks for more gives more time.
         situation = replace(situation, time_limit_s=TASKS[task].time_limit_s)
     for name, value in applied:
