@@ -64,6 +64,7 @@ def main() -> None:
             verdicts.append(verdict)
             tell(verdict)
     page = DOCS / "diagnosis.md"
+    rewrite(ROOT / "README.md", "trust", trust(verdicts))
     rewrite(page, "scores of the validation", f"{goals(verdicts)}\n{apart(verdicts, out, options.sets)}")
     rewrite(page, "table of faults", fault_table(verdicts))
     rewrite(page, "held-out faults", held_out_table(verdicts))
@@ -82,7 +83,19 @@ def goals(verdicts: Sequence[Verdict]) -> str:
     mean = sum(one.episodes for one in verdicts) / len(verdicts)
     lines += ["", f"A run took {mean:.0f} episodes on average and {most} at most.", by_fault(verdicts)]
     again = retest(verdicts, "one fault")
-    return "\n".join([*lines, f"Of two runs of one planted fault on disjoint seeds, {again} have the same top cause."])
+    if again.n:
+        lines.append(f"Of two runs of one planted fault on disjoint seeds, {again} have the same top cause.")
+    return "\n".join(lines)
+
+
+def trust(verdicts: Sequence[Verdict]) -> str:
+    """For the README: the groups beside each other."""
+    lines = ["| policies | right | runs | goal |", "|---|---|---|---|"]
+    lines += [
+        f"| {SAYS[score.group]} | {score.right} | {score.right.n} | {GOALS[score.group]:.0%} |"
+        for score in scores(verdicts)
+    ]
+    return "\n".join(lines)
 
 
 def by_fault(verdicts: Sequence[Verdict]) -> str:
@@ -126,6 +139,8 @@ def _hides(fault: str, other: str, out: Path, sets: int) -> bool:
     """Whether one loses more than half of the screening trials that the other loses."""
     alive, lost = [], 0
     for number in range(FIRST_SET, FIRST_SET + sets):
+        if not all((out / f"{name}.{number}.parquet").exists() for name in (fault, other)):
+            continue
         mine, others = (_outcomes(out / f"{name}.{number}.parquet") for name in (fault, other))
         trials = [trial for trial, success in others.items() if not success and trial in mine]
         lost += len(trials)

@@ -95,7 +95,7 @@ def finding(**further: Any) -> Finding:
     rate = Estimate(0.4, 0.3, 0.5, 40)
     reported = Finding(
         kind="language sub-skill", subject="negation",
-        statement="It fails because the instruction has a negation. Without that, 8 of 8 situations succeed.",
+        statement="It fails because the instruction has a negation. Taken away, 8 of 8 such situations succeed.",
         attribute="requires language/negation", levels=("yes",), when="the instruction has a negation",
         happens="it fails", certainty="cause", inside=rate, outside=Estimate(0.1, 0.0, 0.2, 80),
         effect=Estimate(0.3, 0.2, 0.4, 120), undo=PAIRS, put_in=None, contexts=9, is_general=True, rivals=(), along=(),

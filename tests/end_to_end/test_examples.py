@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from robodx.records.table import load
+from robodx.suites import diagnosis
 from robodx.video import filming
 from robodx.video.rendering import frames
 from tests.commands import call
@@ -66,6 +67,8 @@ def test_the_command_in_an_examples_first_line_works(example: Path, tmp_path: Pa
 def test_the_readmes_commands_work_as_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Small films: to draw them as large as they are would take longer than all the rest.
     monkeypatch.setattr(filming, "frames", partial(frames, size=96, quality="fast"))
+    # And a diagnosis of fewer situations: tests/unit/test_diagnosis.py has all of it.
+    monkeypatch.setattr(diagnosis, "FACTORIAL", 12)
     commands = re.findall(r"^robodx [^#\n]+", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
     assert len(commands) >= 8
     # Two workers once are enough: to start them takes longer than most of these commands.

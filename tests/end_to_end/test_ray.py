@@ -188,7 +188,8 @@ def test_actors_give_the_episodes_of_a_single_process(
 
 
 # Who dies once is run again, who dies three times is not: each kind of actor dies in one of the two tests.
-@pytest.mark.parametrize("policy_actors", [0, pytest.param(1, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("policy_actors", [0, 1])
 def test_what_a_killed_actor_was_running_is_run_again(
     policy_actors: int, plugin: str, in_process: Table, tmp_path: Path
 ) -> None:

@@ -136,8 +136,8 @@ def screened(seed: int) -> Features:
 def test_a_cause_is_told_with_its_pairs_and_two_episodes_that_differ_in_it() -> None:
     found = ran(SIDE).diagnosis
     (finding,) = found.findings
-    assert finding.statement.startswith("It fails because the target lies on the right. Without that, ")
-    assert "situations succeed that have it, and with a placebo 0; brought about elsewhere, " in finding.statement
+    assert finding.statement.startswith("It fails because the target lies on the right. Taken away, ")
+    assert "such situations succeed (with a placebo 0); brought about elsewhere, " in finding.statement
     assert finding.contexts >= 8 and finding.is_general and "target_side" not in finding.along
     outcome = dict(ran(SIDE).episodes.select("trial_id", "success").iter_rows())
     assert finding.pair is not None and [outcome[one] for one in finding.pair] == [False, True]

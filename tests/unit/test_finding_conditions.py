@@ -181,6 +181,20 @@ def test_of_two_that_changed_together_the_one_that_matters_alone_is_kept() -> No
     assert told_apart([alone, of_colour]) == [alone, of_colour], "two that matter alone are two"
     twin = Tally(BLUE, 1, of_place.undo)
     assert told_apart([of_place, twin]) == [of_place], "of two that never changed alone the first"
+    stress = Tally(Condition("stress", ("noise/v2",)), 1, put_in=pairs(*[RECOVERED] * 8))
+    assert told_apart([of_colour, stress]) == [of_colour, stress], "what is done to a policy is no feature"
+
+
+def test_of_several_ways_to_fail_by_chance_one_does_not_go_with_something_more_often_than_it_may() -> None:
+    claimed = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        failed, kind = rng.random(len(TRIALS)) < 0.3, rng.integers(4, size=len(TRIALS))
+        modes = [failed & (kind == each) for each in range(4)]
+        screened = Screened.of(TRIALS, failed)
+        chance = chance_of(screened, [str(place) for place in range(len(TRIALS))], modes)
+        claimed += any(chance(one.alone) <= 0.05 for one in suspects(screened, modes))
+    assert claimed <= 4
 
 
 @pytest.mark.parametrize(
@@ -222,7 +236,9 @@ def test_conditions_are_told_in_good_english(name: str, words: str) -> None:
         ("requires=language/condition", "requires language/condition/otherwise=yes", False),
         ("acts=2|3 or more", "requires language/order=yes", True), ("acts=1", "requires language/order=yes", False),
         ("distractors=>=1", "requires distractors=yes", True), ("distractors=0", "requires distractors=yes", False),
-        ("expert_duration_s=>6", "wait_s=2", True), ("target_size_m=<0.03", "target_size_m=below 0.036", True),
+        ("expert_duration_s=>6", "waits=asked", True),
+        ("expert_duration_s=>6", "expert_duration_s=below 3", False),
+        ("target_size_m=<0.03", "target_size_m=below 0.036", True),
         ("target_size_m=>0.07", "target_size_m=below 0.036", False), ("target_y_m=>0.1", "target_side=left", True),
         ("target_y_m=>0.1", "target_side=right", False), ("grasps=2", "expert_grasps=2", True),
     ],

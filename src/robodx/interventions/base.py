@@ -46,6 +46,8 @@ class Intervention:
     # As big a change of the same sort that keeps the attributes: a marginal success may flip with any changed pixel.
     placebo: Placebo
     summary: str
+    # Whether the placebo does to a policy all that the change does but for the factor: else no pair is made of them.
+    is_comparable: bool = True
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -88,6 +90,7 @@ def intervention(
     values: Mapping[str, Levels],
     placebo: Placebo,
     entails: tuple[str, ...] = (),
+    is_comparable: bool = True,
 ) -> Callable[[Change], Change]:
     """Register the decorated function; its docstring's first line is the summary."""
     require("factor", factor, FACTORS)
@@ -96,7 +99,8 @@ def intervention(
 
     def register(change: Change) -> Change:
         summary = next(iter((change.__doc__ or "").strip().splitlines()), "")
-        INTERVENTIONS.add(name, Intervention(name, factor, dict(values), entails, change, placebo, summary))
+        entry = Intervention(name, factor, dict(values), entails, change, placebo, summary, is_comparable)
+        INTERVENTIONS.add(name, entry)
         return change
 
     return register

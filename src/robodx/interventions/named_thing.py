@@ -45,6 +45,8 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
     values=SETS,
     entails=(*IN_CUES, "target_*", "goal_*", "things_of_target_kind"),
     placebo=_placebo,
+    # Its placebo mostly names the same thing in other words: who misreads words fails the change alone.
+    is_comparable=False,
 )
 def named_thing(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
     """Names another thing of the same scene as the target: one on that side, that near, of that colour or kind."""

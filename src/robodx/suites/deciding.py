@@ -25,6 +25,7 @@ from robodx.suites.base import SuiteRequest
 from robodx.suites.narrowing import narrow, starts
 from robodx.suites.pairs import (
     GENERATED,
+    MOST_GENERATED,
     Effect,
     Fresh,
     Pair,
@@ -52,6 +53,8 @@ PATIENCE = 14
 FLOOR = 0.2
 # Failures that the first conditions do not explain are screened again: what each of the two may spend of the error.
 SHARES = (0.6, 0.4)
+# Where a failure was narrowed down to what matters, that is decided first.
+NARROWED_SHARES = (0.3, 0.4, 0.3)
 
 
 @dataclass
@@ -111,6 +114,8 @@ class Deciding:
         self, screened: pl.DataFrame, request: SuiteRequest, tasks: Sequence[str], first_seed: int, suite: str
     ) -> None:
         self._request, self._first_seed, self._suite = request, first_seed, suite
+        self._first_fresh = first_seed
+        self._has_words = request.spec is None or request.spec.uses_language
         self._screened = screened
         self._base = screened.filter(pl.col("is_base") & (pl.col("outcome") != "error"))
         self._trials = [features_of_row(row) for row in self._base.iter_rows(named=True)]
@@ -130,7 +135,9 @@ class Deciding:
         planned, hypotheses, is_pending = self._narrowed({**dict.fromkeys(erred, False), **outcomes})
         if is_pending:
             return planned
-        for share in SHARES:
+        for turn, share in enumerate(NARROWED_SHARES[1:] if hypotheses else SHARES):
+            # Situations whose outcomes told what is left to explain are not fresh any more.
+            self._first_fresh = self._first_seed + turn * MOST_GENERATED
             hypotheses += self._hypotheses(hypotheses, share)
             while batch := self._batch(hypotheses, (MOST_EPISODES - len(planned)) // 2):
                 planned += [one for each, pair in batch for one in pair.planned(each.tests)]
@@ -164,7 +171,7 @@ class Deciding:
             if least is not None and len(least) == 1:
                 others = {one.attribute for change, one in start.conditions.items() if change not in least}
                 found.setdefault(start.conditions[least[0]], {name: start.like.get(name, "no") for name in others})
-        tests = 2 * len(found) / SHARES[0]
+        tests = 2 * len(found) / NARROWED_SHARES[0]
         return planned, [self._near(one, like, tests) for one, like in found.items()], False
 
     def _near(self, condition: Condition, like: Features, tests: float) -> Hypothesis:
@@ -221,8 +228,17 @@ class Deciding:
         within: Callable[[Features], bool] = lambda features: True,
         apart_from: Sequence[Condition] = (),
     ) -> Iterator[Pair]:
-        situations = fresh_situations(self._tasks, self._first_seed)
-        return pairs(condition, effect, situations, self._trial, self._with_needs, within=within, apart_from=apart_from)
+        situations = fresh_situations(self._tasks, self._first_fresh)
+        return pairs(
+            condition,
+            effect,
+            situations,
+            self._trial,
+            self._with_needs,
+            within=within,
+            apart_from=apart_from,
+            has_words=self._has_words,
+        )
 
     def _trial(self, task: str, seed: int) -> Trial:
         (trial,) = replace(self._request, first_seed=seed, seeds=1).trials([TASKS[task]], self._suite)

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from robodx.analysis.findings.conditions import Condition, Features
 from robodx.interventions.base import INTERVENTIONS, PLACEBO, NotApplicable, intervened
 from robodx.records.design import Planned
+from robodx.records.features import WORD
 from robodx.records.trial import Trial
 from robodx.situations.features import features_of
 from robodx.tasks.base import TASKS, Situation
@@ -21,6 +22,7 @@ GENERATED = "generated/factorial"
 MOST_GENERATED = 400
 # Ways to change a factor that are tried in a situation, before another situation is taken.
 WAYS = 6
+MOTOR = "motor/"
 
 
 class Fresh(NamedTuple):
@@ -78,7 +80,10 @@ def _ways(condition: Condition, effect: Effect) -> tuple[tuple[str, str], ...]:
     Where none does, those that change it along with what they set; what comes of it is seen when it is done.
     """
     wants = effect == "put in"
-    entries = INTERVENTIONS.entries()
+    if (condition.requirement or "").startswith(MOTOR):
+        # That an act is required is changed by asking for another.
+        return _ways(Condition("act", ((condition.requirement or "").removeprefix(MOTOR),)), effect)
+    entries = [entry for entry in INTERVENTIONS.entries() if entry.is_comparable]
     found = [
         (entry.name, value)
         for entry in entries
@@ -117,17 +122,19 @@ def pairs(
     *,
     within: Callable[[Features], bool] = lambda features: True,
     apart_from: Sequence[Condition] = (),
+    has_words: bool = True,
 ) -> Iterator[Pair]:
     """One for each situation in which it holds (to undo it) or does not (to put it in), and can be changed.
 
-    Of the ways to change it, the one that changes the fewest of those that it is to be told apart from.
+    Of the ways to change it, the one that changes the fewest of those that it is to be told apart from. A policy that
+    reads no words is not asked for anything by words.
     """
     wants = effect == "put in"
     ways = _ways(condition, effect)
     number = 0
-    for fresh in situations:
+    for fresh in situations if ways else ():
         features = {**fresh.features, **imputed(fresh)}
-        if not ways or condition.holds(features) == wants or not within(features):
+        if condition.holds(features) == wants or not within(features):
             continue
         # Each intervention in turn: what two of them share is the cause.
         turned = [ways[(number + place) % len(ways)] for place in range(len(ways))]
@@ -135,6 +142,7 @@ def pairs(
             (sum(one.holds(after) != one.holds(placebo) for one in apart_from), place, way)
             for place, way in enumerate(_varied(turned)[:WAYS])
             if (made := _made(condition, fresh, *way, wants)) is not None
+            and (has_words or all(_words(each) == _words(fresh.features) for each in made))
             for after, placebo in [made]
         ]
         if found:
@@ -171,6 +179,10 @@ def _made(condition: Condition, fresh: Fresh, name: str, value: str, wants: bool
     # What the expert needs is known when it has run.
     is_told = not condition.attribute.startswith("expert_")
     return None if is_told and not condition.holds(after) == wants != condition.holds(placebo) else (after, placebo)
+
+
+def _words(features: Features) -> set[str]:
+    return {name for name in features if name.startswith(WORD)}
 
 
 @lru_cache(maxsize=8192)

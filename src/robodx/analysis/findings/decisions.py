@@ -62,6 +62,10 @@ class Tally:
     level: float = field(default=ALPHA, kw_only=True)
 
     @property
+    def pairs(self) -> tuple[PairSeen, ...]:
+        return (*self.undo, *self.put_in)
+
+    @property
     def undone(self) -> Decision | None:
         """Success after undoing it, less that of the placebo."""
         return self._decided([one.treated_success - one.placebo_success for one in self.undo])
@@ -98,7 +102,7 @@ class Tally:
     @property
     def along(self) -> list[str]:
         """Attributes that changed along with it in nearly all pairs."""
-        every = [*self.undo, *self.put_in]
+        every = self.pairs
         names = [name for one in every for name in {change[0] for change in one.changed}]
         return sorted({name for name in names if names.count(name) >= ALONG * len(every)})
 
@@ -106,18 +110,19 @@ class Tally:
 def tallies(episodes: pl.DataFrame) -> list[Tally]:
     """Of a diagnosis, from its episodes with their design; each pair of which both were run."""
     rows = [
-        (row, {one["name"]: one["text"] if one["text"] is not None else one["number"] for one in purpose["factors"]})
+        (row, purpose["source_id"], {one["name"]: one["text"] or one["number"] for one in purpose["factors"]})
         for row in episodes.filter(pl.col("outcome") != "error").iter_rows(named=True)
         for purpose in row[COLUMN]
         # Others are steps on the way to a condition.
         if purpose["variant"] == "intervened" and purpose["factors"]
     ]
-    arms: dict[tuple[str, str, int], dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
-    for row, factors in rows:
-        key = (factors["condition"], factors["effect"], int(factors["pair"]))
+    arms: dict[tuple[str, str, int, str], dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
+    for row, source, factors in rows:
+        # Of several diagnoses of a policy each counts its pairs from the first.
+        key = (factors["condition"], factors["effect"], int(factors["pair"] or 0), source)
         arms.setdefault(key, {})[factors["arm"]] = (row, factors)
     found: dict[str, Tally] = {}
-    for (name, effect, _), both in sorted(arms.items()):
+    for (name, effect, _, _), both in sorted(arms.items()):
         if len(both) < 2:
             continue
         (treated, own), (placebo, _) = both["treated"], both["placebo"]
@@ -128,7 +133,7 @@ def tallies(episodes: pl.DataFrame) -> list[Tally]:
         )  # fmt: skip
         before = found.get(name) or Tally(Condition.parse(name), own["tests"])
         undo, put_in = (*before.undo, *[seen] * (effect == "undo")), (*before.put_in, *[seen] * (effect == "put in"))
-        found[name] = Tally(before.condition, before.tests, undo, put_in)
+        found[name] = Tally(before.condition, max(before.tests, own["tests"]), undo, put_in)
     return list(found.values())
 
 
@@ -137,13 +142,23 @@ def told_apart(shown: Sequence[Tally]) -> list[Tally]:
 
     Two conditions may each be shown by interventions that change both. Of those that never changed alone, the first.
     """
+    # What is done to a policy, and what the expert needs, is no feature of a situation: it stands for itself.
+    seen = [one for one in shown if any(pair.change_of(one.condition) for pair in one.pairs)]
     kept: list[Tally] = []
     for one in shown:
-        if not any(_is_of(one, other, shown) for other in shown if other is not one) and not any(
-            not _alone(one, other, shown) and not _alone(other, one, shown) for other in kept
-        ):
+        others = [other for other in seen if other is not one]
+        is_anothers = one in seen and any(_is_of(one, other, shown) for other in others)
+        if not is_anothers and not any(_are_one(one, other, shown) for other in kept):
             kept.append(one)
     return kept
+
+
+def _are_one(one: Tally, other: Tally, shown: Sequence[Tally]) -> bool:
+    """Whether two only ever changed together."""
+    together = any(
+        pair.change_of(one.condition) and pair.change_of(other.condition) for tally in shown for pair in tally.pairs
+    )
+    return together and not _alone(one, other, shown) and not _alone(other, one, shown)
 
 
 def _is_of(one: Tally, other: Tally, shown: Sequence[Tally]) -> bool:
@@ -161,7 +176,7 @@ def _alone(one: Tally, other: Tally, shown: Sequence[Tally]) -> list[int]:
     """By pair in which only the one changed, of whomever it was: success where it does not hold, less where it does."""
     gains: dict[tuple[str, str], int] = {}
     for tally in shown:
-        for pair in (*tally.undo, *tally.put_in):
+        for pair in tally.pairs:
             change = pair.change_of(one.condition)
             if change and not pair.change_of(other.condition):
                 gains[pair.treated, pair.placebo] = change * (pair.treated_success - pair.placebo_success)

@@ -133,7 +133,8 @@ def _of_policy(
         modes = failure_modes(base, [one for kind in kinds for one in kind.failure_modes(base)])
         trials = [_features(row) for row in base.iter_rows(named=True)]
         screened = Screened.of(trials, ~base["success"].to_numpy(), {one.condition: one.inside for one in own})
-        chance = chance_of(screened, base["task"].to_list()) if stopped == "planned" else None
+        types = [mode.has for mode in modes if mode.sort == "type"]
+        chance = chance_of(screened, base["task"].to_list(), types) if stopped == "planned" else None
         who = options(policy, about.get("runs", [about]))
         subject = _Policy(base, screened, modes, own, because, who, bool(decided), chance)
         findings = list(_findings(subject, decided, variants(table)))
@@ -147,9 +148,9 @@ def _of_policy(
         findings=tuple(findings),
         symptoms=tuple(symptoms),
         excluded=tuple(
-            Excluded(when(one.condition), one.condition.attribute, one.condition.levels, len(one.undo))
+            Excluded(when(one.condition), one.condition.attribute, one.condition.levels, one.undone.pairs)
             for one in decided
-            if one.certainty == "excluded"
+            if one.certainty == "excluded" and one.undone is not None
         ),
         resolution=_resolution(table),
         screened=len(table),
@@ -192,7 +193,7 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
         if tally is not None and tally.certainty == "excluded":
             continue
         certainty: Certainty = "undecided" if tally is not None else "suspected"
-        if tally is None and subject.chance is not None and subject.chance(suspect.score) <= SURE:
+        if tally is None and subject.chance is not None and subject.chance(suspect.alone) <= SURE:
             certainty = "associated"
         finding = _finding(subject, tally or Tally(suspect.condition, 1), certainty, suspect, tested)
         if finding.name not in names:
@@ -247,11 +248,11 @@ def _finding(
         undo=undo,
         put_in=put_in,
         contexts=0 if tally.skill is None else tally.skill.contexts,
-        is_general=tally.skill is not None and tally.skill.holds,
+        is_general=certainty == "cause" and tally.skill is not None and tally.skill.holds,
         rivals=tuple(when(one) for one in rivals),
         along=tuple(name for name in tally.along if name != condition.attribute),
         share=_share(tally, inside, failed),
-        p=None if suspect is None or subject.chance is None else subject.chance(suspect.score),
+        p=None if suspect is None or subject.chance is None else subject.chance(suspect.alone),
         examples=tuple((examples or [one.treated for one in tally.put_in if not one.treated_success])[:EXAMPLES]),
         pair=_pair(tally),
         is_below_chance=_is_below_chance(shown, subject.table.filter(pl.Series(inside))),

@@ -10,7 +10,7 @@ from robodx.records.features import REQUIRES, WORD, YES, order
 
 # Written before any held-out fault was read.
 COUNTS = {"expert_grasps": "grasps", "things": "objects", "loose_things": "objects"}
-LATE = ("expert_duration_s", "waited", "wait_s")
+LATE = ("expert_duration_s", "waits")
 # Places in metres are told in words, by definition. This alone was added after the held-out faults were read.
 PLACE = re.compile(r"(target|goal)_([xy])_m")
 MIDDLE = {"x": (-0.12, 0.0, "near", "far", "depth"), "y": (-0.07, 0.07, "right", "left", "side")}
@@ -46,7 +46,7 @@ def _factors(attribute: str, level: str) -> Iterator[tuple[str, str]]:
         elif attribute in ("target_cue", "goal_cue"):
             yield from (("cue", cue) for cue in each.split(" and "))
         elif attribute in LATE:
-            yield "late", YES
+            yield "late", "no" if each == "no" or (_range(attribute, each) or (0.0, inf))[1] < inf else YES
         elif attribute in ("acts", "clauses"):
             yield "acts", "1" if each == "1" else "several"
         elif attribute == "distractors":

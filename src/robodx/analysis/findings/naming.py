@@ -81,7 +81,12 @@ def statement(
         beside = f", but {_put(put_in)}: something else is needed too" if put_in and put_in.verdict == "none" else ""
         return f"{told} because {when}, perhaps only together with something else. {_undone(undo)}{beside}."
     if certainty == "sufficient":
-        return f"{told} when {when}: {_put(put_in)}. In situations that have it anyway something else fails too."
+        rest = (
+            "Where it is there anyway, taking it away did not help"
+            if undo and undo.verdict == "none"
+            else ("Taking it away could not be tested")
+        )
+        return f"{told} because {when}: {_put(put_in)}. {rest}."
     rates = f"{happens} in {_share(inside)} of such trials, and in {_share(outside)} of others"
     if certainty == "associated":
         return f"{told} more often when {when}: {rates}. That it is because of this was not tested."
@@ -93,8 +98,8 @@ def statement(
 def _undone(evidence: PairEvidence | None) -> str:
     assert evidence is not None
     return (
-        f"Without that, {evidence.changed} of {evidence.pairs} situations succeed that have it, and with a placebo "
-        f"{evidence.placebo}"
+        f"Taken away, {evidence.changed} of {evidence.pairs} such situations succeed (with a placebo "
+        f"{evidence.placebo})"
     )
 
 
@@ -102,8 +107,8 @@ def _put(evidence: PairEvidence | None) -> str:
     if evidence is None:
         return "that it suffices could not be tested"
     return (
-        f"brought about elsewhere, {evidence.pairs - evidence.changed} of {evidence.pairs} fail, and with a placebo "
-        f"{evidence.pairs - evidence.placebo}"
+        f"brought about elsewhere, {evidence.pairs - evidence.changed} of {evidence.pairs} fail (with a placebo "
+        f"{evidence.pairs - evidence.placebo})"
     )
 
 

@@ -41,6 +41,8 @@ class Suspect(NamedTuple):
 
     condition: Condition
     score: float
+    # On all trials at once, whatever was found before: what chance can be asked of.
+    alone: float
     failed_inside: int
     inside: int
     failed_outside: int
@@ -72,10 +74,15 @@ def suspects(screened: Screened, modes: Sequence[Mask] = ()) -> list[Suspect]:
         return []
     stable = _stable(screened)
     found: list[Suspect] = []
+    outcomes = _outcomes(screened, modes)
+    everything, one_block = (
+        np.ones(len(screened.failed), dtype=np.bool_),
+        np.zeros(len(screened.failed), dtype=np.int64),
+    )
+    alone = np.max([_scores(screened.holds, outcome, everything, one_block) for outcome in outcomes], axis=0)
     left = np.ones(len(screened.failed), dtype=np.bool_)
     block = np.zeros(len(screened.failed), dtype=np.int64)
     while len(found) < MOST_FOUND:
-        outcomes = [screened.failed, *(screened.failed & mode for mode in modes)]
         scored = [_scores(screened.holds, outcome, left, block) for outcome in outcomes]
         scores = np.max(scored, axis=0)
         best = int(scores.argmax())
@@ -84,24 +91,23 @@ def suspects(screened: Screened, modes: Sequence[Mask] = ()) -> list[Suspect]:
         outcome = outcomes[int(np.argmax([each[best] for each in scored]))]
         own = scored[int(np.argmax([each[best] for each in scored]))]
         best = _plainest(screened, own, left)
-        found.append(_suspect(screened, best, own, outcome, left, stable))
+        found.append(_suspect(screened, best, own, alone, left, stable))
         inside = screened.holds[:, best]
         left &= ~(inside & outcome)
         block = 2 * block + inside
     known = {one.condition for one in found} | {rival for one in found for rival in one.rivals}
-    everything = np.ones_like(left)
-    scores = _scores(screened.holds, screened.failed, everything, np.zeros_like(block))
+    scores = _scores(screened.holds, screened.failed, everything, one_block)
     for place, condition in enumerate(screened.conditions):
         if condition in stable and condition not in known and scores[place] >= LEAST_SCORE:
-            found.append(_suspect(screened, place, scores, screened.failed, everything, stable))
+            found.append(_suspect(screened, place, scores, alone, everything, stable))
             known |= {condition, *found[-1].rivals}
     return found
 
 
-def chance_of(screened: Screened, tasks: Sequence[str]) -> Callable[[float], float]:
+def chance_of(screened: Screened, tasks: Sequence[str], modes: Sequence[Mask] = ()) -> Callable[[float], float]:
     """The chance that the best of all conditions scores so high, if what trials are like did not matter.
 
-    Failures change places between tasks, for trials of a task fail alike whatever they are like.
+    Failures change places between tasks, with how they fail, for trials of a task fail alike whatever they are like.
     """
     rng = np.random.default_rng(0)
     groups: dict[int, list[list[int]]] = {}
@@ -116,23 +122,27 @@ def chance_of(screened: Screened, tasks: Sequence[str]) -> Callable[[float], flo
     def best() -> Floats:
         found = np.zeros(SHUFFLES)
         for turn in range(SHUFFLES if screened.conditions else 0):
-            failed = screened.failed.copy()
+            places = np.arange(len(tasks))
             for block in blocks:
-                failed[block] = screened.failed[block[rng.permutation(len(block))]]
-            found[turn] = _scores(screened.holds, failed, everything, one_block).max()
+                places[block] = block[rng.permutation(len(block))]
+            found[turn] = max(
+                _scores(screened.holds, outcome[places], everything, one_block).max()
+                for outcome in _outcomes(screened, modes)
+            )
         return found
 
     return lambda score: float((1 + (best() >= score).sum()) / (1 + SHUFFLES))
 
 
 def _suspect(
-    screened: Screened, place: int, scores: Floats, outcome: Mask, left: Mask, stable: dict[Condition, tuple[str, ...]]
+    screened: Screened, place: int, scores: Floats, alone: Floats, left: Mask, stable: dict[Condition, tuple[str, ...]]
 ) -> Suspect:
     inside = screened.holds[:, place]
     condition = screened.conditions[place]
     return Suspect(
         condition,
         float(scores[place]),
+        float(alone[place]),
         int((inside & screened.failed & left).sum()),
         int((inside & left).sum()),
         int((~inside & screened.failed & left).sum()),
@@ -140,6 +150,11 @@ def _suspect(
         _rivals(screened, place, scores, left),
         ("search", *stable.get(condition, ())),
     )
+
+
+def _outcomes(screened: Screened, modes: Sequence[Mask]) -> list[Mask]:
+    """That it fails, and each way in which it does."""
+    return [screened.failed, *(screened.failed & mode for mode in modes)]
 
 
 def _plainest(screened: Screened, scores: Floats, left: Mask) -> int:

@@ -123,4 +123,5 @@ def retest(verdicts: Iterable[Verdict], group: Group) -> Estimate:
         if one.group == group:
             runs.setdefault(one.planted, []).append(one.found[0] if one.found else NOTHING)
     pairs = [(a, b) for tops in runs.values() for place, a in enumerate(tops) for b in tops[place + 1 :]]
-    return wilson(sum(a == b for a, b in pairs), len(pairs)) if pairs else wilson(0, 0)
+    # To find nothing twice is no agreement.
+    return wilson(sum(a == b != NOTHING for a, b in pairs), len(pairs))
