@@ -32,7 +32,7 @@ def lines(diagnosis: Diagnosis) -> Iterator[str]:
     causes = diagnosis.decided
     others = [one for one in diagnosis.findings if not one.is_decided]
     if causes:
-        yield "Causes (undo: the factor is taken away; put in: it is brought about; each beside a placebo without that):"
+        yield "Causes (undo: the factor is taken away; put in: brought about; each beside a placebo without that):"
     elif not others:
         yield from wrapped(diagnosis.headline)
     elif diagnosis.paired:
