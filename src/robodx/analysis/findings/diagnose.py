@@ -41,6 +41,7 @@ LEAST_SYMPTOM = 0.1
 OFTEN = 0.3
 # Rates nearer to each other than this are no finding.
 LEAST_EFFECT = 0.1
+LEAST_FAILURES = 2
 # How surely something goes with failures.
 SURE = 0.05
 # Of a condition that pairs have shown, the share of another's failures from which that one says nothing more.
@@ -190,7 +191,8 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
         if (lost & explained).sum() >= EXPLAINED * lost.sum():
             continue
         tally = tested.get(suspect.condition)
-        if tally is not None and tally.certainty == "excluded":
+        # One failure goes with everything that its trial has.
+        if lost.sum() < LEAST_FAILURES or (tally is not None and tally.certainty == "excluded"):
             continue
         certainty: Certainty = "undecided" if tally is not None else "suspected"
         if tally is None and subject.chance is not None and subject.chance(suspect.alone) <= SURE:

@@ -230,7 +230,11 @@ def _of_cause(one: Finding) -> list[str]:
     if one.along:
         said.append(f"Changed along with it in most pairs: {listed([attribute_in_words(name) for name in one.along])}.")
     if one.contexts:
-        reach = "holds over" if one.is_general else "is a claim about the situations tested alone, of"
+        reach = (
+            "goes the same way in at least three quarters of"
+            if one.is_general
+            else "is a claim about the situations tested alone, of"
+        )
         said.append(f"It {reach} {counted(one.contexts, 'context')} (task, act and kind of object).")
     if one.undo is not None and one.share > 0:
         said.append(f"Taking it away recovers about {percent(one.share)} of the failures of the screening.")
