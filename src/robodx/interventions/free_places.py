@@ -22,6 +22,7 @@ ON_TABLE_M = 0.003
 WIDEST_M = 0.072
 # What is taller than it is wide, by this share, topples.
 SLENDER = 1.1
+EDGED = "triangular block"
 MOVED_M = 0.08
 # As the expert leaves it between faces.
 FLANK_GAP_M, NEAR_GAP_M, BESIDE_GAP_M = 0.05, 0.037, 0.002
@@ -43,9 +44,9 @@ def is_free_standing(scene: Scene, thing: Thing) -> bool:
 
 
 def topples(thing: Thing) -> bool:
-    """Whether it is so slender that it falls over when it is pushed, or touched several times."""
+    """Whether it falls over when it is pushed, or touched several times: it is slender, or has an edge on top."""
     half_x, half_y, half_z = thing.half_extents
-    return half_z > SLENDER * min(half_x, half_y)
+    return thing.kind == EDGED or half_z > SLENDER * min(half_x, half_y)
 
 
 def has_room(scene: Scene, thing: Thing, spot: Spot, *, beside: tuple[str, ...] = (), gap_m: float = AROUND_M) -> bool:
