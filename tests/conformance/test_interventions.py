@@ -19,7 +19,7 @@ from robodx.tasks.base import TASKS, Situation, Task
 SEED = 3
 # Of an intervention with many values, each is looked at in a few tasks; `make validate-interventions` takes all.
 MANY_VALUES = 8
-MOST_APPLIED = 120
+MOST_APPLIED = 60
 # Told apart at run time alone.
 UNTOLD = ("expert_",)
 # A policy with a camera: only that has something to record of cameras.
@@ -111,7 +111,8 @@ def test_the_expert_solves_it_in_a_task_of_each_family(name: str) -> None:
     is_reworded = False
     values = [*entry.values, PLACEBO]
     for place, task in enumerate(TASKS.entries()):
-        if task.family in families:
+        # Those that show a partner's scene in another way are as hard for the expert as that.
+        if task.family in families or task.draws_as:
             continue
         for value in (*values[place % len(values) :], *values):
             before = placed(task)[0]

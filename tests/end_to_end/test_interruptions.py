@@ -61,7 +61,8 @@ def processes_of(group: int) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+# Who is told to end can do more than who is killed.
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
 def test_workers_do_not_outlive_a_killed_driver_and_the_run_goes_on(number: signal.Signals, tmp_path: Path) -> None:
     plugin = write_policy(tmp_path / "slow.py", "slow", seconds=0.02)
     words = ("run", TASK, "--policy", "slow", "--seeds", "4", "--workers", "2", "--plugin", plugin, "--out", "run")

@@ -127,7 +127,9 @@ def test_check_reads_a_servers_conventions_off_it(protocol: str, serve: Serve, p
     assert "The policy is deterministic" in said
 
 
-@pytest.mark.parametrize("more", [("--workers", "2"), ("--batch", "4")], ids=["workers", "batch"])
+@pytest.mark.parametrize(
+    "more", [("--workers", "2"), pytest.param(("--batch", "4"), marks=pytest.mark.thorough)], ids=["workers", "batch"]
+)
 def test_a_policy_in_a_process_of_its_own_gives_the_same_episodes(
     more: tuple[str, ...], recorded: Path, tmp_path: Path
 ) -> None:

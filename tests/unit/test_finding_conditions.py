@@ -187,14 +187,14 @@ def test_of_two_that_changed_together_the_one_that_matters_alone_is_kept() -> No
 
 def test_of_several_ways_to_fail_by_chance_one_does_not_go_with_something_more_often_than_it_may() -> None:
     claimed = 0
-    for seed in range(30):
+    for seed in range(15):
         rng = np.random.default_rng(seed)
         failed, kind = rng.random(len(TRIALS)) < 0.3, rng.integers(4, size=len(TRIALS))
         modes = [failed & (kind == each) for each in range(4)]
         screened = Screened.of(TRIALS, failed)
         chance = chance_of(screened, [str(place) for place in range(len(TRIALS))], modes)
         claimed += any(chance(one.alone) <= 0.05 for one in suspects(screened, modes))
-    assert claimed <= 4
+    assert claimed <= 3
 
 
 @pytest.mark.parametrize(
