@@ -72,7 +72,7 @@ aliasing: setup  ## measure how far factors of the generated situations go toget
 vision-table: setup  ## run `vision` through the capability suite and write its table into the docs (an hour)
 	@$(BIN)/python scripts/vision_table.py
 
-stress-table: setup  ## run `expert` and `vision` through the suite stress and write the tables into the docs (an hour)
+stress-table: setup  ## run `expert` and `vision` through the suite stress and write the tables into the docs (ten hours on two cores; it resumes)
 	@$(BIN)/python scripts/stress_table.py
 
 validation-table: setup  ## put the diagnosis to the test with planted faults and write the tables into the docs (an hour)

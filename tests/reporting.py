@@ -96,10 +96,10 @@ def finding(**further: Any) -> Finding:
     reported = Finding(
         kind="language sub-skill", subject="negation",
         statement="It fails because the instruction has a negation. Taken away, 8 of 8 such situations succeed.",
-        attribute="requires language/negation", levels=("yes",), when="the instruction has a negation",
+        attribute="requires language/negation", levels=("yes",), given=None, when="the instruction has a negation",
         happens="it fails", certainty="cause", inside=rate, outside=Estimate(0.1, 0.0, 0.2, 80),
-        effect=Estimate(0.3, 0.2, 0.4, 120), undo=PAIRS, put_in=None, contexts=9, is_general=True, rivals=(), along=(),
-        share=0.3, p=None, examples=("vision-language/easy-1-0-",), pair=None, is_below_chance=False,
+        effect=Estimate(0.3, 0.2, 0.4, 120), undo=PAIRS, put_in=None, contexts=9, new_contexts=5, is_general=True,
+        crossed=None, rivals=(), along=(), share=0.3, p=None, examples=("vision-language/easy-1-0-",), pair=None, is_below_chance=False,
         next_test="robodx run language --policy vision", advice="Train it on negations.",
     )  # fmt: skip
     return replace(reported, **further)

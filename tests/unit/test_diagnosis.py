@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import groupby
 
@@ -13,6 +14,7 @@ from robodx.analysis.findings import proposals
 from robodx.analysis.findings.conditions import Condition, Features
 from robodx.errors import UserError
 from robodx.interventions.base import PLACEBO
+from robodx.policy_contract import CameraRequest, PolicySpec
 from robodx.records.design import Planned, trials_of
 from robodx.records.trial import Trial
 from robodx.running.validation import MOST_EPISODES
@@ -21,7 +23,7 @@ from robodx.suites import deciding
 from robodx.suites.base import SuiteRequest, ask
 from robodx.suites.deciding import BATCH, FLOOR
 from robodx.suites.deciding import MOST_EPISODES as MOST_OF_PAIRS
-from robodx.suites.diagnosis import FACTORIAL
+from robodx.suites.diagnosis import FACTORIAL, NULLED
 from robodx.suites.narrowing import narrow, starts
 from robodx.suites.pairs import GENERATED, can_change
 from robodx.tasks.base import TASKS
@@ -78,9 +80,26 @@ def of_trial(trial: Trial) -> Features:
 
 def test_whoever_fails_at_nothing_is_screened_and_asked_no_more() -> None:
     healthy = run(lambda trial, features: None, PART)
-    (screening,) = healthy.rounds
-    assert len(screening) == FACTORIAL and {one.variant for one in healthy.planned} == {"screening"}
+    screening, nulled = healthy.rounds
+    assert len(screening) == FACTORIAL and {one.variant for one in healthy.planned} == {"screening", "stressed"}
     assert not healthy.diagnosis.findings and healthy.diagnosis.paired == 0
+    # But for whether it needs its inputs, in some situations that it solves.
+    assert len(nulled) == 2 * NULLED and healthy.diagnosis.screened == FACTORIAL
+
+
+def test_what_is_solved_without_an_input_is_told_and_is_no_success_of_the_policy() -> None:
+    spec = PolicySpec(cameras=(CameraRequest("front"), CameraRequest("wrist")), state=("joint_positions",))
+    deaf = run(lambda trial, features: FAILS if dict(trial.perturbations).get("camera_blank") else None,
+               replace(PART, spec=spec))  # fmt: skip
+    assert {trial.perturbations for trial in trials_of(deaf.planned)} == {
+        (), (("other_words", 1.0),), (("camera_blank", "all"),), (("frozen_state", 1.0),),
+    }  # fmt: skip
+    found = deaf.diagnosis
+    assert {one.input: (one.solved, one.tried) for one in found.inputs} == {
+        "all cameras": (0, NULLED), "robot state": (NULLED, NULLED), "which words": (NULLED, NULLED),
+    }  # fmt: skip
+    assert "without all cameras 0 of 6; without robot state 6 of 6" in found.inputs_say
+    assert found.success.value == 1.0 and (found.solved, found.judged) == (FACTORIAL, FACTORIAL)
 
 
 def test_the_screening_is_of_every_task_and_of_the_factorial_and_of_each_stressor() -> None:
@@ -138,11 +157,11 @@ def test_a_cause_is_told_with_its_pairs_and_two_episodes_that_differ_in_it() -> 
     (finding,) = found.findings
     assert finding.statement.startswith("It fails because the target lies on the right. Taken away, ")
     assert "such situations succeed (with a placebo 0); brought about elsewhere, " in finding.statement
-    assert finding.contexts >= 8 and finding.is_general and "target_side" not in finding.along
+    assert finding.contexts >= 8 and finding.new_contexts <= finding.contexts and "target_side" not in finding.along
     outcome = dict(ran(SIDE).episodes.select("trial_id", "success").iter_rows())
     assert finding.pair is not None and [outcome[one] for one in finding.pair] == [False, True]
     assert found.headline == finding.statement and (found.screened, found.paired) == (
-        FACTORIAL, len(ran(SIDE).episodes) - FACTORIAL,
+        FACTORIAL, len(ran(SIDE).episodes) - FACTORIAL - 2 * NULLED,
     )  # fmt: skip
 
 
@@ -172,7 +191,7 @@ def test_pairs_are_of_fresh_situations_that_are_drawn_by_the_condition_and_never
     assert trials == others
 
 
-def test_undoing_comes_before_putting_in_and_nothing_is_put_in_that_does_not_help() -> None:
+def test_undoing_comes_before_putting_in_and_what_does_not_help_is_put_in_at_the_end() -> None:
     effects = [str(factors(one)["effect"]) for one in ran(SIDE).pairs if factors(one)["condition"] == SIDE]
     assert effects == sorted(effects, key=["undo", "put in"].index) and set(effects) == {"undo", "put in"}
     # Whatever is done to it, it fails there: the condition goes with failures and does not cause them.
@@ -181,8 +200,9 @@ def test_undoing_comes_before_putting_in_and_nothing_is_put_in_that_does_not_hel
     assert not stubborn.diagnosis.decided
     (excluded,) = [one for one in stubborn.diagnosis.excluded if one.attribute == "target_side"]
     assert (excluded.levels, excluded.when) == (("right",), "the target lies on the right")
-    assert 14 <= excluded.pairs < 14 + BATCH, "fourteen pairs without a flip exclude it"
-    assert {factors(one)["effect"] for one in stubborn.pairs if factors(one)["condition"] == SIDE} == {"undo"}
+    assert excluded.undo == excluded.put_in == 14, "fourteen pairs without a flip exclude it, each way"
+    effects = [str(factors(one)["effect"]) for one in stubborn.pairs]
+    assert effects[effects.index("put in") :] == ["put in"] * effects.count("put in")
 
 
 def test_among_how_many_it_is_tested_is_fixed_before_the_first_pair_and_recorded() -> None:
@@ -238,7 +258,23 @@ def test_failures_that_the_first_cause_leaves_unexplained_are_screened_again() -
 def test_random_failures_have_no_cause_and_no_more_episodes_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deciding, "MOST_EPISODES", 60)
     found = run(chancy(0.4), PART)
-    assert not found.diagnosis.decided and FACTORIAL + 40 < len(found.episodes) <= FACTORIAL + 60
+    assert not found.diagnosis.decided and FACTORIAL + 40 < len(found.episodes) <= FACTORIAL + 2 * NULLED + 60
+
+
+def test_what_does_not_suffice_is_crossed_with_what_is_needed_beside_it() -> None:
+    side, colour = Condition.parse(SIDE), Condition("target_depth", ("far",))
+    both = run(lambda trial, features: FAILS if side.holds(features) and colour.holds(features) else None, PART)
+    (finding,) = both.diagnosis.decided
+    assert {finding.condition} <= {f"{SIDE} and target_depth=far", f"target_depth=far and {SIDE}"}
+    assert finding.certainty == "cause" and finding.crossed is not None
+    solved = [won == tried for won, tried in (
+        finding.crossed.only_this, finding.crossed.only_other, finding.crossed.neither,
+    )]  # fmt: skip
+    assert finding.crossed.both[0] == 0 < finding.crossed.both[1] and all(solved)
+    assert (
+        finding.statement.startswith("It fails because the target lies ")
+        and "Where both hold, 0 of" in finding.statement
+    )
 
 
 @pytest.mark.thorough

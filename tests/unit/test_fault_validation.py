@@ -11,7 +11,17 @@ import pytest
 from typer.testing import CliRunner
 
 from robodx.analysis.findings.base import Diagnosis, Symptom
-from robodx.analysis.findings.validation import NOTHING, Expected, Group, Verdict, confusion, judge, retest, scores
+from robodx.analysis.findings.validation import (
+    NOTHING,
+    Answer,
+    Expected,
+    Group,
+    Verdict,
+    confusion,
+    judge,
+    retest,
+    scores,
+)
 from robodx.cli.commands import app
 from robodx.errors import UserError
 from robodx.faults.base import FAULTS
@@ -24,7 +34,7 @@ from robodx.suites.base import SuiteRequest
 from robodx.terminal.validation import as_dict, is_reached, lines, matrix_rows
 from tests.simulated_policies import Run, fails_when, run
 
-HELD_OUT = Path(__file__).parents[2] / "scripts" / "held_out" / "faults.csv"
+HELD_OUT = Path(__file__).parents[2] / "scripts" / "held_out" / "first.csv"
 
 
 @pytest.fixture(scope="module")
@@ -124,8 +134,34 @@ def test_false_alarms_and_half_right_pairs_are_counted_as_wrong() -> None:
     ]  # fmt: skip
     assert {one.group: one.right.value for one in scores(verdicts)} == {"no fault": 0.5, "two faults": 0.5}
     assert confusion(verdicts, "no fault") == {"healthy": {NOTHING: 1, "slow": 1}}
-    assert retest(verdicts, "two faults").value == 1.0 and retest(verdicts, "no fault").value == 0.0
     assert "correct" in "\n".join(lines(verdicts))
+
+
+def test_two_runs_agree_if_their_top_finding_is_the_same_factor_or_its_parent() -> None:
+    def run(planted: str, top: Answer | None, *ruled_out: Answer) -> Verdict:
+        return Verdict("one fault", planted, 1, (), (), True, 300, top=top, ruled_out=ruled_out)
+
+    right, words = Answer("a", "target_side", ("right",)), Answer("b", "requires language", ("yes",))
+    negation, shaky = Answer("c", "requires language/negation", ("yes",)), Answer("unstable control")
+    found = retest([run("x", words), run("x", negation, words), run("x", None), run("y", shaky), run("y", shaky)],
+                   "one fault")  # fmt: skip
+    assert (found.again.value, found.again.n) == (0.5, 4), "words and their part, and what shakes twice"
+    assert (found.others.value, found.others.n) == (0.0, 6)
+    # Ways of failing are never ruled out.
+    assert (found.contradicted.value, found.contradicted.n) == (0.25, 4)
+    assert retest([run("x", right), run("x", right, right)], "one fault").contradicted.value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("cost", "is_claimed", "is_right"), [(0.05, False, True), (0.05, True, False), (0.2, False, False)]
+)
+def test_a_fault_by_others_that_costs_little_need_not_be_found(
+    diagnosis: Diagnosis, cost: float, is_claimed: bool, is_right: bool
+) -> None:
+    found = diagnosis if is_claimed else replace(diagnosis, findings=())
+    expected = [Expected(attribute="target_side", level="left")]
+    assert judge("held-out fault", "x", 1, expected, found, cost).is_right == is_right
+    assert not judge("one fault", "x", 1, expected, found, cost).is_right
 
 
 def test_a_validation_keeps_its_episodes_and_judges_them_again(tmp_path: Path, deaf: Run) -> None:

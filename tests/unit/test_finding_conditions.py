@@ -78,7 +78,6 @@ def test_what_goes_along_with_the_suspect_is_its_rival() -> None:
     ]
     suspect = suspects(Screened.of(trials, failing("target_colour=blue", trials)))[0]
     assert (suspect.condition.name, [one.name for one in suspect.rivals]) == ("target_colour=blue", ["act=roll"])
-    assert (suspect.failed_inside, suspect.failed_outside) == (suspect.inside, 0)
 
 
 def test_of_those_that_hold_in_the_very_same_trials_an_attribute_stands_before_a_requirement_and_a_word() -> None:
@@ -135,7 +134,7 @@ BLUE = Condition("target_colour", ("blue",))
     ("undo", "put_in", "certainty"),
     [
         (RECOVERED, LOST, "cause"), (RECOVERED, SAME, "needed"), (SAME, LOST, "sufficient"),
-        (SAME, SAME, "excluded"), (SAME, None, "excluded"), (RECOVERED, None, "needed"), (None, LOST, "sufficient"),
+        (SAME, SAME, "excluded"), (SAME, None, "no gain"), (RECOVERED, None, "needed"), (None, LOST, "sufficient"),
     ],
 )  # fmt: skip
 def test_both_effects_together_are_a_cause(
@@ -156,10 +155,11 @@ def test_the_more_is_tested_the_more_pairs_it_takes() -> None:
     assert [Tally(BLUE, tests, few).certainty for tests in (1, 1000)] == ["needed", "undecided"]
 
 
-def test_a_claim_about_a_skill_needs_eight_contexts() -> None:
-    assert Tally(BLUE, 1, pairs(*[RECOVERED] * 8)).skill == (True, 1 / 256, 8, 1.0)
-    skill = Tally(BLUE, 1, pairs(*[RECOVERED] * 7)).skill
-    assert skill is not None and not skill.holds and Tally(BLUE, 1).skill is None
+def test_a_claim_about_a_skill_needs_eight_contexts_and_half_of_them_new() -> None:
+    eight, seven = (Tally(BLUE, 1, pairs(*[RECOVERED] * count)) for count in (8, 7))
+    assert eight.is_general(()) and not seven.is_general(()) and not Tally(BLUE, 1).is_general(())
+    met = [f"context {place}" for place in range(5)]
+    assert eight.is_general(met[:4]) and not eight.is_general(met), "half of them must be new"
 
 
 def test_what_changes_along_in_nearly_all_pairs_is_told() -> None:

@@ -318,7 +318,7 @@ def test_causes_are_pairs_and_associations_have_rivals_and_symptoms_are_apart(
     )  # fmt: skip
     chance = finding(certainty="suspected", subject="size", when="the target is small", undo=None, p=0.4, advice="")
     symptom = Symptom("unstable control", "It shakes in 9 of 10 episodes.", Estimate(0.9, 0.6, 1.0, 10), ())
-    excluded = Excluded("the target is blue", "target_colour", ("blue",), 14)
+    excluded = Excluded("the target is blue", "target_colour", ("blue",), 14, 14)
     told = diagnosis(cause, going, chance, symptoms=(symptom,), excluded=(excluded,))
     monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [told])
     found = report([paired])

@@ -112,7 +112,7 @@ def _of_policy(asked: pl.DataFrame, every: pl.DataFrame, given: set[tuple[str, s
         each = trials.group_by("task", maintain_order=True)
         uses.append(
             InputUse(
-                str(asked["policy"][0]), _input(null, level), null, level, "not decided", _loss(trials), None,
+                str(asked["policy"][0]), input_name(null, level), null, level, "not decided", _loss(trials), None,
                 tuple(_loss(part) for _, part in each),
             )
         )  # fmt: skip
@@ -145,7 +145,7 @@ def _judged(use: InputUse) -> InputUse:
     return replace(use, verdict=verdict)
 
 
-def _input(null: str, level: str) -> str:
+def input_name(null: str, level: str) -> str:
     if null == "camera_blank":
         return "all cameras" if level == "all" else f"camera {level}"
     named = {

@@ -184,7 +184,7 @@ def validate(
         Path | None,
         typer.Option(
             help="Also faults by others: a CSV file with the columns name, factor, level beside a plugin of the same "
-            "name, as scripts/held_out/faults.csv and faults.py."
+            "name, as scripts/held_out/second.csv and second.py."
         ),
     ] = None,
     held_out_sets: Annotated[int, typer.Option(help="Sets of seeds per held-out fault.", min=1, max=MOST_CASES)] = 2,

@@ -9,7 +9,7 @@ from typing import Any
 from robodx.analysis.findings.base import Finding
 from robodx.analysis.findings.conditions import Condition
 from robodx.analysis.findings.decisions import differences
-from robodx.analysis.findings.wording import when
+from robodx.analysis.findings.wording import attribute_in_words, when
 from robodx.analysis.variants import CLEAN
 from robodx.records.features import NO, REQUIRES, WORD, features_of_row
 from robodx.records.values import read_applied
@@ -78,12 +78,3 @@ def apart(name: str, fails: str, succeeds: str) -> str:
     each = [None if is_there and level == NO else when(Condition(name, (level,))) for level in (fails, succeeds)]
     there, here = each[0] or f"it is not so that {each[1]}", each[1] or "that is not so"
     return f"It fails where {there}, and succeeds where {here}."
-
-
-def attribute_in_words(name: str) -> str:
-    """As "goal colour", "the word “red”", "what is required of perception"."""
-    if name.startswith(WORD):
-        return f"the word “{name.removeprefix(WORD)}”"
-    if name.startswith(REQUIRES):
-        return f"what is required of {name.removeprefix(REQUIRES)}"
-    return name.replace("_", " ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import get_args
@@ -19,7 +19,7 @@ from robodx.analysis.findings.variants import CLOCK, variants
 from robodx.analysis.statistics.sequential_pairs import Decision
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.records.design import Planned
-from robodx.records.features import features_of_row
+from robodx.records.features import NO, features_of_row
 from robodx.records.trial import Trial
 from robodx.suites.base import SuiteRequest
 from robodx.suites.narrowing import narrow, starts
@@ -51,10 +51,17 @@ LEAST_UNEXPLAINED = 2
 PATIENCE = 14
 # Where fewer of the factorial's situations succeed, it can show nothing, and other tasks take its place.
 FLOOR = 0.2
-# Failures that the first conditions do not explain are screened again: what each of the two may spend of the error.
-SHARES = (0.6, 0.4)
+# Failures that the first conditions do not explain are screened again; what does not suffice by itself is crossed with
+# what may be needed beside it: what each of the three may spend of the error.
+SHARES = (0.55, 0.35, 0.1)
 # Where a failure was narrowed down to what matters, that is decided first.
-NARROWED_SHARES = (0.3, 0.4, 0.3)
+NARROWED_SHARES = (0.3, 0.35, 0.25, 0.1)
+# What fails less often than this where it is put in may need something beside it.
+PARTLY = 0.75
+# And what was not decided, if it gained as much as this where it was undone.
+HINT = 0.1
+# Differences that narrowing may leave, at most.
+MOST_LEFT = 2
 
 
 @dataclass
@@ -73,21 +80,33 @@ class Hypothesis:
     put_in: list[PairSeen] = field(default_factory=list)
     # Effects for which there are no further situations.
     exhausted: set[Effect] = field(default_factory=set)
+    given: Condition | None = None
 
     @property
     def tally(self) -> Tally:
-        return Tally(self.condition, self.tests, tuple(self.undo), tuple(self.put_in))
+        return Tally(self.condition, self.tests, tuple(self.undo), tuple(self.put_in), self.given)
 
     @property
     def wants(self) -> Effect | None:
         """What is to be asked of it next: whether undoing it helps; if so, or if nobody can, whether it suffices."""
-        undone, put = self.tally.undone, self.tally.put
+        undone = self.tally.undone
         if "undo" in self.stream:
             if _is_open(undone) and "undo" not in self.exhausted:
                 return "undo"
             if undone is not None and undone.verdict != "effect" and undone.pairs >= BATCH:
                 return None
-        return "put in" if _is_open(put) and "put in" not in self.exhausted else None
+        return "put in" if self._may_be_put_in else None
+
+    @property
+    def wants_excluding(self) -> Effect | None:
+        """Of what does not help when it is undone: whether it suffices all the same."""
+        undone = self.tally.undone
+        is_without_gain = undone is not None and undone.verdict == "none"
+        return "put in" if is_without_gain and self._may_be_put_in else None
+
+    @property
+    def _may_be_put_in(self) -> bool:
+        return _is_open(self.tally.put) and "put in" not in self.exhausted
 
     def promise(self, unexplained: Mask) -> float:
         """The most failures that it may still explain; what was found to help comes first, to be put in."""
@@ -135,23 +154,73 @@ class Deciding:
         planned, hypotheses, is_pending = self._narrowed({**dict.fromkeys(erred, False), **outcomes})
         if is_pending:
             return planned
-        for turn, share in enumerate(NARROWED_SHARES[1:] if hypotheses else SHARES):
+        *shares, for_crossing = NARROWED_SHARES[1:] if hypotheses else SHARES
+        for turn, share in enumerate(shares):
             # Situations whose outcomes told what is left to explain are not fresh any more.
             self._first_fresh = self._first_seed + turn * MOST_GENERATED
             hypotheses += self._hypotheses(hypotheses, share)
-            while batch := self._batch(hypotheses, (MOST_EPISODES - len(planned)) // 2):
-                planned += [one for each, pair in batch for one in pair.planned(each.tests)]
-                trials = [trial.id for _, pair in batch for trial in (pair.treated, pair.placebo)]
-                if any(trial not in outcomes and trial not in erred for trial in trials):
-                    return planned
-                for each, pair in batch:
-                    if pair.treated.id in outcomes and pair.placebo.id in outcomes:
-                        seen = PairSeen(
-                            pair.intervention, pair.value, pair.treated.id, pair.placebo.id,
-                            outcomes[pair.treated.id], outcomes[pair.placebo.id],
-                        )  # fmt: skip
-                        (each.undo if pair.effect == "undo" else each.put_in).append(seen)
+            if not self._is_done(hypotheses, planned, outcomes, erred):
+                return planned
+        self._first_fresh = self._first_seed + len(shares) * MOST_GENERATED
+        crossed = self._crossed(hypotheses, done, for_crossing)
+        if self._is_done(crossed, planned, outcomes, erred):
+            self._is_done(hypotheses, planned, outcomes, erred, excluding=True)
         return planned
+
+    def _is_done(
+        self,
+        hypotheses: Sequence[Hypothesis],
+        planned: list[Planned],
+        outcomes: Mapping[str, bool],
+        erred: Collection[str],
+        *,
+        excluding: bool = False,
+    ) -> bool:
+        """Plans pairs and notes what came of them; False where some have to be run yet."""
+        while batch := self._batch(hypotheses, (MOST_EPISODES - len(planned)) // 2, excluding):
+            planned += [one for each, pair in batch for one in pair.planned(each.tests)]
+            trials = [trial.id for _, pair in batch for trial in (pair.treated, pair.placebo)]
+            if any(trial not in outcomes and trial not in erred for trial in trials):
+                return False
+            for each, pair in batch:
+                if pair.treated.id in outcomes and pair.placebo.id in outcomes:
+                    seen = PairSeen(
+                        pair.intervention, pair.value, pair.treated.id, pair.placebo.id,
+                        outcomes[pair.treated.id], outcomes[pair.placebo.id],
+                    )  # fmt: skip
+                    (each.undo if pair.effect == "undo" else each.put_in).append(seen)
+        return True
+
+    def _crossed(self, known: Sequence[Hypothesis], done: pl.DataFrame, share: float) -> list[Hypothesis]:
+        """Of what explains some of the failures that have it, that with the most of them: with another beside it."""
+        shown = [one for one in known if one.tally.certainty in ("cause", "needed") and one.tally.put_share < PARTLY]
+        hinted = [one for one in known if one.tally.certainty == "undecided" and one.tally.undo_share >= HINT]
+        one = max(shown or hinted, key=lambda one: int((one.inside & self._failed).sum()), default=None)
+        other = None if one is None else self._beside(one, done)
+        if one is None or other is None:
+            return []
+        levels = {features.get(other.attribute, NO) for features in self._trials} - {*other.levels}
+        return [
+            Hypothesis(
+                one.condition,
+                one.inside & given.among(self._trials),
+                2 / share,
+                {effect: self._pairs(one.condition, effect, given=given) for effect in get_args(Effect)},
+                given=given,
+            )
+            for given in (other, Condition(other.attribute, tuple(sorted(levels))))
+        ]
+
+    def _beside(self, one: Hypothesis, done: pl.DataFrame) -> Condition | None:
+        """Of all trials that have it, as they are or because of a pair: what tells best which of them fail."""
+        ids = [*(pair.placebo for pair in one.undo), *(pair.treated for pair in one.put_in)]
+        paired = done.filter(pl.col("trial_id").is_in(ids) & (pl.col("outcome") != "error"))
+        trials = [self._trials[place] for place in np.flatnonzero(one.inside)]
+        trials += [features_of_row(row) for row in paired.iter_rows(named=True)]
+        failed = np.concatenate([self._failed[one.inside], ~paired["success"].to_numpy()])
+        found = (each.condition for each in suspects(Screened.of(trials, failed)))
+        # What the expert needs is known when it has run.
+        return next((each for each in found if not each.attribute.startswith("expert_")), None)
 
     def _narrowed(self, outcomes: Mapping[str, bool]) -> tuple[list[Planned], list[Hypothesis], bool]:
         """Where nearly all fails, the differences between a failure and the nearest success that matter."""
@@ -168,9 +237,10 @@ class Deciding:
             planned += steps
             if least is None and steps[-1].trial.id not in outcomes:
                 return planned, [], True
-            if least is not None and len(least) == 1:
-                others = {one.attribute for change, one in start.conditions.items() if change not in least}
-                found.setdefault(start.conditions[least[0]], {name: start.like.get(name, "no") for name in others})
+            # Where two are left, each of them suffices to fail: it is tested where the other is as in the success.
+            for own in least if least is not None and len(least) <= MOST_LEFT else ():
+                others = {one.attribute for change, one in start.conditions.items() if change != own}
+                found.setdefault(start.conditions[own], {name: start.like.get(name, "no") for name in others})
         tests = 2 * len(found) / NARROWED_SHARES[0]
         return planned, [self._near(one, like, tests) for one, like in found.items()], False
 
@@ -227,6 +297,7 @@ class Deciding:
         effect: Effect,
         within: Callable[[Features], bool] = lambda features: True,
         apart_from: Sequence[Condition] = (),
+        given: Condition | None = None,
     ) -> Iterator[Pair]:
         situations = fresh_situations(self._tasks, self._first_fresh)
         return pairs(
@@ -237,6 +308,7 @@ class Deciding:
             self._with_needs,
             within=within,
             apart_from=apart_from,
+            given=given,
             has_words=self._has_words,
         )
 
@@ -272,17 +344,24 @@ class Deciding:
         sources = (self._trial(task, self._first_seed + turn) for turn in range(MOST_EPISODES) for task in tasks)
         return variant_pairs(condition, sources, lambda trial: replace(trial, **change))  # type: ignore[arg-type]
 
-    def _batch(self, hypotheses: Sequence[Hypothesis], most: int) -> list[tuple[Hypothesis, Pair]]:
-        """A few pairs of those conditions by which the most failures might still be explained."""
+    def _batch(self, hypotheses: Sequence[Hypothesis], most: int, excluding: bool) -> list[tuple[Hypothesis, Pair]]:
+        """A few pairs of those conditions by which the most failures might still be explained.
+
+        Or, while there are failures that nothing explains, of those that are to be excluded.
+        """
         unexplained = self._failed.copy()
         for one in hypotheses:
             if one.tally.certainty in ("cause", "needed"):
                 unexplained &= ~one.inside
+        if excluding and unexplained.sum() < LEAST_UNEXPLAINED:
+            return []
         batch: list[tuple[Hypothesis, Pair]] = []
         asked = 0
         for one in sorted(hypotheses, key=lambda one: -one.promise(unexplained)):
-            effect = one.wants
-            is_moot = effect == "undo" and (one.inside & unexplained).sum() < LEAST_UNEXPLAINED
+            effect = one.wants_excluding if excluding else one.wants
+            few = (one.inside & unexplained).sum() < LEAST_UNEXPLAINED
+            # Where the other thing that it may need does not hold, it is to be seen that nothing is lost.
+            is_moot = effect == "undo" and one.given is None and few
             size = min(BATCH, most - len(batch))
             if effect is None or is_moot or asked == AT_A_TIME or size <= 0:
                 continue

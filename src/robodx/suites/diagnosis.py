@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import polars as pl
 
 from robodx.analysis.findings.prepare import with_variants
+from robodx.analysis.null_inputs import ON, nulls_of
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS
+from robodx.policy_contract import PolicySpec
 from robodx.records.design import Planned
+from robodx.records.trial import Trial
 from robodx.records.values import as_factors
 from robodx.suites.base import SuiteRequest, select, suite
 from robodx.suites.deciding import Deciding
@@ -23,6 +26,9 @@ SUITE = "diagnosis"
 FACTORIAL = 110
 # Stressors are screened at this level, each in one situation that is screened without it as well.
 STRESS_LEVEL = "v2"
+# Situations in which an input is taken away, of those that need a choice.
+NULLED = 6
+CHOICE = "choice"
 
 
 @suite(SUITE, grows=True)
@@ -40,7 +46,27 @@ def diagnosis(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
     cards = {entry.name: {"kind": entry.kind, "levels": dict(entry.levels)} for entry in PERTURBATIONS.entries()}
     usable = [task.id for task in tasks if task.id in met]
     fresh = request.first_seed + FACTORIAL * request.seeds
-    return [*screening, *Deciding(with_variants(screened, cards), request, usable, fresh, SUITE).plan(done)]
+    decided = Deciding(with_variants(screened, cards), request, usable, fresh, SUITE).plan(done)
+    return [*screening, *_without_inputs(screened, request), *decided]
+
+
+def _without_inputs(screened: pl.DataFrame, request: SuiteRequest) -> Iterator[Planned]:
+    """A few situations of the factorial that it solves, with one of its inputs taken away."""
+    is_choice = pl.col("requirements").list.contains(CHOICE)
+    solved = screened.filter((pl.col("task") == GENERATED) & pl.col("success") & is_choice)
+    sources = [Trial.of_row(row) for row in solved.sort("seed").head(NULLED).iter_rows(named=True)]
+    for name, level in _nulls(request.spec or PolicySpec()):
+        null = (name, 1.0 if level == ON else level)
+        for source in sources:
+            trial = replace(source, perturbations=(*source.perturbations, null))
+            yield Planned(trial, "stressed", source, as_factors([null]), level, suite=SUITE)
+
+
+def _nulls(spec: PolicySpec) -> Iterator[tuple[str, str]]:
+    """Words of another task, no picture at all, a state that stays: of each input one."""
+    nulls = list(nulls_of(asdict(spec)))
+    pictures = [one for one in nulls if one[0] == "camera_blank"]
+    return (one for one in nulls if one[0] in ("other_words", "frozen_state") or one in pictures[-1:])
 
 
 def _screening(done: pl.DataFrame, request: SuiteRequest, tasks: list[Task]) -> list[Planned]:

@@ -46,9 +46,13 @@ class Pair:
     placebo: Trial
     intervention: str
     value: str
+    # What else holds in all situations of its test.
+    given: Condition | None = None
 
     def planned(self, tests: float) -> Iterator[Planned]:
         """Both, with what they are for; `tests` is how many were to be decided, fixed before the first."""
+        given = () if self.given is None else (("given", self.given.name),)
+        name = self.condition.name if self.given is None else f"{self.condition.name} given {self.given.name}"
         for arm, trial in (("treated", self.treated), ("placebo", self.placebo)):
             yield Planned(
                 trial,
@@ -57,9 +61,9 @@ class Pair:
                 factors=(
                     ("condition", self.condition.name), ("effect", self.effect), ("arm", arm),
                     ("pair", float(self.number)), ("intervention", self.intervention), ("value", self.value),
-                    ("tests", tests),
+                    ("tests", tests), *given,
                 ),
-                level=f"{self.condition.name} · {self.effect} · {self.number} · {arm}",
+                level=f"{name} · {self.effect} · {self.number} · {arm}",
                 suite="diagnosis",
             )  # fmt: skip
 
@@ -122,6 +126,7 @@ def pairs(
     *,
     within: Callable[[Features], bool] = lambda features: True,
     apart_from: Sequence[Condition] = (),
+    given: Condition | None = None,
     has_words: bool = True,
 ) -> Iterator[Pair]:
     """One for each situation in which it holds (to undo it) or does not (to put it in), and can be changed.
@@ -130,27 +135,47 @@ def pairs(
     reads no words is not asked for anything by words.
     """
     wants = effect == "put in"
-    ways = _ways(condition, effect)
+    turns = len(_ways(condition, effect))
+    others = tuple(apart_from)
     number = 0
-    for fresh in situations if ways else ():
+    for fresh in situations if turns else ():
         features = {**fresh.features, **imputed(fresh)}
-        if condition.holds(features) == wants or not within(features):
+        if condition.holds(features) == wants or not within(features) or (given and not given.holds(features)):
             continue
         # Each intervention in turn: what two of them share is the cause.
-        turned = [ways[(number + place) % len(ways)] for place in range(len(ways))]
-        found = [
-            (sum(one.holds(after) != one.holds(placebo) for one in apart_from), place, way)
-            for place, way in enumerate(_varied(turned)[:WAYS])
-            if (made := _made(condition, fresh, *way, wants)) is not None
-            and (has_words or all(_words(each) == _words(fresh.features) for each in made))
-            for after, placebo in [made]
-        ]
-        if found:
-            _, _, (name, value) = min(found)
+        way = _way(condition, effect, fresh.task, fresh.seed, number % turns, others, given, has_words)
+        if way is not None:
+            name, value = way
             source = trial(fresh.task, fresh.seed)
             treated, placebo = (replace(source, interventions=((name, each),)) for each in (value, PLACEBO))
-            yield Pair(condition, effect, number, source, treated, placebo, name, value)
+            yield Pair(condition, effect, number, source, treated, placebo, name, value, given)
             number += 1
+
+
+# Every round asks again for those before it.
+@lru_cache(maxsize=65536)
+def _way(
+    condition: Condition,
+    effect: Effect,
+    task: str,
+    seed: int,
+    first: int,
+    apart_from: tuple[Condition, ...],
+    given: Condition | None,
+    has_words: bool,
+) -> tuple[str, str] | None:
+    """The intervention that changes it there and leaves the most of the others, beginning with the first."""
+    fresh, ways = _laid_out(task, seed), _ways(condition, effect)
+    turned = [ways[(first + place) % len(ways)] for place in range(len(ways))]
+    found = [
+        (sum(one.holds(after) != one.holds(placebo) for one in apart_from), place, way)
+        for place, way in enumerate(_varied(turned)[:WAYS])
+        if (made := _made(condition, fresh, *way, effect == "put in")) is not None
+        and (given is None or all(given.holds(each) for each in made))
+        and (has_words or all(_words(each) == _words(fresh.features) for each in made))
+        for after, placebo in [made]
+    ]
+    return min(found)[2] if found else None
 
 
 def variant_pairs(condition: Condition, sources: Iterable[Trial], change: Callable[[Trial], Trial]) -> Iterator[Pair]:
@@ -187,7 +212,7 @@ def _words(features: Features) -> set[str]:
 
 @lru_cache(maxsize=8192)
 def _changed(task: str, seed: int, name: str, value: str) -> Features | None:
-    """What a situation is like then; None where it cannot be done. Every round asks again for those before it."""
+    """What a situation is like then; None where it cannot be done."""
     try:
         after = intervened(_laid_out(task, seed).situation, ((name, value),), seed, task)
     except NotApplicable:

@@ -32,7 +32,7 @@ def lines(diagnosis: Diagnosis) -> Iterator[str]:
     causes = diagnosis.decided
     others = [one for one in diagnosis.findings if not one.is_decided]
     if causes:
-        yield "Causes (undo: the factor is taken away; put in: brought about; each beside a placebo without that):"
+        yield "Causes (undo: the factor is taken away; put in: brought about; both compared with a placebo):"
     elif not others:
         yield from wrapped(diagnosis.headline)
     elif diagnosis.paired:
@@ -51,10 +51,13 @@ def lines(diagnosis: Diagnosis) -> Iterator[str]:
         yield "Symptoms (what can be seen, and not why):"
         for symptom in diagnosis.symptoms:
             yield from wrapped(visible(f"   {symptom.name}. {symptom.statement}"), indent="   ")
+    if diagnosis.inputs:
+        yield ""
+        yield from wrapped(visible(diagnosis.inputs_say))
     if diagnosis.excluded:
         yield ""
-        told = "; ".join(f"{one.when} ({counted(one.pairs, 'pair')})" for one in diagnosis.excluded)
-        yield from wrapped(visible(f"Excluded as a cause of 20 points or more: {told}."))
+        for sentence in diagnosis.ruled_out:
+            yield from wrapped(visible(sentence))
     if causes:
         yield ""
         yield from wrapped(f"{CAUTION} See docs/diagnosis.md.")
@@ -65,8 +68,6 @@ def _cause(number: int, finding: Finding) -> Iterator[str]:
     for says, evidence in (("undo", finding.undo), ("put in", finding.put_in)):
         if evidence is not None:
             yield visible(f"   {says:7} {_pairs(evidence)}")
-    if finding.along:
-        yield from wrapped(visible(f"   changed along with it: {', '.join(finding.along)}"), indent="     ")
     if finding.pair is not None:
         yield f"   look at: episodes {finding.pair[0]} (fails) and {finding.pair[1]} (succeeds)"
     if finding.because is not None:

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 # What the diagnosis is held to: the share that must be correct.
 GOALS: dict[Group, float] = {
-    "one fault": 0.95, "held-out fault": 0.8, "weaker base": 0.8, "two faults": 0.8, "patternless": 0.95,
-    "no fault": 0.95,
+    "one fault": 0.95, "held-out fault": 0.8, "earlier held-out fault": 0.8, "weaker base": 0.8,
+    "two faults": 0.8, "patternless": 0.95, "no fault": 0.95,
 }  # fmt: skip
 SAYS: dict[Group, str] = {
-    "one fault": "one fault: the top finding names it",
-    "held-out fault": "one fault by another author: the top finding names its factor and level",
+    "one fault": "one fault that the diagnosis was built with: the top finding names it",
+    "held-out fault": "one fault by another author, not seen before: the top finding names its factor and level",
+    "earlier held-out fault": "one fault by another author, seen before: the top finding names its factor and level",
     "weaker base": "one fault and 40% random failures: the top finding names the fault",
     "two faults": "two faults: the top three findings name both",
     "patternless": "success that differs from task to task without a pattern: no cause is claimed",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from robodx.analysis.findings.inputs import InputSeen
 from robodx.analysis.statistics.estimates import Estimate
 
-# What is known of it. The first three were decided by pairs that differ in one factor; the others were not.
-Certainty = Literal["cause", "needed", "sufficient", "associated", "undecided", "suspected"]
+# What is known of it. The first three were shown by pairs that differ in one factor; the last two were refuted by them.
+Certainty = Literal["cause", "needed", "sufficient", "associated", "undecided", "suspected", "no gain", "excluded"]
 DECIDED: tuple[Certainty, ...] = ("cause", "needed", "sufficient")
 SAYS: dict[Certainty, str] = {
     "cause": "caused by this",
@@ -17,12 +18,15 @@ SAYS: dict[Certainty, str] = {
     "associated": "goes with this",
     "undecided": "undecided",
     "suspected": "suspected",
+    "no gain": "taking it away does not help",
+    "excluded": "excluded",
 }
+REFUTED: tuple[Certainty, ...] = ("no gain", "excluded")
 # Below this success nobody would speak of a policy without weaknesses.
 FAILS_ALIKE = 0.5
 CAUTION = (
     "A cause is what, changed alone, changes the outcome in the situations tested. That says nothing of why the policy "
-    "came to be so, nor of other tasks."
+    "came to be so (it may never have met such situations in training), nor of other tasks."
 )
 
 
@@ -44,6 +48,25 @@ class PairEvidence:
 
 
 @dataclass(frozen=True)
+class Crossed:
+    """Success with and without a condition, and with and without another beside it: (solved, tried) in each case."""
+
+    # The other one, in words after "when".
+    beside: str
+    both: tuple[int, int]
+    only_this: tuple[int, int]
+    only_other: tuple[int, int]
+    neither: tuple[int, int]
+
+    @property
+    def says(self) -> str:
+        both, this, other, neither = (
+            f"{solved} of {tried}" for solved, tried in (self.both, self.only_this, self.only_other, self.neither)
+        )
+        return f"Where both hold, {both} succeed; with the first alone {this}, the second {other}, neither {neither}"
+
+
+@dataclass(frozen=True)
 class Finding:
     """One weakness: under which condition it shows, how surely it is because of that, and what to look at next."""
 
@@ -55,6 +78,8 @@ class Finding:
     # What the trials have in common, as in the record: an attribute and its levels.
     attribute: str
     levels: tuple[str, ...]
+    # What else they must have for it to matter, as the name of a condition; None: nothing that was found.
+    given: str | None
     # The same in words, after "when"; and what happens in them: "it fails", "it misses the grasp".
     when: str
     happens: str
@@ -69,10 +94,14 @@ class Finding:
     # In how many contexts (task, act and kind of object) it was tested, and whether it holds over these: else it is a
     # claim about the situations tested alone.
     contexts: int
+    # Of these, how many the screening had not met.
+    new_contexts: int
     is_general: bool
+    # With what else it was crossed, if it does not suffice by itself.
+    crossed: Crossed | None
     # What else goes with the same failures and was not told apart, in words after "when".
     rivals: tuple[str, ...]
-    # What changed along with the factor in nearly all of its pairs.
+    # What changed along with the factor in nearly all of its pairs, in words.
     along: tuple[str, ...]
     # Of all failures of the screening, the share that taking it away recovers beyond the placebo; of what was not
     # tested, the share that it concerns.
@@ -95,7 +124,8 @@ class Finding:
 
     @property
     def condition(self) -> str:
-        return f"{self.attribute}={'|'.join(self.levels)}"
+        own = f"{self.attribute}={'|'.join(self.levels)}"
+        return own if self.given is None else f"{own} and {self.given}"
 
     @property
     def is_decided(self) -> bool:
@@ -118,12 +148,14 @@ class Symptom:
 
 @dataclass(frozen=True)
 class Excluded:
-    """A condition that goes with failures, and does not cause so much as 20 points of them."""
+    """A condition that goes with failures, and that 20 points or more of them are not because of."""
 
     when: str
     attribute: str
     levels: tuple[str, ...]
-    pairs: int
+    # Pairs in which it was taken away, and in which it was brought about; none of the latter: that was not decided.
+    undo: int
+    put_in: int
 
 
 @dataclass(frozen=True)
@@ -148,6 +180,8 @@ class Diagnosis:
     # Of all episodes that ended on their own, as the tasks lay them out, how many were solved.
     solved: int = 0
     judged: int = 0
+    # What it does without one of its inputs, where that was tried.
+    inputs: tuple[InputSeen, ...] = ()
 
     @property
     def decided(self) -> tuple[Finding, ...]:
@@ -157,6 +191,23 @@ class Diagnosis:
     def examples(self) -> tuple[tuple[str, ...], ...]:
         """Trial ids, of each finding and then of each symptom."""
         return (*(one.examples for one in self.findings), *(one.examples for one in self.symptoms))
+
+    @property
+    def inputs_say(self) -> str:
+        """Empty where no input was taken away."""
+        told = "; ".join(one.says for one in self.inputs)
+        return f"Of situations that it solves, it still solves: {told}." if told else ""
+
+    @property
+    def ruled_out(self) -> list[str]:
+        """What is not the cause, as far as pairs say, in sentences."""
+        both, one_way = ([one for one in self.excluded if bool(one.put_in) == is_both] for is_both in (True, False))
+        says = [f"{one.when} ({one.undo} and {one.put_in} pairs)" for one in both]
+        gains = [f"{one.when} ({one.undo} pairs)" for one in one_way]
+        return [
+            *([f"Excluded as a cause of 20 points or more: {'; '.join(says)}."] if says else []),
+            *([f"Taken away, these gain less than 20 points: {'; '.join(gains)}."] if gains else []),
+        ]
 
     @property
     def headline(self) -> str:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from robodx.analysis.findings.base import REFUTED, Certainty
 from robodx.analysis.findings.conditions import Condition, Features
 from robodx.analysis.statistics.sequential_pairs import Decision, decide
-from robodx.analysis.statistics.sign_flips import SkillTest, skill_test
+from robodx.analysis.statistics.sign_flips import skill_test
 from robodx.records.design import COLUMN
 from robodx.records.features import features_of_row
 
 # The chance that a policy without any cause is given one, over all that is tested after one screening.
 ALPHA = 0.05
-# What is said of a condition.
-Certainty = Literal["cause", "needed", "sufficient", "excluded", "undecided"]
 # A feature that changes in so many of the pairs changes along with the condition.
 ALONG = 0.8
 # Pairs in which only one of two conditions changed, from which on they tell the two apart; and the gain in success by
@@ -59,6 +58,8 @@ class Tally:
     tests: float
     undo: tuple[PairSeen, ...] = ()
     put_in: tuple[PairSeen, ...] = ()
+    # What else holds in all of its situations, where it was tested together with that.
+    given: Condition | None = None
     level: float = field(default=ALPHA, kw_only=True)
 
     @property
@@ -75,6 +76,16 @@ class Tally:
         """Success of the placebo, less that after putting it in."""
         return self._decided([one.placebo_success - one.treated_success for one in self.put_in])
 
+    @property
+    def undo_share(self) -> float:
+        """What was gained on average where it was undone."""
+        return 0.0 if self.undone is None else self.undone.estimate.value or 0.0
+
+    @property
+    def put_share(self) -> float:
+        """What was lost on average where it was put in; as if it were all, where it was not."""
+        return 1.0 if self.put is None else self.put.estimate.value or 0.0
+
     def _decided(self, differences: list[int]) -> Decision | None:
         return decide([float(each) for each in differences], self.level / self.tests) if differences else None
 
@@ -85,19 +96,27 @@ class Tally:
             return "cause" if put == "effect" else "needed"
         if put == "effect":
             return "sufficient"
-        return "excluded" if undone == "none" else "undecided"
+        if undone != "none":
+            return "undecided"
+        return "excluded" if put == "none" else "no gain"
 
     @property
-    def skill(self) -> SkillTest | None:
-        """Whether it holds over contexts, each counted once: then it may be said of the skill."""
-        means: dict[str, list[int]] = {}
+    def contexts(self) -> dict[str, float]:
+        """By context, what the condition costs there on average."""
+        losses: dict[str, list[int]] = {}
         for one in self.undo:
-            means.setdefault(one.context, []).append(one.treated_success - one.placebo_success)
+            losses.setdefault(one.context, []).append(one.treated_success - one.placebo_success)
         for one in self.put_in:
-            means.setdefault(one.context, []).append(one.placebo_success - one.treated_success)
-        if not means:
-            return None
-        return skill_test([sum(each) / len(each) for each in means.values()], ALPHA, np.random.default_rng(0))
+            losses.setdefault(one.context, []).append(one.placebo_success - one.treated_success)
+        return {context: sum(each) / len(each) for context, each in losses.items()}
+
+    def is_general(self, screened: Collection[str]) -> bool:
+        """Whether it may be said of the skill: it holds over contexts, at least half of them not screened."""
+        means = self.contexts
+        new = [context for context in means if context not in screened]
+        if 2 * len(new) < len(means):
+            return False
+        return skill_test(list(means.values()), ALPHA, np.random.default_rng(0)).holds
 
     @property
     def along(self) -> list[str]:
@@ -116,13 +135,14 @@ def tallies(episodes: pl.DataFrame) -> list[Tally]:
         # Others are steps on the way to a condition.
         if purpose["variant"] == "intervened" and purpose["factors"]
     ]
-    arms: dict[tuple[str, str, int, str], dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
+    arms: dict[tuple[str, str, str, int, str], dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
     for row, source, factors in rows:
         # Of several diagnoses of a policy each counts its pairs from the first.
-        key = (factors["condition"], factors["effect"], int(factors["pair"] or 0), source)
+        given = str(factors.get("given") or "")
+        key = (factors["condition"], given, factors["effect"], int(factors["pair"] or 0), source)
         arms.setdefault(key, {})[factors["arm"]] = (row, factors)
-    found: dict[str, Tally] = {}
-    for (name, effect, _, _), both in sorted(arms.items()):
+    found: dict[tuple[str, str], Tally] = {}
+    for (name, given, effect, _, _), both in sorted(arms.items()):
         if len(both) < 2:
             continue
         (treated, own), (placebo, _) = both["treated"], both["placebo"]
@@ -131,10 +151,28 @@ def tallies(episodes: pl.DataFrame) -> list[Tally]:
             treated["success"], placebo["success"],
             differences(features_of_row(treated), features_of_row(placebo)), context_of(placebo),
         )  # fmt: skip
-        before = found.get(name) or Tally(Condition.parse(name), own["tests"])
+        beside = Condition.parse(given) if given else None
+        before = found.get((name, given)) or Tally(Condition.parse(name), own["tests"], given=beside)
         undo, put_in = (*before.undo, *[seen] * (effect == "undo")), (*before.put_in, *[seen] * (effect == "put in"))
-        found[name] = Tally(before.condition, max(before.tests, own["tests"]), undo, put_in)
+        tests = max(before.tests, own["tests"])
+        found[name, given] = replace(before, tests=tests, undo=undo, put_in=put_in)
     return list(found.values())
+
+
+def needing_both(decided: Sequence[Tally]) -> list[Tally]:
+    """Conditions that are a cause where another holds, and gain nothing where it does not: with that other."""
+    return [
+        one
+        for one in decided
+        if one.given is not None
+        and one.certainty == "cause"
+        and any(
+            other.given is not None
+            and (other.condition, other.given.attribute) == (one.condition, one.given.attribute)
+            and other.certainty in REFUTED
+            for other in decided
+        )
+    ]
 
 
 def told_apart(shown: Sequence[Tally]) -> list[Tally]:

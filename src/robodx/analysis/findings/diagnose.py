@@ -11,10 +11,20 @@ import polars as pl
 
 from robodx.analysis.cause_sentences import pointed_to
 from robodx.analysis.causes import FOLDER, causes_of, kinds_of
-from robodx.analysis.findings.base import Certainty, Diagnosis, Excluded, Finding, PairEvidence, Symptom
+from robodx.analysis.findings import evidence
+from robodx.analysis.findings.base import (
+    DECIDED,
+    REFUTED,
+    Certainty,
+    Diagnosis,
+    Excluded,
+    Finding,
+    Symptom,
+)
 from robodx.analysis.findings.conditions import Condition, Mask
-from robodx.analysis.findings.decisions import PairSeen, Tally, tallies, told_apart
+from robodx.analysis.findings.decisions import Tally, context_of, needing_both, tallies, told_apart
 from robodx.analysis.findings.failure_modes import FailureMode, failure_modes
+from robodx.analysis.findings.inputs import inputs_seen, with_missing_input
 from robodx.analysis.findings.kinds.base import FINDING_KINDS, NextTest, Own
 from robodx.analysis.findings.naming import mostly, named, statement, symptom
 from robodx.analysis.findings.prepare import situations, with_variants
@@ -24,10 +34,9 @@ from robodx.analysis.findings.wording import when
 from robodx.analysis.metrics.base import estimate
 from robodx.analysis.metrics.success import success_rate
 from robodx.analysis.policy_label import options
-from robodx.analysis.statistics.estimates import NOTHING, Estimate, newcombe, wilson
+from robodx.analysis.statistics.estimates import wilson
 from robodx.analysis.statistics.power import smallest_visible_difference
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
-from robodx.analysis.statistics.sequential_pairs import Decision
 from robodx.analysis.variants import as_laid_out
 from robodx.records.about import read_about
 from robodx.records.derived_design import designed
@@ -108,8 +117,11 @@ class _Policy(NamedTuple):
     own: list[Own]
     because: Because
     who: str
-    # Whether pairs were run: then the same command would decide no more.
-    has_pairs: bool
+    # What pairs were run for, and their episodes: where there are any, the same command would decide no more.
+    decided: Sequence[Tally]
+    paired: pl.DataFrame
+    # Tasks with act and kind of object that the screening met.
+    contexts: frozenset[str]
     # The chance of a score, if nothing mattered; None in a run that outcomes ended, for they ended it as they liked.
     chance: Callable[[float], float] | None
 
@@ -137,10 +149,13 @@ def _of_policy(
         types = [mode.has for mode in modes if mode.sort == "type"]
         chance = chance_of(screened, base["task"].to_list(), types) if stopped == "planned" else None
         who = options(policy, about.get("runs", [about]))
-        subject = _Policy(base, screened, modes, own, because, who, bool(decided), chance)
+        met = frozenset(context_of(row) for row in base.iter_rows(named=True))
+        paired = prepared.filter(~as_laid_out())
+        subject = _Policy(base, screened, modes, own, because, who, decided, paired, met, chance)
         findings = list(_findings(subject, decided, variants(table)))
         symptoms = list(_symptoms(subject, findings))
-    judged = designed(episodes, about).filter(as_laid_out() & (pl.col("outcome") != "error"))
+    of_policy = with_missing_input(designed(episodes, about)).filter(as_laid_out() & pl.col("missing_input").is_null())
+    judged = of_policy.filter(pl.col("outcome") != "error")
     return Diagnosis(
         policy=policy,
         episodes=len(episodes),
@@ -149,9 +164,15 @@ def _of_policy(
         findings=tuple(findings),
         symptoms=tuple(symptoms),
         excluded=tuple(
-            Excluded(when(one.condition), one.condition.attribute, one.condition.levels, one.undone.pairs)
+            Excluded(
+                when(one.condition),
+                one.condition.attribute,
+                one.condition.levels,
+                one.undone.pairs,
+                one.put.pairs if one.put is not None and one.certainty == "excluded" else 0,
+            )
             for one in decided
-            if one.certainty == "excluded" and one.undone is not None
+            if one.certainty in REFUTED and one.undone is not None and one.given is None
         ),
         resolution=_resolution(table),
         screened=len(table),
@@ -159,6 +180,7 @@ def _of_policy(
         is_whole=is_whole,
         solved=int(judged["success"].sum()),
         judged=len(judged),
+        inputs=inputs_seen(episodes),
     )
 
 
@@ -171,8 +193,12 @@ def _features(row: Mapping[str, Any]) -> dict[str, str]:
 def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally]) -> Iterator[Finding]:
     """What pairs decided, by what it explains; then what goes with failures that nothing explains yet."""
     failed = subject.screened.failed
-    shown = [one for one in decided if one.certainty in ("cause", "needed", "sufficient")]
-    shown = told_apart(sorted(shown, key=lambda one: -_share(one, _inside(subject, one.condition), failed)))
+    together = needing_both(decided)
+    # What was shown to need another beside it is told with that.
+    told = {one.condition for one in together}
+    alone = [one for one in decided if one.given is None and one.certainty in DECIDED and one.condition not in told]
+    shown = [*together, *alone]
+    shown = told_apart(sorted(shown, key=lambda one: -evidence.share(one, _concerned(subject, one), failed)))
     causes = [_finding(subject, one, _certainty(one)) for one in shown]
     known = {one.condition for one in shown}
     causes += [
@@ -181,9 +207,9 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
     yield from sorted(causes, key=lambda one: (-one.share, one.name))
     explained = np.zeros_like(failed)
     for one in shown:
-        explained |= _inside(subject, one.condition)
+        explained |= _concerned(subject, one)
     names: set[str] = {one.name for one in causes}
-    tested = {one.condition: one for one in decided}
+    tested = {one.condition: one for one in decided if one.given is None}
     found = suspects(subject.screened, [mode.has for mode in subject.modes if mode.sort == "type"])
     for suspect in found:
         inside = _inside(subject, suspect.condition)
@@ -192,7 +218,7 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
             continue
         tally = tested.get(suspect.condition)
         # One failure goes with everything that its trial has.
-        if lost.sum() < LEAST_FAILURES or (tally is not None and tally.certainty == "excluded"):
+        if lost.sum() < LEAST_FAILURES or (tally is not None and tally.certainty in REFUTED):
             continue
         certainty: Certainty = "undecided" if tally is not None else "suspected"
         if tally is None and subject.chance is not None and subject.chance(suspect.alone) <= SURE:
@@ -205,14 +231,18 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
 
 def _certainty(tally: Tally) -> Certainty:
     """What is done to a policy can only be put in: there, to suffice is to be the cause."""
-    if tally.certainty == "sufficient" and tally.condition.attribute in (STRESS, CLOCK):
-        return "cause"
-    return tally.certainty  # type: ignore[return-value]
+    is_done_to_it = tally.condition.attribute in (STRESS, CLOCK)
+    return "cause" if tally.certainty == "sufficient" and is_done_to_it else tally.certainty
 
 
 def _inside(subject: _Policy, condition: Condition) -> Mask:
     own = next((one.inside for one in subject.own if one.condition == condition), None)
     return condition.among(subject.screened.trials) if own is None else own
+
+
+def _concerned(subject: _Policy, tally: Tally) -> Mask:
+    inside = _inside(subject, tally.condition)
+    return inside if tally.given is None else inside & _inside(subject, tally.given)
 
 
 def _finding(
@@ -223,14 +253,15 @@ def _finding(
     tested: Mapping[Condition, Tally] | None = None,
 ) -> Finding:
     condition, failed = tally.condition, subject.screened.failed
-    inside = _inside(subject, condition)
+    inside = _concerned(subject, tally)
     mode = mostly(failed & inside, subject.modes)
     name = named(condition, mode)
     own = next((one.says for one in subject.own if one.condition == condition), None)
     says = own or when(condition)
-    rates = _rates(failed, inside)
-    undo = _evidence(tally.undo, tally.undone, 1)
-    put_in = _evidence(tally.put_in, tally.put, -1)
+    rates = evidence.rates(failed, inside)
+    undo = evidence.of_pairs(tally.undo, tally.undone, 1)
+    put_in = evidence.of_pairs(tally.put_in, tally.put, -1)
+    along, crossed = evidence.along(tally), evidence.crossed(tally, subject.decided, subject.paired)
     shown = subject.table.filter(pl.Series(inside & failed))
     tasks = shown["task"].value_counts().sort("count", "task", descending=[True, False])["task"].to_list()
     examples = shown.unique("task", keep="first", maintain_order=True)["trial_id"].to_list()
@@ -238,10 +269,11 @@ def _finding(
     return Finding(
         kind=name.kind.name,
         subject=name.subject,
-        statement=statement(name, says, mode.says, certainty, undo, put_in, *rates[:2]),
+        statement=statement(name, says, mode.says, certainty, undo, put_in, *rates[:2], along=along, crossed=crossed),
         attribute=condition.attribute,
         levels=condition.levels,
-        when=says,
+        given=None if tally.given is None else tally.given.name,
+        when=says if crossed is None else f"{says} and {crossed.beside}",
         happens=mode.says,
         certainty=certainty,
         inside=rates[0],
@@ -249,15 +281,17 @@ def _finding(
         effect=rates[2],
         undo=undo,
         put_in=put_in,
-        contexts=0 if tally.skill is None else tally.skill.contexts,
-        is_general=certainty == "cause" and tally.skill is not None and tally.skill.holds,
+        contexts=len(tally.contexts),
+        new_contexts=len(tally.contexts.keys() - subject.contexts),
+        is_general=certainty == "cause" and tally.is_general(subject.contexts),
+        crossed=crossed,
         rivals=tuple(when(one) for one in rivals),
-        along=tuple(name for name in tally.along if name != condition.attribute),
-        share=_share(tally, inside, failed),
+        along=along,
+        share=evidence.share(tally, inside, failed),
         p=None if suspect is None or subject.chance is None else subject.chance(suspect.alone),
         examples=tuple((examples or [one.treated for one in tally.put_in if not one.treated_success])[:EXAMPLES]),
-        pair=_pair(tally),
-        is_below_chance=_is_below_chance(shown, subject.table.filter(pl.Series(inside))),
+        pair=evidence.shown_best(tally),
+        is_below_chance=evidence.is_below_chance(shown, subject.table.filter(pl.Series(inside))),
         next_test=_next_test(subject, name.kind.next_test, name.subject, tasks, certainty),
         advice=name.kind.advice if certainty in ("cause", "needed") else "",
         because=subject.because(shown["trial_id"].to_list()),
@@ -269,71 +303,13 @@ def _next_test(
 ) -> str:
     """What would tell more; of what only goes with failures, what would decide."""
     ask = NextTest(about, tasks or subject.table["task"].unique().sort().to_list(), subject.who)
-    if certainty in ("associated", "suspected") and not subject.has_pairs:
+    if certainty in ("associated", "suspected") and not subject.decided:
         return f"robodx diagnose {subject.who.removeprefix('--policy ')}"
     return of_kind(ask)
 
 
 def _is_open(condition: Condition, tested: Mapping[Condition, Tally]) -> bool:
-    return condition not in tested or tested[condition].certainty != "excluded"
-
-
-def _rates(failed: Mask, inside: Mask) -> tuple[Estimate, Estimate, Estimate]:
-    k, n, other, n_other = (int(each.sum()) for each in (failed & inside, inside, failed & ~inside, ~inside))
-    if not n:
-        return NOTHING, wilson(other, n_other) if n_other else NOTHING, NOTHING
-    if not n_other:
-        return wilson(k, n), NOTHING, wilson(k, n)
-    return wilson(k, n), wilson(other, n_other), newcombe(other, n_other, k, n)
-
-
-def _evidence(pairs: Sequence[PairSeen], decision: Decision | None, sign: int) -> PairEvidence | None:
-    if decision is None:
-        return None
-    counted = pairs[: decision.pairs]
-    return PairEvidence(
-        pairs=len(counted),
-        changed=sum(one.treated_success for one in counted),
-        placebo=sum(one.placebo_success for one in counted),
-        gain=decision.estimate if sign > 0 else _negated(decision.estimate),
-        verdict=decision.verdict,
-        e_value=decision.e_value,
-        interventions=tuple(sorted({one.intervention for one in counted})),
-        pairs_more=decision.pairs_more,
-    )
-
-
-def _negated(one: Estimate) -> Estimate:
-    value, low, high = (None if each is None else -each for each in (one.value, one.high, one.low))
-    return Estimate(value, low, high, one.n)
-
-
-def _share(tally: Tally, inside: Mask, failed: Mask) -> float:
-    """Of all failures, what taking it away recovers beyond the placebo; without pairs, what it concerns."""
-    if not failed.any():
-        return 0.0
-    concerned = float((inside & failed).sum() / failed.sum())
-    gain = tally.undone.estimate.value if tally.undone is not None else None
-    return concerned * max(0.0, gain) if gain is not None else concerned
-
-
-def _pair(tally: Tally) -> tuple[str, str] | None:
-    """The one that shows it best, its failure first: of those that flipped as it says, one in which least differs."""
-    undone = [one for one in tally.undo if one.treated_success and not one.placebo_success]
-    put_in = [one for one in tally.put_in if one.placebo_success and not one.treated_success]
-    best = min((*undone, *put_in), key=lambda one: len(one.changed), default=None)
-    if best is None:
-        return None
-    return (best.placebo, best.treated) if best.treated_success else (best.treated, best.placebo)
-
-
-def _is_below_chance(shown: pl.DataFrame, inside: pl.DataFrame) -> bool:
-    """Whether it succeeds less often than guessing would, surely."""
-    chance = inside["chance"].mean()
-    if not isinstance(chance, float) or chance >= 1 or not len(inside):
-        return False
-    high = wilson(len(inside) - len(shown), len(inside)).high
-    return high is not None and high < chance
+    return condition not in tested or tested[condition].certainty not in REFUTED
 
 
 def _symptoms(subject: _Policy, findings: Sequence[Finding]) -> Iterator[Symptom]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodx.analysis.findings.base import Certainty, PairEvidence
+from robodx.analysis.findings.base import Certainty, Crossed, PairEvidence
 from robodx.analysis.findings.conditions import Condition, Mask
 from robodx.analysis.findings.failure_modes import FailureMode
 from robodx.analysis.findings.kinds.base import FindingKind, by_priority
@@ -68,25 +68,31 @@ def statement(
     put_in: PairEvidence | None,
     inside: Estimate,
     outside: Estimate,
+    *,
+    along: Sequence[str] = (),
+    crossed: Crossed | None = None,
 ) -> str:
-    """What is wrong, and the numbers that say so."""
+    """What is wrong, and the numbers that say so. What changed along with it in all its pairs may be it as well."""
     says = name.kind.says(name.subject)
     told = f"{says}: it fails" if says else "It fails"
+    bundle = f", or because of what changed with that ({', '.join(along)})" if along else ""
     if certainty == "cause" and undo is None and put_in is not None:
         lost = f"{put_in.pairs - put_in.changed} of {put_in.pairs} trials fail when {when}"
         return f"{says or told}: {lost}, and {put_in.pairs - put_in.placebo} of the same trials otherwise."
+    if certainty == "cause" and crossed is not None:
+        return f"{told} because {when} and {crossed.beside}{bundle}. {crossed.says}."
     if certainty == "cause":
-        return f"{told} because {when}. {_undone(undo)}; {_put(put_in)}."
+        return f"{told} because {when}{bundle}. {_undone(undo)}; {_put(put_in)}."
     if certainty == "needed":
         beside = f", but {_put(put_in)}: something else is needed too" if put_in and put_in.verdict == "none" else ""
-        return f"{told} because {when}, perhaps only together with something else. {_undone(undo)}{beside}."
+        return f"{told} because {when}, perhaps only together with something else{bundle}. {_undone(undo)}{beside}."
     if certainty == "sufficient":
         rest = (
             "Where it is there anyway, taking it away did not help"
             if undo and undo.verdict == "none"
             else ("Taking it away could not be tested")
         )
-        return f"{told} because {when}: {_put(put_in)}. {rest}."
+        return f"{told} because {when}{bundle}: {_put(put_in)}. {rest}."
     rates = f"{happens} in {_share(inside)} of such trials, and in {_share(outside)} of others"
     if certainty == "associated":
         return f"{told} more often when {when}: {rates}. That it is because of this was not tested."

@@ -43,12 +43,7 @@ class Suspect(NamedTuple):
     score: float
     # On all trials at once, whatever was found before: what chance can be asked of.
     alone: float
-    failed_inside: int
-    inside: int
-    failed_outside: int
-    outside: int
     rivals: tuple[Condition, ...]
-    proposed_by: tuple[str, ...]
 
 
 class Screened(NamedTuple):
@@ -91,7 +86,7 @@ def suspects(screened: Screened, modes: Sequence[Mask] = ()) -> list[Suspect]:
         outcome = outcomes[int(np.argmax([each[best] for each in scored]))]
         own = scored[int(np.argmax([each[best] for each in scored]))]
         best = _plainest(screened, own, left)
-        found.append(_suspect(screened, best, own, alone, left, stable))
+        found.append(_suspect(screened, best, own, alone, left))
         inside = screened.holds[:, best]
         left &= ~(inside & outcome)
         block = 2 * block + inside
@@ -99,7 +94,7 @@ def suspects(screened: Screened, modes: Sequence[Mask] = ()) -> list[Suspect]:
     scores = _scores(screened.holds, screened.failed, everything, one_block)
     for place, condition in enumerate(screened.conditions):
         if condition in stable and condition not in known and scores[place] >= LEAST_SCORE:
-            found.append(_suspect(screened, place, scores, alone, everything, stable))
+            found.append(_suspect(screened, place, scores, alone, everything))
             known |= {condition, *found[-1].rivals}
     return found
 
@@ -134,22 +129,9 @@ def chance_of(screened: Screened, tasks: Sequence[str], modes: Sequence[Mask] = 
     return lambda score: float((1 + (best() >= score).sum()) / (1 + SHUFFLES))
 
 
-def _suspect(
-    screened: Screened, place: int, scores: Floats, alone: Floats, left: Mask, stable: dict[Condition, tuple[str, ...]]
-) -> Suspect:
-    inside = screened.holds[:, place]
-    condition = screened.conditions[place]
-    return Suspect(
-        condition,
-        float(scores[place]),
-        float(alone[place]),
-        int((inside & screened.failed & left).sum()),
-        int((inside & left).sum()),
-        int((~inside & screened.failed & left).sum()),
-        int((~inside & left).sum()),
-        _rivals(screened, place, scores, left),
-        ("search", *stable.get(condition, ())),
-    )
+def _suspect(screened: Screened, place: int, scores: Floats, alone: Floats, left: Mask) -> Suspect:
+    rivals = _rivals(screened, place, scores, left)
+    return Suspect(screened.conditions[place], float(scores[place]), float(alone[place]), rivals)
 
 
 def _outcomes(screened: Screened, modes: Sequence[Mask]) -> list[Mask]:
@@ -221,22 +203,22 @@ def _ratio(k: NDArray[np.int64], n: NDArray[np.int64]) -> Floats:
     return total
 
 
-def _stable(screened: Screened) -> dict[Condition, tuple[str, ...]]:
-    """What lasso or tree select on most halves of the trials, and which of them."""
+def _stable(screened: Screened) -> set[Condition]:
+    """What lasso or tree select on most halves of the trials."""
     # Drawn once for all: the same trials always come to the same suspects.
     rng = np.random.default_rng(0)
     n = len(screened.failed)
-    picked: dict[str, Counter[int]] = {"lasso": Counter(), "tree": Counter()}
+    by_tree, by_lasso = Counter[int](), Counter[int]()
     for _ in range(HALVES):
         half = rng.permutation(n)[: n // 2]
         x, y = screened.holds[half], screened.failed[half]
         if 1 < y.sum() < len(y) - 1:
-            picked["tree"].update(_tree(x, y))
-            picked["lasso"].update(_lasso(x, y, screened.conditions))
+            by_tree.update(_tree(x, y))
+            by_lasso.update(_lasso(x, y, screened.conditions))
     return {
-        condition: ways
+        condition
         for place, condition in enumerate(screened.conditions)
-        if (ways := tuple(way for way, count in picked.items() if count[place] >= STABLE * HALVES))
+        if max(by_tree[place], by_lasso[place]) >= STABLE * HALVES
     }
 
 

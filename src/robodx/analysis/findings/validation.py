@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Literal, get_args
 
 from robodx.analysis.findings.base import Diagnosis, Finding
 from robodx.analysis.findings.factors import is_same_factor
 from robodx.analysis.statistics.estimates import Estimate, wilson
 
-Group = Literal["one fault", "held-out fault", "weaker base", "two faults", "patternless", "no fault"]
+Group = Literal[
+    "one fault", "held-out fault", "earlier held-out fault", "weaker base", "two faults", "patternless", "no fault"
+]
 GROUPS: tuple[Group, ...] = get_args(Group)
 NOTHING = "no weakness found"
 # Both of a pair are to be among so many.
 TOP = 3
 # Of what has no cause that could be found, any is false.
 WITHOUT_CAUSE: tuple[Group, ...] = ("patternless", "no fault")
+# By somebody else, who did not choose them by whether they show: who fails in fewer of the generated situations than
+# this has nothing that must be found, and nothing wrong may be said of it.
+HELD_OUT: tuple[Group, ...] = ("held-out fault", "earlier held-out fault")
+LEAST_COST = 0.1
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,28 @@ class Verdict:
     is_right: bool
     episodes: int
     success: float | None = None
+    # The share of generated situations that fail.
+    cost: float | None = None
+    # The top finding, and what pairs have ruled out.
+    top: Answer | None = None
+    ruled_out: tuple[Answer, ...] = ()
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is a fault that need not be found."""
+        return self.group in HELD_OUT and self.cost is not None and self.cost < LEAST_COST
+
+
+@dataclass(frozen=True)
+class Retest:
+    """Two runs of one policy on disjoint seeds, over all such pairs of runs."""
+
+    # The top finding of the one is that of the other: the same factor and level, or its parent.
+    again: Estimate
+    # What the one has shown to be a cause, the other has ruled out.
+    contradicted: Estimate
+    # How often two different policies have the same top finding.
+    others: Estimate
 
 
 @dataclass(frozen=True)
@@ -84,7 +113,14 @@ def answers(diagnosis: Diagnosis) -> list[Answer]:
     return causes or [Answer(one.name) for one in diagnosis.symptoms]
 
 
-def judge(group: Group, planted: str, seed_set: int, expected: Sequence[Expected], diagnosis: Diagnosis) -> Verdict:
+def judge(
+    group: Group,
+    planted: str,
+    seed_set: int,
+    expected: Sequence[Expected],
+    diagnosis: Diagnosis,
+    cost: float | None = None,
+) -> Verdict:
     found = answers(diagnosis)
     if group in WITHOUT_CAUSE:
         # A symptom is no claim of a cause.
@@ -94,8 +130,14 @@ def judge(group: Group, planted: str, seed_set: int, expected: Sequence[Expected
         shown = found[: TOP if group == "two faults" else 1]
         is_right = bool(expected) and all(any(each.is_met_by(one) for one in shown) for each in expected)
     names = tuple(str(one) for one in found)
-    success = diagnosis.success.value
-    return Verdict(group, planted, seed_set, tuple(expected), names, is_right, diagnosis.episodes, success)
+    verdict = Verdict(
+        group, planted, seed_set, tuple(expected), names, is_right, diagnosis.episodes, diagnosis.success.value, cost,
+        found[0] if found else None,
+        tuple(Answer("", one.attribute, one.levels) for one in diagnosis.excluded),
+    )  # fmt: skip
+    # A way of failing is no cause that is claimed.
+    says_nothing = not [one for one in found if one.attribute]
+    return replace(verdict, is_right=is_right or (verdict.is_small and says_nothing))
 
 
 def scores(verdicts: Iterable[Verdict]) -> list[Score]:
@@ -116,12 +158,31 @@ def confusion(verdicts: Iterable[Verdict], group: Group) -> dict[str, Counter[st
     return table
 
 
-def retest(verdicts: Iterable[Verdict], group: Group) -> Estimate:
-    """Of two runs of one policy on disjoint seeds, how often the top cause of the one is the top cause of the other."""
-    runs: dict[str, list[str]] = {}
-    for one in verdicts:
-        if one.group == group:
-            runs.setdefault(one.planted, []).append(one.found[0] if one.found else NOTHING)
-    pairs = [(a, b) for tops in runs.values() for place, a in enumerate(tops) for b in tops[place + 1 :]]
-    # To find nothing twice is no agreement.
-    return wilson(sum(a == b != NOTHING for a, b in pairs), len(pairs))
+def retest(verdicts: Iterable[Verdict], group: Group) -> Retest:
+    runs = [one for one in verdicts if one.group == group]
+    pairs = list(combinations(runs, 2))
+    same = [(a, b) for a, b in pairs if a.planted == b.planted]
+    different = [(a, b) for a, b in pairs if a.planted != b.planted]
+    either_way = [pair for a, b in same for pair in ((a, b), (b, a)) if pair[0].top and pair[0].top.attribute]
+    return Retest(
+        wilson(sum(_agree(a.top, b.top) for a, b in same), len(same)),
+        wilson(sum(_is_ruled_out(a.top, b) for a, b in either_way), len(either_way)),
+        wilson(sum(_agree(a.top, b.top) for a, b in different), len(different)),
+    )
+
+
+def _agree(one: Answer | None, other: Answer | None) -> bool:
+    """To find nothing twice is no agreement."""
+    if one is None or other is None:
+        return False
+    if not one.attribute or not other.attribute:
+        return one.name == other.name
+    return any(
+        is_same_factor(a.attribute, level, b.attribute, b.levels)
+        for a, b in ((one, other), (other, one))
+        for level in a.levels
+    )
+
+
+def _is_ruled_out(top: Answer | None, run: Verdict) -> bool:
+    return top is not None and any((top.attribute, top.levels) == (one.attribute, one.levels) for one in run.ruled_out)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robodx.analysis.findings.conditions import Condition
-from robodx.records.features import BOUNDS, NO, WORD, order
+from robodx.records.features import BOUNDS, NO, REQUIRES, WORD, order
 
 # What a trial has, by the last part of what it requires.
 HAS = {
@@ -100,6 +100,15 @@ def _measured(part: str, attribute: str, levels: str) -> str:
     number, more = levels.removesuffix(" or more"), levels.endswith(" or more")
     told = f"{number}{UNITS.get(part, '')}{' or more' if more else ''}"
     return told if number.startswith("below") else f"of {told}"
+
+
+def attribute_in_words(name: str) -> str:
+    """As "goal colour", "the word “red”", "what is required of perception"."""
+    if name.startswith(WORD):
+        return f"the word “{name.removeprefix(WORD)}”"
+    if name.startswith(REQUIRES):
+        return f"what is required of {name.removeprefix(REQUIRES)}"
+    return name.replace("_", " ")
 
 
 def levels_in_words(condition: Condition) -> str:

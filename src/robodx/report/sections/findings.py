@@ -12,7 +12,7 @@ from robodx.report.blocks import Block, Cell, Column, Heading, Missing, Table, T
 from robodx.report.forest import Row, forest
 from robodx.report.gallery import EXAMPLES
 from robodx.report.material import Material
-from robodx.report.pair import SideBySide, attribute_in_words, side_by_side
+from robodx.report.pair import SideBySide, side_by_side
 from robodx.report.plots.whiskers import DIFFERENCES
 from robodx.report.sections.base import Content, section
 from robodx.report.templating import fill
@@ -164,9 +164,8 @@ def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
         blocks += [_suspected(suspected), Missing(either, suspected[0].next_test)]
     if diagnosis.symptoms:
         blocks += [Heading(SYMPTOMS), Symptoms(diagnosis.symptoms, anchors)]
-    if diagnosis.excluded:
-        told = "; ".join(f"{one.when} ({counted(one.pairs, 'pair')})" for one in diagnosis.excluded)
-        blocks.append(Text(f"Excluded as a cause of 20 points or more: {told}.", "quiet"))
+    further = [*([diagnosis.inputs_say] if diagnosis.inputs else []), *diagnosis.ruled_out]
+    blocks += [Text(sentence, "quiet") for sentence in further]
     return [*blocks, Text(_resolution(diagnosis), "quiet")]
 
 
@@ -227,15 +226,16 @@ def _further(one: PairEvidence) -> list[Cell]:
 def _of_cause(one: Finding) -> list[str]:
     by = sorted({name for each in (one.undo, one.put_in) if each is not None for name in each.interventions})
     said = [f"Changed by {listed(by)}."] if by else []
-    if one.along:
-        said.append(f"Changed along with it in most pairs: {listed([attribute_in_words(name) for name in one.along])}.")
     if one.contexts:
         reach = (
             "goes the same way in at least three quarters of"
             if one.is_general
             else "is a claim about the situations tested alone, of"
         )
-        said.append(f"It {reach} {counted(one.contexts, 'context')} (task, act and kind of object).")
+        said.append(
+            f"It {reach} {counted(one.contexts, 'context')} (task, act and kind of object), {one.new_contexts} of them "
+            "not met in the screening."
+        )
     if one.undo is not None and one.share > 0:
         said.append(f"Taking it away recovers about {percent(one.share)} of the failures of the screening.")
     return [*said, *_below_chance(one)]

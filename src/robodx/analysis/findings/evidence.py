@@ -1,0 +1,103 @@
+"""The numbers of a finding, from the pairs that decided on it and from the screening."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from robodx.analysis.findings.base import Crossed, PairEvidence
+from robodx.analysis.findings.conditions import Mask
+from robodx.analysis.findings.decisions import PairSeen, Tally
+from robodx.analysis.findings.factors import says_the_same
+from robodx.analysis.findings.wording import attribute_in_words, when
+from robodx.analysis.statistics.estimates import NOTHING, Estimate, newcombe, wilson
+from robodx.analysis.statistics.sequential_pairs import Decision
+from robodx.records.features import features_of_row
+
+
+def rates(failed: Mask, inside: Mask) -> tuple[Estimate, Estimate, Estimate]:
+    k, n, other, n_other = (int(each.sum()) for each in (failed & inside, inside, failed & ~inside, ~inside))
+    if not n:
+        return NOTHING, wilson(other, n_other) if n_other else NOTHING, NOTHING
+    if not n_other:
+        return wilson(k, n), NOTHING, wilson(k, n)
+    return wilson(k, n), wilson(other, n_other), newcombe(other, n_other, k, n)
+
+
+def of_pairs(pairs: Sequence[PairSeen], decision: Decision | None, sign: int) -> PairEvidence | None:
+    if decision is None:
+        return None
+    counted = pairs[: decision.pairs]
+    return PairEvidence(
+        pairs=len(counted),
+        changed=sum(one.treated_success for one in counted),
+        placebo=sum(one.placebo_success for one in counted),
+        gain=decision.estimate if sign > 0 else _negated(decision.estimate),
+        verdict=decision.verdict,
+        e_value=decision.e_value,
+        interventions=tuple(sorted({one.intervention for one in counted})),
+        pairs_more=decision.pairs_more,
+    )
+
+
+def _negated(one: Estimate) -> Estimate:
+    value, low, high = (None if each is None else -each for each in (one.value, one.high, one.low))
+    return Estimate(value, low, high, one.n)
+
+
+def share(tally: Tally, inside: Mask, failed: Mask) -> float:
+    """Of all failures, what taking it away recovers beyond the placebo; without pairs, what it concerns."""
+    if not failed.any():
+        return 0.0
+    concerned = float((inside & failed).sum() / failed.sum())
+    gain = tally.undone.estimate.value if tally.undone is not None else None
+    return concerned * max(0.0, gain) if gain is not None else concerned
+
+
+def shown_best(tally: Tally) -> tuple[str, str] | None:
+    """The one that shows it best, its failure first: of those that flipped as it says, one in which least differs."""
+    undone = [one for one in tally.undo if one.treated_success and not one.placebo_success]
+    put_in = [one for one in tally.put_in if one.placebo_success and not one.treated_success]
+    best = min((*undone, *put_in), key=lambda one: len(one.changed), default=None)
+    if best is None:
+        return None
+    return (best.placebo, best.treated) if best.treated_success else (best.treated, best.placebo)
+
+
+def crossed(tally: Tally, decided: Sequence[Tally], paired: pl.DataFrame) -> Crossed | None:
+    """All pairs of the condition, whatever they were for, by whether it and the other hold."""
+    if tally.given is None:
+        return None
+    ids = {
+        trial
+        for one in decided
+        if one.condition == tally.condition
+        for pair in one.pairs
+        for trial in (pair.treated, pair.placebo)
+    }
+    cells: dict[tuple[bool, bool], list[bool]] = {}
+    for row in paired.filter(pl.col("trial_id").is_in(ids)).iter_rows(named=True):
+        features = features_of_row(row)
+        place = (tally.condition.holds(features), tally.given.holds(features))
+        cells.setdefault(place, []).append(row["success"])
+    both, this, other, neither = (
+        (sum(cells.get(place, [])), len(cells.get(place, [])))
+        for place in ((True, True), (True, False), (False, True), (False, False))
+    )
+    return Crossed(when(tally.given), both, this, other, neither)
+
+
+def along(tally: Tally) -> tuple[str, ...]:
+    """In words, without what says the same."""
+    own = tally.condition
+    return tuple(attribute_in_words(name) for name in tally.along if not says_the_same(name, own.attribute))
+
+
+def is_below_chance(shown: pl.DataFrame, inside: pl.DataFrame) -> bool:
+    """Whether it succeeds less often than guessing would, surely."""
+    chance = inside["chance"].mean()
+    if not isinstance(chance, float) or chance >= 1 or not len(inside):
+        return False
+    high = wilson(len(inside) - len(shown), len(inside)).high
+    return high is not None and high < chance
