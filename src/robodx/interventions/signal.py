@@ -15,7 +15,7 @@ from robodx.interventions.happening import later
 from robodx.interventions.wording import manner_of
 from robodx.language.meaning import Clause, Meaning
 from robodx.language.reference import Reference
-from robodx.records.features import NO, REQUIRES, YES
+from robodx.records.features import NO, REQUIRES, WORD, YES
 from robodx.scoring.conditions import After, Condition
 from robodx.scoring.contact import Lit, Touched
 from robodx.scoring.events import Event, SwitchLamp, at
@@ -51,7 +51,7 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
 @intervention(
     "signal",
     factor="time",
-    values={level: {WORDS: level, CHANGE: level} for level in (NO, YES)},
+    values={level: {WORDS: level, CHANGE: level, f"{WORD}{KIND}": level} for level in (NO, YES)},
     entails=(*IN_CUES_OF_ALL, "things", "first_event"),
     placebo=_placebo,
 )

@@ -34,7 +34,8 @@ from robodx.tasks.base import Situation
 COLOURS = ("red", "green", "blue", "yellow", "orange", "purple", "pink", "cyan", "white")
 THINGS = (
     "cube", "sphere", "cylinder", "triangular", "block", "peg", "bin", "bowl", "box", "disc", "switch", "object",
-    "crate", "hole", "hexagonal", "charger", "receptacle", "slot", "kit", "t", "striped", "plain",
+    "crate", "hole", "hexagonal", "charger", "receptacle", "slot", "kit", "t", "striped", "plain", "bands",
+    "order", "size", "differs", "fits", "highest",
 )  # fmt: skip
 PLACES = (
     "left", "right", "nearest", "nearer", "farthest", "farther", "furthest", "further", "closest", "middle", "first",
@@ -43,9 +44,25 @@ PLACES = (
 SIZES = ("bigger", "smaller", "biggest", "smallest", "big", "small")
 EXCLUSIONS = ("other", "than", "neither", "nor")
 SYNONYMS = tuple(
-    word for own in ("red", "green", "blue", "cube", "sphere", "peg", "bin", "disc", "switch") for word in EVERYDAY[own]
-    if " " not in word and word not in (*THINGS, "stick")
-)  # fmt: skip
+    word
+    for own in (
+        "red",
+        "green",
+        "blue",
+        "cube",
+        "sphere",
+        "peg",
+        "bin",
+        "disc",
+        "switch",
+        "charger",
+        "receptacle",
+        "big",
+        "small",
+    )
+    for word in " ".join(EVERYDAY[own]).split()
+    if word not in THINGS
+)
 WORDS = (*THINGS, *COLOURS, *SIZES, *PLACES, *EXCLUSIONS, *SYNONYMS)
 
 
