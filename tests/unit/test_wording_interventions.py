@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from robodx.cli.browsing import list_
 from robodx.interventions.base import PLACEBO, NotApplicable, intervened, parse
 from robodx.interventions.changing import heard
 from robodx.interventions.wording import manner_of
@@ -129,6 +130,11 @@ def test_what_is_said_otherwise_is_said_in_the_same_manner(text: str) -> None:
 def test_a_word_that_another_intervention_has_is_told() -> None:
     with pytest.raises(UnknownName, match='Use "courtesy word=please"'):
         parse("word=please")
+
+
+def test_a_table_lists_the_first_of_very_many_words(capsys: pytest.CaptureFixture[str]) -> None:
+    list_("interventions")
+    assert ", … (" in (told := capsys.readouterr().out) and "no vertically" not in told
 
 
 def test_a_goal_is_told_by_another_attribute() -> None:
