@@ -45,12 +45,23 @@ def changed(task: str, name: str, value: str, seed: int = 3) -> tuple[Situation,
         ),
         ("control/place_sphere_two_bins", "first act done", "1 left", "Put the sphere in the blue bin."),
         ("control/place_sphere", "act", "pick", "Pick up the sphere."),
+        ("primitive/press_switch", "signal", "yes", "Press the switch when its lamp lights up."),
+        ("control/place_sphere", "signal", "yes", "Put the sphere in the bin when the lamp lights up."),
+        ("dynamic/catch_after_light", "signal", "no", "Pick up the sphere."),
         ("perception/touch_red_sphere", "act", "pick", "Pick up the red sphere."),
     ],
 )
 def test_the_words_ask_for_what_counts(task: str, name: str, value: str, said: str) -> None:
     _, after = changed(task, name, value)
     assert after.instruction.text == said
+
+
+@pytest.mark.parametrize("task", ["primitive/press_switch", "control/place_sphere"])
+def test_who_does_not_wait_for_the_signal_fails(task: str) -> None:
+    untold, after = changed(task, "signal", "yes")
+    _, placebo = changed(task, "signal", "placebo")
+    assert after.never[-1] not in untold.never and "lit" in str(after.never[-1]).lower()
+    assert placebo.scene == after.scene and placebo.events == after.events and placebo.never == untold.never
 
 
 def test_what_counts_is_that_of_the_acts_that_are_asked_for() -> None:

@@ -6,12 +6,14 @@ import re
 
 import pytest
 
-from robodx.interventions.base import PLACEBO, NotApplicable, intervened
+from robodx.cli.browsing import list_
+from robodx.interventions.base import PLACEBO, NotApplicable, intervened, parse
 from robodx.interventions.changing import heard
 from robodx.interventions.wording import manner_of
 from robodx.language.meaning import Instruction, Meaning, pick, put
 from robodx.language.phrasing import say
 from robodx.language.reading import read
+from robodx.registry import UnknownName
 from robodx.scoring.from_meaning import lifted, stages_for
 from robodx.sim.geometry import Pose
 from robodx.sim.objects import bin_, cube, sphere
@@ -59,6 +61,11 @@ def told(situation: Situation, *texts: str) -> str:
         (["word=sapphire"], "Pick up the sapphire cube."),
         (["word=sapphire", "synonym=no"], "Pick up the blue cube."),
         (["word=sapphire", "negation=other than"], "Pick up the cube other than .*."),
+        (["courtesy word=please"], "(Please pick up the blue cube|Pick up the blue cube, please)."),
+        (["courtesy word=please", "courtesy word=no please"], "(?!.*[Pp]lease).*ick up the blue cube[.?]"),
+        (["courtesy word=please", "courtesy word=placebo"], ".*[Pp]lease.*"),
+        (["phrasing word=no up"], "(?!Pick up).* the blue cube."),
+        (["negation=do not", "phrasing word=no not"], "Pick up the blue cube, but (never|don't) pick up .*."),
         (["verb=grab"], "Grab the blue cube."),
         (["verb=grab", "target cue=place"], "Grab the middle cube."),
         (["phrasing=test", "phrasing=train", "verb=lift"], "Lift the blue cube."),
@@ -101,7 +108,7 @@ def test_another_thing_named_is_what_counts(picking: Situation) -> None:
 
 def test_a_placebo_changes_nothing_but_words(picking: Situation) -> None:
     was = features_of(picking)
-    for name in ("target cue", "negation", "condition", "word", "verb", "synonym", "left and right"):
+    for name in ("target cue", "negation", "condition", "word", "phrasing word", "verb", "synonym", "left and right"):
         now = features_of(intervened(picking, ((name, PLACEBO),), 3, "test"))
         changes = {key for key in {**was, **now} if was.get(key) != now.get(key)}
         assert changes and all(key.startswith("word") for key in changes), name
@@ -118,6 +125,16 @@ def test_a_placebo_changes_nothing_but_words(picking: Situation) -> None:
 def test_what_is_said_otherwise_is_said_in_the_same_manner(text: str) -> None:
     manner = manner_of(Instruction(text, Meaning((pick("red cube"),))))
     assert manner.say(Meaning((pick("green sphere"),))).text == text.replace("red cube", "green sphere")
+
+
+def test_a_word_that_another_intervention_has_is_told() -> None:
+    with pytest.raises(UnknownName, match='Use "courtesy word=please"'):
+        parse("word=please")
+
+
+def test_a_table_lists_the_first_of_very_many_words(capsys: pytest.CaptureFixture[str]) -> None:
+    list_("interventions")
+    assert ", … (" in (told := capsys.readouterr().out) and "no vertically" not in told
 
 
 def test_a_goal_is_told_by_another_attribute() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,6 +16,9 @@ from robodx.errors import UserError
 from robodx.output import print_text
 from robodx.running.limits import LAST_SEED
 from robodx.terminal.console import print_json, print_table
+
+# Of a list in a table more than these are not told one by one.
+MANY = 60
 
 
 @app.command("list", rich_help_panel="Look around")
@@ -30,10 +33,16 @@ def list_(
     if as_json:
         print_json(rows)
     else:
-        print_table([{name: value for name, value in row.items() if name != "anchor"} for row in rows])
+        print_table([{name: _shortened(value) for name, value in row.items() if name != "anchor"} for row in rows])
         if anchored := [row for row in rows if row.get("anchor")]:
             print_text("\nWhat does this, at the levels v1, v2 and v3:")
             print_table([{"stressor": row["perturbation"], "for example": row["anchor"]} for row in anchored])
+
+
+def _shortened(value: Any) -> Any:
+    """Of a list that is very long the first few, and how many there are."""
+    parts = value.split(", ") if isinstance(value, str) else ()
+    return f"{', '.join(parts[:8])}, … ({len(parts)} in all)" if len(parts) > MANY else value
 
 
 @app.command(rich_help_panel="Look around")

@@ -124,7 +124,6 @@ def _is_above(other: Thing, thing: Thing) -> bool:
 
 def with_another(situation: Situation, kinds: Sequence[str], rng: np.random.Generator) -> Situation:
     """With another loose thing of one of these kinds, of another look than all others, out of the way."""
-    _check_still(situation)
     needed = needed_things(situation)
     # Not of their colours: what tells them apart from others shall stay what it is, as far as can be.
     worn = {thing.colour for thing in situation.scene if thing.name in needed}
@@ -132,12 +131,23 @@ def with_another(situation: Situation, kinds: Sequence[str], rng: np.random.Gene
     free = [(k, c) for k in kinds for c in COLOURS if c not in worn and f"{c} {k}" not in there]
     if not free:
         raise NotApplicable("there is no kind of thing that would do")
-    ways, wrong = _ways(situation), 0
-    for _ in range(TRIES):
+
+    def another() -> Thing:
         kind, colour = free[int(rng.integers(len(free)))]
         thing = LOOSE[kind](colour, rng.uniform(*SCALES))
         x, y = rng.uniform(*TABLE.x), rng.uniform(*TABLE.y)
-        thing = thing.at(x, y, yaw_rad=rng.uniform(-math.pi, math.pi))
+        return thing.at(x, y, yaw_rad=rng.uniform(-math.pi, math.pi))
+
+    after = put_in(situation, another)
+    return replace(after, never=(*situation.never, *_wrong(situation, after.scene, after.scene.things[-1].name)))
+
+
+def put_in(situation: Situation, draw: Callable[[], Thing]) -> Situation:
+    """With a thing as it is drawn, the first that is out of the way and leaves the words as they are."""
+    _check_still(situation)
+    ways, wrong = _ways(situation), 0
+    for _ in range(TRIES):
+        thing = draw()
         if not _is_out_of_the_way(situation, thing, ways):
             continue
         scene = replace(situation.scene, things=(*situation.scene, thing))
@@ -149,7 +159,7 @@ def with_another(situation: Situation, kinds: Sequence[str], rng: np.random.Gene
             if wrong == WRONG_PLACES:
                 raise
             continue
-        return replace(after, never=(*situation.never, *_wrong(situation, scene, thing.name)))
+        return after
     raise NotApplicable("there is no place for another thing")
 
 

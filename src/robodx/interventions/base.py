@@ -111,6 +111,9 @@ def parse(text: str) -> Applied:
     name, equals, value = (part.strip() for part in text.partition("="))
     entry = INTERVENTIONS[name]
     if not equals or (value != PLACEBO and value not in entry.values):
+        if others := [other.name for other in INTERVENTIONS.entries() if value in other.values]:
+            use = " or ".join(f'"{other}={value}"' for other in others)
+            raise UnknownName(f'No value of the intervention {name} "{value}". Use {use}.')
         raise UnknownName(unknown(f"value of the intervention {name}", value, [*entry.values, PLACEBO]))
     return name, value
 

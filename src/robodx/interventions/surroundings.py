@@ -65,27 +65,29 @@ def in_arena(situation: Situation, arena: Arena) -> Situation:
     return with_scene(situation, replace(situation.scene, arena=arena))
 
 
-def tables() -> dict[str, Arena]:
-    """By the word for its colour, the first room with such a table."""
+def coloured_like(part: str) -> dict[str, Arena]:
+    """By the word for the colour of its table, walls or floor, the first room that has it."""
     found: dict[str, Arena] = {}
     for room in (*FAMILIAR_ROOMS, *UNSEEN_ROOMS):
-        found.setdefault(colour_word(room.arena.table_colour), room.arena)
+        found.setdefault(colour_word(getattr(room.arena, f"{part}_colour")), room.arena)
     return found
 
 
 def other_walls(situation: Situation, rng: np.random.Generator) -> Situation:
     """The walls of another familiar room, around the same table."""
+    return _of_another_room(situation, "wall", rng)
+
+
+def other_table(situation: Situation, rng: np.random.Generator) -> Situation:
+    """The table of another familiar room, between the same walls."""
+    return _of_another_room(situation, "table", rng)
+
+
+def _of_another_room(situation: Situation, part: str, rng: np.random.Generator) -> Situation:
     here = situation.scene.arena
-    walls = [
-        replace(
-            here,
-            wall_colour=arena.wall_colour,
-            wall_second_colour=arena.wall_second_colour,
-            wall_material=arena.wall_material,
-        )
-        for arena, _ in FAMILIAR_ROOMS
-    ]
-    others = [arena for arena in walls if arena != here]
+    names = [f"{part}_{name}" for name in ("colour", "second_colour", "material")]
+    others = [replace(here, **{name: getattr(room.arena, name) for name in names}) for room in FAMILIAR_ROOMS]
+    others = [arena for arena in others if arena != here]
     return in_arena(situation, others[int(rng.integers(len(others)))])
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from robodx.interventions.base import NotApplicable, intervention
-from robodx.interventions.surroundings import in_arena, other_walls, tables
+from robodx.interventions.surroundings import coloured_like, in_arena, other_walls
 from robodx.situations.attributes import colour_word
 from robodx.tasks.base import Situation
 
-TABLES = tables()
+TABLES = coloured_like("table")
 
 
 @intervention(

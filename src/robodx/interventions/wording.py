@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
-from itertools import islice
+from itertools import islice, permutations
 
 import numpy as np
 
@@ -35,6 +35,11 @@ VAGUE, VAGUE_WEIGHT = f"{WORD}object", 1.5
 # Whether the features that a situation has now, and those that it had, are as they shall be.
 Fits = Callable[[Mapping[str, str], Mapping[str, str]], bool]
 SPLITS: tuple[Split, ...] = ("train", "test")
+
+
+def words_in(text: str) -> list[str]:
+    """As the recorded attributes have them; what is filled into a template is none."""
+    return re.findall(r"[a-z']+", re.sub(r"{\w+}", "", text).lower())
 
 
 @dataclass(frozen=True)
@@ -191,6 +196,29 @@ def rephrased(instruction: Instruction, splits: Sequence[Split] = ("train",)) ->
                 said = Manner(manner.opening, manner.closing, (split, index)).say(instruction.meaning)
                 if said.text != instruction.text:
                     yield said
+
+
+# What is said instead between what is done one after the other, and of what is not to be done.
+JOINTS = (", then ", ", and ")
+FORBIDDING = ("do not ", "never ", "don't ")
+
+
+def resaid(instruction: Instruction) -> Iterator[Instruction]:
+    """With other words between its clauses, for what is forbidden, or for its one verb."""
+    clauses = instruction.meaning.clauses
+    are_done = all(isinstance(part, Clause) and not part.is_negated for part in clauses)
+    for sayings in (JOINTS, FORBIDDING):
+        for now, other in permutations(sayings, 2):
+            count = len(re.findall(now, instruction.text, re.IGNORECASE))
+            # What is listed may be joined in the same way as what is done.
+            if count and (sayings != JOINTS or (are_done and count == len(clauses) - 1)):
+                text = re.sub(now, other, instruction.text, flags=re.IGNORECASE)
+                yield replace(instruction, text=f"{text[0].upper()}{text[1:]}")
+    first = clauses[0]
+    if len(clauses) == 1 and isinstance(first, Clause) and are_done and not first.phrasings.negates:
+        manner = manner_of(instruction)
+        for template in first.phrasings.read:
+            yield replace(manner, template=template).say(instruction.meaning)
 
 
 def reopened(instruction: Instruction) -> Iterator[Instruction]:
