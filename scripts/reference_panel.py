@@ -22,7 +22,7 @@ from pathlib import Path
 from pages import of_this_source
 from units import at_work, keep, kept
 
-from robodx.analysis.findings.panel import PANEL, TABLE, Asked, read
+from robodx.analysis.findings.panel import TABLE, Asked, read
 from robodx.interventions.base import INTERVENTIONS, PLACEBO, Intervention, NotApplicable, intervened
 from robodx.policy_contract import Policy, make_policy
 from robodx.records.trial import Trial
@@ -34,6 +34,12 @@ ROOT = Path(__file__).parent.parent
 # Validations of the diagnosis use seeds below, demonstrations those from a million on.
 FIRST_SEED = 800_000
 SITUATIONS = 6
+# Who is on it, in the words of a sentence.
+PANEL = {
+    "vision": "vision",
+    "an imprecise expert": "fault:imprecise",
+    "a noisy expert": "fault:noisy_healthy=0.4",
+}
 
 
 @dataclass(frozen=True)
@@ -121,10 +127,9 @@ def episodes(one: tuple[str, str, str], plan: Plan) -> Iterator[Unit]:
 
 
 def run(unit: Unit) -> dict[str, object]:
-    trial = Trial(
-        unit.task, TASKS[unit.task].version, unit.policy, unit.seed, interventions=((unit.intervention, unit.value),)
-    )
-    ((episode, _),) = rollout([trial], policy_of(unit.policy))
+    policy, applied = PANEL[unit.policy], ((unit.intervention, unit.value),)
+    trial = Trial(unit.task, TASKS[unit.task].version, policy, unit.seed, interventions=applied)
+    ((episode, _),) = rollout([trial], policy_of(policy))
     return {**asdict(unit), "success": None if episode.outcome == "error" else episode.success}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from robodx.analysis.findings.conditions import Condition
 from robodx.analysis.findings.decisions import PairSeen, Tally
-from robodx.analysis.findings.panel import PANEL, Asked, harder, losses, read
+from robodx.analysis.findings.panel import Asked, harder, losses, read
 from robodx.interventions.base import INTERVENTIONS, PLACEBO
 from robodx.report.sections.findings import Card
 from robodx.terminal.diagnosis import lines
@@ -18,9 +18,9 @@ from tests.reporting import diagnosis, finding
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 import reference_panel
-from reference_panel import Unit, counted, sampled, write
+from reference_panel import PANEL, Unit, counted, sampled, write
 
-IMPRECISE, NOISY = "fault:imprecise", "fault:noisy_healthy=0.4"
+IMPRECISE, NOISY = "an imprecise expert", "a noisy expert"
 # Four pairs each: with the negation all but one fail that succeed otherwise; without it all succeed.
 TABLE = [
     Asked("negation", "do not", "vision", 4, 1, 4),

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from robodx.analysis.findings.decisions import Tally
 
-# Who is on it, in the words of a sentence; `make reference-panel` runs them and writes the table.
-PANEL: Mapping[str, str] = {
-    "vision": "vision",
-    "fault:imprecise": "an imprecise expert",
-    "fault:noisy_healthy=0.4": "a noisy expert",
-}
+# `make reference-panel` runs them and writes it.
 TABLE = Path(__file__).with_name("panel.csv")
 # From this loss of success on a policy falls too: what a cause must exceed not to be excluded.
 FALLS = 0.2
@@ -30,6 +25,7 @@ class Asked(NamedTuple):
 
     intervention: str
     value: str
+    # In the words of a sentence.
     policy: str
     pairs: int
     # How many succeeded with the value, and with the placebo.
@@ -56,21 +52,21 @@ def losses(tally: Tally, table: Sequence[Asked] | None = None) -> tuple[tuple[st
     The mean over the pairs of what the same intervention at the same value did in the situations of the panel. Nothing
     of a policy that ran too few of them; what is done to a policy is no intervention, so that of it there is nothing.
     """
-    gains = {
-        (one.policy, one.intervention, one.value): (one.treated - one.placebo) / one.pairs
-        for one in (_shipped() if table is None else table)
-        if one.pairs
-    }
+    gains: dict[str, dict[tuple[str, str], float]] = {}
+    for one in _shipped() if table is None else table:
+        if one.pairs:
+            of_policy = gains.setdefault(one.policy, {})
+            of_policy[one.intervention, one.value] = (one.treated - one.placebo) / one.pairs
     found = []
-    for policy, says in PANEL.items():
+    for policy, gained in gains.items():
         lost = [
-            sign * gains[policy, pair.intervention, pair.value]
+            sign * gained[pair.intervention, pair.value]
             for pairs, sign in ((tally.undo, 1), (tally.put_in, -1))
             for pair in pairs
-            if (policy, pair.intervention, pair.value) in gains
+            if (pair.intervention, pair.value) in gained
         ]
         if lost and len(lost) >= LEAST_COVERED * len(tally.pairs):
-            found.append((says, sum(lost) / len(lost)))
+            found.append((policy, sum(lost) / len(lost)))
     return tuple(found)
 
 
@@ -79,7 +75,7 @@ def harder(panel: Sequence[tuple[str, float]]) -> str:
     if sum(lost >= FALLS for _, lost in panel) < MOST:
         return ""
     (worst, most), *others = sorted(panel, key=lambda one: -one[1])
-    rest = "".join(f", {says} {_points(lost)}" for says, lost in others)
+    rest = "".join(f", {policy} {_points(lost)}" for policy, lost in others)
     return f"Harder for most policies: of the reference panel {worst} loses {_points(most)} points{rest}."
 
 
