@@ -7,7 +7,7 @@ export PYTHON
 # Else every process of the tests and the demo would compile all of src anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability validate-interventions confounding aliasing vision-table stress-table validation-table why-table sequential-tests coverage pictures lock clean
+.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability validate-interventions reference-panel confounding aliasing vision-table stress-table validation-table why-table sequential-tests coverage pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -62,6 +62,9 @@ validate-capability: setup  ## show that tasks measure what they say and none is
 
 validate-interventions: setup  ## run the expert on all that interventions make of all tasks (ARGS="--seeds 3 --workers 16")
 	@$(BIN)/python scripts/validate_interventions.py $(ARGS)
+
+reference-panel: setup  ## ask three other policies what each intervention does to them, for the diagnosis (40 minutes; ARGS="--workers 16" six)
+	@$(BIN)/python scripts/reference_panel.py $(ARGS)
 
 confounding: setup  ## show how far each recorded attribute of situations predicts each other, by suite and family (three minutes)
 	@$(BIN)/python scripts/confounding.py $(ARGS)

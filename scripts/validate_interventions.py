@@ -8,35 +8,31 @@ source they were made with, and resumed. A table is printed, and the exit status
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from multiprocessing import get_context
 from pathlib import Path
 
 from pages import of_this_source
-from rich.console import Console
+from units import at_work, keep, kept
 
 from robodx.interventions.base import INTERVENTIONS, PLACEBO, Intervention, NotApplicable, intervened
 from robodx.policy_contract import CameraRequest, Policy, make_policy
 from robodx.records.trial import Trial
 from robodx.records.values import Applied
 from robodx.running.rollout import rollout
-from robodx.running.threads import pin
 from robodx.situations.features import features_of
 from robodx.tasks.base import TASKS, Situation
-from robodx.terminal.console import eta_bar, print_table
+from robodx.terminal.console import print_table
 
 # A policy with a camera: only that has something to record of cameras.
 SHOWN = (CameraRequest("front"),)
 ROOT = Path(__file__).parent.parent
 SEEDS = 3
-TELL_EVERY_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -78,18 +74,13 @@ def main() -> int:
     names = [name for name in INTERVENTIONS if fnmatchcase(name, options.interventions)]
     tasks = [task for task in TASKS if fnmatchcase(task, options.tasks)]
     units = [Unit(task, seed, name) for seed in range(options.seeds) for task in tasks for name in (None, *names)]
-    folder = of_this_source(options.out)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / ("applied.jsonl" if options.without_expert else "solved.jsonl")
+    path = of_this_source(options.out) / ("applied.jsonl" if options.without_expert else "solved.jsonl")
     work = applied if options.without_expert else solved
     started_s = time.monotonic()
-    with path.open("a") as file:
-        known = done(path)
-        missing = [unit for unit in units if unit not in known]
-        for results in at_work(missing, work, options.workers):
-            # A unit is written as a whole: one that is there is done.
-            file.write("".join(json.dumps(asdict(result)) + "\n" for result in results))
-            file.flush()
+    known = {result.unit for result in read(path)}
+    missing = [unit for unit in units if unit not in known]
+    found = at_work(missing, work, options.workers)
+    keep(path, ([asdict(result) for result in results] for results in found))
     wanted = set(units)
     results = [result for result in read(path) if result.unit in wanted]
     print(f"{len(missing)} of {len(units)} units in {time.monotonic() - started_s:.0f} s; results in {path}")
@@ -97,27 +88,7 @@ def main() -> int:
 
 
 def read(path: Path) -> list[Result]:
-    rows = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
-    return [Result(**{**row, "complaints": tuple(row["complaints"])}) for row in rows]
-
-
-def done(path: Path) -> set[Unit]:
-    return {result.unit for result in read(path)}
-
-
-def at_work(units: Sequence[Unit], work: Callable[[Unit], list[Result]], workers: int) -> Iterator[list[Result]]:
-    console = Console(stderr=True)
-    told_s = started_s = time.monotonic()
-    # Each starts afresh: what a simulator holds is not to be copied.
-    with get_context("spawn").Pool(workers, pin) as pool, eta_bar(console) as bar:
-        job = bar.add_task("units", total=len(units))
-        for count, results in enumerate(pool.imap_unordered(work, units, chunksize=1), 1):
-            bar.update(job, completed=count)
-            now_s = time.monotonic()
-            if not console.is_terminal and now_s - told_s > TELL_EVERY_S:
-                told_s, left_s = now_s, (now_s - started_s) / count * (len(units) - count)
-                print(f"{count} of {len(units)} units, {left_s / 60:.0f} minutes left", file=sys.stderr)
-            yield results
+    return [Result(**{**row, "complaints": tuple(row["complaints"])}) for row in kept(path)]
 
 
 def solved(unit: Unit) -> list[Result]:

@@ -99,7 +99,8 @@ def finding(**further: Any) -> Finding:
         attribute="requires language/negation", levels=("yes",), given=None, when="the instruction has a negation",
         happens="it fails", certainty="cause", inside=rate, outside=Estimate(0.1, 0.0, 0.2, 80),
         effect=Estimate(0.3, 0.2, 0.4, 120), undo=PAIRS, put_in=None, contexts=9, new_contexts=5, is_general=True,
-        crossed=None, rivals=(), along=(), share=0.3, p=None, examples=("vision-language/easy-1-0-",), pair=None, is_below_chance=False,
+        crossed=None, rivals=(), along=(), share=0.3, p=None,
+        examples=("vision-language/easy-1-0-",), pair=None, is_below_chance=False,
         next_test="robodx run language --policy vision", advice="Train it on negations.",
     )  # fmt: skip
     return replace(reported, **further)

@@ -29,7 +29,7 @@ from robodx.records import versions as records
 from robodx.records.design import COLUMN
 from robodx.records.schema import SCHEMA
 from robodx.running import validation
-from robodx.running.validation import Case, design, read_held_out, validate
+from robodx.running.validation import SET, Case, design, read_held_out, validate
 from robodx.suites.base import SuiteRequest
 from robodx.terminal.validation import as_dict, is_reached, lines, matrix_rows
 from tests.simulated_policies import Run, fails_when, run
@@ -200,5 +200,5 @@ def test_a_case_is_run_through_the_diagnosis(tmp_path: Path, monkeypatch: pytest
     case = Case("no fault", "healthy", 3)
     validation._run(case, tmp_path)
     table = pl.read_parquet(tmp_path / "healthy.3.parquet")
-    assert table["success"].all() and set(table["seed"]) == {3000}
+    assert table["success"].all() and set(table["seed"]) == {3 * SET}
     assert [verdict.is_right for verdict in validate([case], tmp_path)] == [True]

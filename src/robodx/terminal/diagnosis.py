@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from robodx.analysis.findings.base import CAUTION, Diagnosis, Finding, PairEvidence
+from robodx.analysis.findings.panel import harder
 from robodx.output import print_text, visible
 from robodx.terminal.comparison import points
 from robodx.terminal.console import counted, print_json, wrapped
@@ -68,6 +69,8 @@ def _cause(number: int, finding: Finding) -> Iterator[str]:
     for says, evidence in (("undo", finding.undo), ("put in", finding.put_in)):
         if evidence is not None:
             yield visible(f"   {says:7} {_pairs(evidence)}")
+    if harder(finding.panel):
+        yield from wrapped(f"   {harder(finding.panel)}", indent="   ")
     if finding.pair is not None:
         yield f"   look at: episodes {finding.pair[0]} (fails) and {finding.pair[1]} (succeeds)"
     if finding.because is not None:

@@ -117,6 +117,8 @@ class Finding:
     advice: str = ""
     # What recovers most of it, if the run was asked why.
     because: str | None = None
+    # What the same changes take from each policy of the reference panel, as shares of success.
+    panel: tuple[tuple[str, float], ...] = ()
 
     @property
     def name(self) -> str:

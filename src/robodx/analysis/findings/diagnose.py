@@ -27,6 +27,7 @@ from robodx.analysis.findings.failure_modes import FailureMode, failure_modes
 from robodx.analysis.findings.inputs import inputs_seen, with_missing_input
 from robodx.analysis.findings.kinds.base import FINDING_KINDS, NextTest, Own
 from robodx.analysis.findings.naming import mostly, named, statement, symptom
+from robodx.analysis.findings.panel import losses
 from robodx.analysis.findings.prepare import situations, with_variants
 from robodx.analysis.findings.proposals import Screened, Suspect, chance_of, suspects
 from robodx.analysis.findings.variants import CLOCK, STRESS, variants
@@ -295,6 +296,7 @@ def _finding(
         next_test=_next_test(subject, name.kind.next_test, name.subject, tasks, certainty),
         advice=name.kind.advice if certainty in ("cause", "needed") else "",
         because=subject.because(shown["trial_id"].to_list()),
+        panel=losses(tally),
     )
 
 

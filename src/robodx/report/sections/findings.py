@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from robodx.analysis.findings.base import CAUTION, Diagnosis, Finding, PairEvidence, Symptom
+from robodx.analysis.findings.panel import harder
 from robodx.report.blocks import Block, Cell, Column, Heading, Missing, Table, Text
 from robodx.report.forest import Row, forest
 from robodx.report.gallery import EXAMPLES
@@ -238,6 +239,7 @@ def _of_cause(one: Finding) -> list[str]:
         )
     if one.undo is not None and one.share > 0:
         said.append(f"Taking it away recovers about {percent(one.share)} of the failures of the screening.")
+    said += [harder(one.panel)] if harder(one.panel) else []
     return [*said, *_below_chance(one)]
 
 
