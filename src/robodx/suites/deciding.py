@@ -14,6 +14,7 @@ import polars as pl
 
 from robodx.analysis.findings.conditions import Condition, Features, Mask
 from robodx.analysis.findings.decisions import PairSeen, Tally
+from robodx.analysis.findings.factors import factors_of
 from robodx.analysis.findings.proposals import Screened, suspects
 from robodx.analysis.findings.variants import CLOCK, variants
 from robodx.analysis.statistics.sequential_pairs import Decision
@@ -283,13 +284,18 @@ class Deciding:
         return {effect: self._pairs(condition, effect, apart_from=others) for effect in get_args(Effect)}
 
     def _different(self, conditions: Sequence[Condition]) -> list[Condition]:
-        """Of those that hold in the very same trials the first that can be undone: their pairs are mostly the same."""
-        first: dict[bytes, Condition] = {}
-        for one in conditions:
-            same = one.among(self._trials).tobytes()
-            if same not in first or (can_undo(one) and not can_undo(first[same])):
-                first[same] = one
-        return list(first.values())
+        """Of those that hold in the very same trials, or are about the same, the first that can be undone.
+
+        Their pairs are mostly the same.
+        """
+        kept = list(conditions)
+        for same in (lambda one: one.among(self._trials).tobytes(), lambda one: factors_of(one.attribute, one.levels)):
+            first: dict[object, Condition] = {}
+            for one in kept:
+                if same(one) not in first or (can_undo(one) and not can_undo(first[same(one)])):
+                    first[same(one)] = one
+            kept = list(first.values())
+        return kept
 
     def _pairs(
         self,

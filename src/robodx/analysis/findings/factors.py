@@ -24,6 +24,11 @@ def is_same_factor(attribute: str, level: str, found: str, levels: Sequence[str]
     return any(_meet(one, other) for each in levels for one in _factors(found, each) for other in planted)
 
 
+def factors_of(attribute: str, levels: Sequence[str]) -> frozenset[tuple[str, str]]:
+    """What a condition is about, however it is recorded."""
+    return frozenset(one for level in levels for one in _factors(attribute, level))
+
+
 def says_the_same(attribute: str, other: str) -> bool:
     """Whether two attributes are about one factor, whatever their levels."""
     one, two = ({name for name, _ in _factors(each, YES)} for each in (attribute, other))

@@ -15,9 +15,10 @@ OF_DOING = ("act", "grasps", "expert_grasps", "places")
 def _skill(condition: Condition, mode: FailureMode) -> str | None:
     main, _, rest = (condition.requirement or "").partition("/")
     is_of_doing = condition.attribute in OF_DOING or main == "motor"
-    if not is_of_doing or mode.is_choice or mode.name in UNSAFE or {"0", "no"} & set(condition.levels):
+    if not is_of_doing or mode.is_choice or {"0", "no"} & set(condition.levels) or _is_later(condition):
         return None
-    if _is_later(condition):
+    # To collide in one act is to be weak at that.
+    if mode.name in UNSAFE and condition.attribute != "act" and not rest:
         return None
     if mode.name in MOTOR and condition.attribute != "act" and not rest:
         return mode.name
