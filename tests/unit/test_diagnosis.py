@@ -114,7 +114,8 @@ def test_the_screening_is_of_every_task_and_of_the_factorial_and_of_each_stresso
     assert all(Trial(trial.task, trial.task_version, "a", trial.seed).id in without for trial in stressed)
     # In real time too where real time matters, which is known when it has waited once.
     pursuits = sum(task.family == "pursuit" for task in TASKS.entries())
-    assert len(trials) + pursuits + MOST_OF_PAIRS <= MOST_EPISODES
+    # And without words, pictures and state.
+    assert len(trials) + pursuits + 3 * NULLED + MOST_OF_PAIRS <= MOST_EPISODES
 
 
 CONDITIONS = [

@@ -92,7 +92,7 @@ def design(
     only: Sequence[str] = (),
     first_set: int = FIRST_SET,
 ) -> list[Case]:
-    """Each fault alone and on a weak base on so many sets, so many pairs, and policies without a cause, a set each.
+    """Each fault alone and on a weak base on so many sets, so many pairs, and policies without a cause.
 
     Faults by others are held out, or were so until a diagnosis was mended that had been scored on them: `earlier`.
     `only` narrows it to these faults. A pair of faults that cause the same finding is none.
@@ -111,7 +111,7 @@ def design(
     cases += [Case("two faults", "+".join(both[index]), first_set + turn % sets) for turn, index in enumerate(chosen)]
     kinds = ("healthy", NOISE, WEAK_BASE)
     cases += [Case("no fault", kinds[turn % len(kinds)], first_set + turn) for turn in range(healthy)]
-    cases += [Case("patternless", f"{PATTERNLESS}={turn + 1}", first_set + turn) for turn in range(patternless)]
+    cases += [Case("patternless", f"{PATTERNLESS}={turn + 1}", first_set + turn % sets) for turn in range(patternless)]
     by_others: tuple[tuple[Group, Mapping[str, tuple[str, str]] | None], ...] = (
         ("held-out fault", held_out),
         ("earlier held-out fault", earlier),

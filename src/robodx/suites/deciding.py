@@ -12,6 +12,7 @@ from typing import get_args
 import numpy as np
 import polars as pl
 
+from robodx.analysis.findings.base import REFUTED
 from robodx.analysis.findings.conditions import Condition, Features, Mask
 from robodx.analysis.findings.decisions import PairSeen, Tally
 from robodx.analysis.findings.factors import factors_of
@@ -40,7 +41,7 @@ from robodx.suites.stress import CARRIERS
 from robodx.tasks.base import TASKS
 
 # Episodes of pairs, at most; how many pairs of a condition are run at a time, and of how many conditions.
-MOST_EPISODES = 270
+MOST_EPISODES = 260
 BATCH = 4
 AT_A_TIME = 3
 # Conditions that are tested at most after a screening, the best first; and what is done to a policy besides.
@@ -82,6 +83,7 @@ class Hypothesis:
     # Effects for which there are no further situations.
     exhausted: set[Effect] = field(default_factory=set)
     given: Condition | None = None
+    patience: int = PATIENCE
 
     @property
     def tally(self) -> Tally:
@@ -92,7 +94,7 @@ class Hypothesis:
         """What is to be asked of it next: whether undoing it helps; if so, or if nobody can, whether it suffices."""
         undone = self.tally.undone
         if "undo" in self.stream:
-            if _is_open(undone) and "undo" not in self.exhausted:
+            if self._is_open(undone) and "undo" not in self.exhausted:
                 return "undo"
             if undone is not None and undone.verdict != "effect" and undone.pairs >= BATCH:
                 return None
@@ -107,7 +109,15 @@ class Hypothesis:
 
     @property
     def _may_be_put_in(self) -> bool:
-        return _is_open(self.tally.put) and "put in" not in self.exhausted
+        return self._is_open(self.tally.put) and "put in" not in self.exhausted
+
+    def _is_open(self, decision: Decision | None) -> bool:
+        """Whether more pairs may lead to a verdict soon."""
+        if decision is None:
+            return True
+        more = decision.pairs_more
+        is_futile = decision.pairs >= self.patience and (more is None or more > PATIENCE)
+        return decision.verdict == "undecided" and not is_futile
 
     def promise(self, unexplained: Mask) -> float:
         """The most failures that it may still explain; what was found to help comes first, to be put in."""
@@ -116,15 +126,6 @@ class Hypothesis:
             return math.inf
         upper = 1.0 if undone is None else undone.upper
         return (self.lost + float((self.inside & unexplained).sum())) * upper
-
-
-def _is_open(decision: Decision | None) -> bool:
-    """Whether more pairs may lead to a verdict soon."""
-    if decision is None:
-        return True
-    more = decision.pairs_more
-    is_futile = decision.pairs >= PATIENCE and (more is None or more > PATIENCE)
-    return decision.verdict == "undecided" and not is_futile
 
 
 class Deciding:
@@ -163,9 +164,12 @@ class Deciding:
             if not self._is_done(hypotheses, planned, outcomes, erred):
                 return planned
         self._first_fresh = self._first_seed + len(shares) * MOST_GENERATED
-        crossed = self._crossed(hypotheses, done, for_crossing)
-        if self._is_done(crossed, planned, outcomes, erred):
-            self._is_done(hypotheses, planned, outcomes, erred, excluding=True)
+        for one in self._crossed(hypotheses, done, for_crossing):
+            if not self._is_done([one], planned, outcomes, erred):
+                return planned
+            if one.tally.certainty not in REFUTED:
+                break
+        self._is_done(hypotheses, planned, outcomes, erred, excluding=True)
         return planned
 
     def _is_done(
@@ -193,7 +197,10 @@ class Deciding:
         return True
 
     def _crossed(self, known: Sequence[Hypothesis], done: pl.DataFrame, share: float) -> list[Hypothesis]:
-        """Of what explains some of the failures that have it, that with the most of them: with another beside it."""
+        """Of what explains some of the failures that have it, that with the most of them: with another beside it.
+
+        First where the other does not hold: nothing may be lost there.
+        """
         shown = [one for one in known if one.tally.certainty in ("cause", "needed") and one.tally.put_share < PARTLY]
         hinted = [one for one in known if one.tally.certainty == "undecided" and one.tally.undo_share >= HINT]
         one = max(shown or hinted, key=lambda one: int((one.inside & self._failed).sum()), default=None)
@@ -208,9 +215,12 @@ class Deciding:
                 2 / share,
                 {effect: self._pairs(one.condition, effect, given=given) for effect in get_args(Effect)},
                 given=given,
+                patience=patience,
             )
-            for given in (other, Condition(other.attribute, tuple(sorted(levels))))
-        ]
+            for given, patience in (
+                (Condition(other.attribute, tuple(sorted(levels))), BATCH), (other, PATIENCE),
+            )
+        ]  # fmt: skip
 
     def _beside(self, one: Hypothesis, done: pl.DataFrame) -> Condition | None:
         """Of all trials that have it, as they are or because of a pair: what tells best which of them fail."""
