@@ -98,7 +98,7 @@ def test_what_is_solved_without_an_input_is_told_and_is_no_success_of_the_policy
     assert {one.input: (one.solved, one.tried) for one in found.inputs} == {
         "all cameras": (0, NULLED), "robot state": (NULLED, NULLED), "which words": (NULLED, NULLED),
     }  # fmt: skip
-    assert "without all cameras 0 of 6; without robot state 6 of 6" in found.inputs_say
+    assert "without pictures 0 of 6; with a robot state that never changes 6 of 6" in found.inputs_say
     assert found.success.value == 1.0 and (found.solved, found.judged) == (FACTORIAL, FACTORIAL)
 
 

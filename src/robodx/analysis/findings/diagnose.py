@@ -52,6 +52,8 @@ OFTEN = 0.3
 # Rates nearer to each other than this are no finding.
 LEAST_EFFECT = 0.1
 LEAST_FAILURES = 2
+# Failures that no other cause explains, from which on these say how it fails for this one.
+LEAST_OWN = 3
 # How surely something goes with failures.
 SURE = 0.05
 # Of a condition that pairs have shown, the share of another's failures from which that one says nothing more.
@@ -200,15 +202,17 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
     alone = [one for one in decided if one.given is None and one.certainty in DECIDED and one.condition not in told]
     shown = [*together, *alone]
     shown = told_apart(sorted(shown, key=lambda one: -evidence.share(one, _concerned(subject, one), failed)))
-    causes = [_finding(subject, one, _certainty(one)) for one in shown]
+    concerned = [_concerned(subject, one) for one in shown]
+    causes = [
+        _finding(subject, one, _certainty(one), others=[each for each in concerned if each is not own])
+        for one, own in zip(shown, concerned, strict=True)
+    ]
     known = {one.condition for one in shown}
     causes += [
         _finding(subject, one, "cause") for one in done if one.certainty == "sufficient" and one.condition not in known
     ]
     yield from sorted(causes, key=lambda one: (-one.share, one.name))
-    explained = np.zeros_like(failed)
-    for one in shown:
-        explained |= _concerned(subject, one)
+    explained = np.any([np.zeros_like(failed), *concerned], axis=0)
     names: set[str] = {one.name for one in causes}
     tested = {one.condition: one for one in decided if one.given is None}
     found = suspects(subject.screened, [mode.has for mode in subject.modes if mode.sort == "type"])
@@ -252,10 +256,13 @@ def _finding(
     certainty: Certainty,
     suspect: Suspect | None = None,
     tested: Mapping[Condition, Tally] | None = None,
+    others: Sequence[Mask] = (),
 ) -> Finding:
     condition, failed = tally.condition, subject.screened.failed
     inside = _concerned(subject, tally)
-    mode = mostly(failed & inside, subject.modes)
+    # How it fails for this reason: where others hold too, it may fail in their way.
+    own_failures = failed & inside & ~np.any([np.zeros_like(failed), *others], axis=0)
+    mode = mostly(own_failures if own_failures.sum() >= LEAST_OWN else failed & inside, subject.modes)
     name = named(condition, mode)
     own = next((one.says for one in subject.own if one.condition == condition), None)
     says = own or when(condition)

@@ -9,6 +9,12 @@ import polars as pl
 from robodx.analysis.null_inputs import NULL_INPUTS, input_name
 from robodx.records.values import read_applied, spelled
 
+SAYS = {
+    "words": "without words", "which words": "with the words of another task",
+    "order of words": "with its words in another order", "robot state": "with a robot state that never changes",
+    "all cameras": "without pictures",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class InputSeen:
@@ -21,7 +27,7 @@ class InputSeen:
 
     @property
     def says(self) -> str:
-        return f"without {self.input} {self.solved} of {self.tried}"
+        return f"{SAYS.get(self.input, f'without the {self.input}')} {self.solved} of {self.tried}"
 
 
 def with_missing_input(episodes: pl.DataFrame) -> pl.DataFrame:
