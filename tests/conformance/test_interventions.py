@@ -21,7 +21,7 @@ SEED = 3
 MANY_VALUES = 8
 MOST_APPLIED = 60
 # And of one with a value for every word, so many of them, where they apply as it is.
-MOST_VALUES = 40
+MOST_VALUES = 20
 # Told apart at run time alone.
 UNTOLD = ("expert_",)
 # A policy with a camera: only that has something to record of cameras.

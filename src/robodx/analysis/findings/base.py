@@ -111,7 +111,7 @@ class Finding:
     # Episodes that show it, by trial id; and two that differ in one thing, the one that fails first.
     examples: tuple[str, ...]
     pair: tuple[str, str] | None
-    # Below what guessing scores: a systematic wrong choice.
+    # Below what guessing scores, by choosing wrongly: a systematic wrong choice.
     is_below_chance: bool
     next_test: str
     advice: str = ""

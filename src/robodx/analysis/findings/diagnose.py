@@ -299,7 +299,7 @@ def _finding(
         p=None if suspect is None or subject.chance is None else subject.chance(suspect.alone),
         examples=tuple((examples or [one.treated for one in tally.put_in if not one.treated_success])[:EXAMPLES]),
         pair=evidence.shown_best(tally),
-        is_below_chance=evidence.is_below_chance(shown, subject.table.filter(pl.Series(inside))),
+        is_below_chance=mode.is_choice and evidence.is_below_chance(shown, subject.table.filter(pl.Series(inside))),
         next_test=_next_test(subject, name.kind.next_test, name.subject, tasks, certainty),
         advice=name.kind.advice if certainty in ("cause", "needed") else "",
         because=subject.because(shown["trial_id"].to_list()),
