@@ -88,10 +88,13 @@ def goals(verdicts: Sequence[Verdict]) -> str:
     lines += ["", f"A run took {mean:.0f} episodes on average and {most} at most.", by_fault(verdicts)]
     found = retest(verdicts, "one fault")
     if found.again.n:
+        # Pairs of runs are not independent: no interval.
+        kinds = (found.again, found.others, found.contradicted)
+        again, others, contradicted = (f"{one.value or 0:.0%}" for one in kinds)
         lines.append(
-            f"Of two runs of one planted fault on disjoint seeds, {found.again} agree in their top finding (the same\n"
-            f"factor and level, or its parent; n = {found.again.n}); of two different faults {found.others}. What one\n"
-            f"run had shown to be the cause the other had ruled out in {found.contradicted}."
+            f"Of two runs of one planted fault on disjoint seeds, {again} agree in their top finding (the same factor\n"
+            f"and level, or its parent; {found.again.n} pairs of runs); of two different faults {others}. What one\n"
+            f"run had shown to be the cause the other had ruled out in {contradicted}."
         )
     return "\n".join(lines)
 
@@ -159,7 +162,8 @@ def _hides(fault: str, other: str, out: Path, sets: int) -> bool:
 
 @cache
 def _outcomes(path: Path) -> dict[tuple[str, int, bool], bool]:
-    table = pl.read_parquet(path).filter(pl.col("interventions").list.len() == 0)
+    untouched = (pl.col("interventions").list.len() == 0) & (pl.col("perturbations").list.len() == 0)
+    table = pl.read_parquet(path).filter(untouched)
     rows = table.select("task", "seed", pl.col("clock") == "lockstep", "success").iter_rows()
     return {(task, seed, waits): success for task, seed, waits, success in rows}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import groupby
+from itertools import groupby, islice
+from typing import get_args
 
 import polars as pl
 import pytest
@@ -21,11 +22,12 @@ from robodx.running.validation import MOST_EPISODES
 from robodx.streams import Streams
 from robodx.suites import deciding
 from robodx.suites.base import SuiteRequest, ask
-from robodx.suites.deciding import BATCH, FLOOR
+from robodx.suites.deciding import FLOOR
 from robodx.suites.deciding import MOST_EPISODES as MOST_OF_PAIRS
 from robodx.suites.diagnosis import FACTORIAL, NULLED
+from robodx.suites.hypotheses import BATCH
 from robodx.suites.narrowing import narrow, starts
-from robodx.suites.pairs import GENERATED, can_change
+from robodx.suites.pairs import GENERATED, Effect, can_change, fresh_situations, pairs
 from robodx.tasks.base import TASKS
 from tests.simulated_policies import EMPTY, FAILS, Policy, Run, facts, fails_when, played, run
 
@@ -49,7 +51,12 @@ def quick() -> Iterator[None]:
 
 @cache
 def ran(condition: str) -> Run:
-    return run(fails_when(condition), None if condition in OF_ALL_TASKS else PART)
+    """Who fails just when a condition holds, or when several do: "target_side=right and target_depth=far"."""
+    each = [Condition.parse(part) for part in condition.split(" and ")]
+    return run(
+        lambda trial, features: FAILS if all(one.holds(features) for one in each) else None,
+        None if condition in OF_ALL_TASKS else PART,
+    )
 
 
 def chancy(rate: float, number: int = 0) -> Policy:
@@ -211,8 +218,9 @@ def test_among_how_many_it_is_tested_is_fixed_before_the_first_pair_and_recorded
     assert isinstance(tests, float) and tests >= 2
 
 
-def test_the_same_episodes_lead_to_the_same_plan_and_a_run_that_was_cut_off_goes_on() -> None:
-    whole = ran(SIDE)
+@pytest.mark.parametrize("condition", [SIDE, f"{SIDE} and target_depth=far"])
+def test_the_same_episodes_lead_to_the_same_plan_and_a_run_that_was_cut_off_goes_on(condition: str) -> None:
+    whole = ran(condition)
     assert len(whole.rounds) > 3
     planned = [one.trial.id for one in whole.planned]
     for cut in (1, 2, len(whole.rounds) - 1):
@@ -263,19 +271,34 @@ def test_random_failures_have_no_cause_and_no_more_episodes_than_allowed(monkeyp
 
 
 def test_what_does_not_suffice_is_crossed_with_what_is_needed_beside_it() -> None:
-    side, colour = Condition.parse(SIDE), Condition("target_depth", ("far",))
-    both = run(lambda trial, features: FAILS if side.holds(features) and colour.holds(features) else None, PART)
-    (finding,) = both.diagnosis.decided
+    (finding,) = ran(f"{SIDE} and target_depth=far").diagnosis.decided
     assert {finding.condition} <= {f"{SIDE} and target_depth=far", f"target_depth=far and {SIDE}"}
     assert finding.certainty == "cause" and finding.crossed is not None
     solved = [won == tried for won, tried in (
         finding.crossed.only_this, finding.crossed.only_other, finding.crossed.neither,
     )]  # fmt: skip
     assert finding.crossed.both[0] == 0 < finding.crossed.both[1] and all(solved)
-    assert (
-        finding.statement.startswith("It fails because the target lies ")
-        and "Where both hold, 0 of" in finding.statement
-    )
+    assert "Where both hold, 0 of" in finding.statement
+
+
+def test_what_fails_by_chance_where_a_condition_holds_needs_nothing_beside_it() -> None:
+    wanted = Condition.parse(SIDE)
+    found = run(lambda trial, features: chancy(0.6)(trial, features) if wanted.holds(features) else None, PART)
+    assert [(one.condition, one.given) for one in found.diagnosis.decided] == [(SIDE, None)]
+
+
+def test_whatever_can_be_changed_has_pairs() -> None:
+    """The first of very many ways apply nowhere."""
+    situations = list(
+        fresh_situations(
+            [GENERATED],
+            0,
+        )
+    )[:60]
+    for effect in get_args(Effect):
+        many = pairs(Condition("clauses", ("2", "3 or more")), effect, iter(situations),
+                     lambda task, seed: Trial(task, 1, "a", seed), lambda fresh: {})  # fmt: skip
+        assert len(list(islice(many, 3))) == 3, effect
 
 
 @pytest.mark.thorough

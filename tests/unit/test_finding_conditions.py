@@ -9,7 +9,7 @@ import pytest
 
 from robodx.analysis.findings.conditions import Condition, Features, conditions
 from robodx.analysis.findings.decisions import PairSeen, Tally, differences, told_apart
-from robodx.analysis.findings.factors import is_same_factor
+from robodx.analysis.findings.factors import is_same_factor, says_the_same
 from robodx.analysis.findings.proposals import Screened, chance_of, suspects
 from robodx.analysis.findings.wording import when
 from robodx.records.features import features, level, order
@@ -169,6 +169,14 @@ def test_what_changes_along_in_nearly_all_pairs_is_told() -> None:
     assert Tally(BLUE, 1, (*both, *pairs(*[RECOVERED] * 3, changed=(colour,)))).along == ["target_colour"]
     told = differences({"a": "1", "expert_grasps": "1"}, {"a": "2", "expert_grasps": "2", "requires x": "yes"})
     assert told == {("a", "1", "2"), ("requires x", "no", "yes")}
+
+
+def test_what_says_the_same_is_not_told_as_going_along() -> None:
+    assert says_the_same("requires perception/colour", "target_cue") and says_the_same(
+        "acts", "requires language/order"
+    )
+    apart = [("word not", "word that"), ("verb", "word lift"), ("target_cue", "goal_cue"), ("acts", "verb")]
+    assert not [pair for pair in apart if says_the_same(*pair)]
 
 
 def test_of_two_that_changed_together_the_one_that_matters_alone_is_kept() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from typing import get_args
 
@@ -14,16 +13,16 @@ import polars as pl
 
 from robodx.analysis.findings.base import REFUTED
 from robodx.analysis.findings.conditions import Condition, Features, Mask
-from robodx.analysis.findings.decisions import PairSeen, Tally
+from robodx.analysis.findings.decisions import PairSeen
 from robodx.analysis.findings.factors import factors_of
 from robodx.analysis.findings.proposals import Screened, suspects
 from robodx.analysis.findings.variants import CLOCK, variants
-from robodx.analysis.statistics.sequential_pairs import Decision
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.records.design import Planned
 from robodx.records.features import NO, features_of_row
 from robodx.records.trial import Trial
 from robodx.suites.base import SuiteRequest
+from robodx.suites.hypotheses import BATCH, PATIENCE, Hypothesis
 from robodx.suites.narrowing import narrow, starts
 from robodx.suites.pairs import (
     GENERATED,
@@ -40,17 +39,15 @@ from robodx.suites.pairs import (
 from robodx.suites.stress import CARRIERS
 from robodx.tasks.base import TASKS
 
-# Episodes of pairs, at most; how many pairs of a condition are run at a time, and of how many conditions.
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
+# Episodes of pairs, at most; and of how many conditions some are run at a time.
 MOST_EPISODES = 260
-BATCH = 4
 AT_A_TIME = 3
 # Conditions that are tested at most after a screening, the best first; and what is done to a policy besides.
 MOST_TESTED = 12
 MOST_VARIANTS = 3
 # Fewer failures than this that nothing explains yet are not worth a test.
 LEAST_UNEXPLAINED = 2
-# A test that has had so many pairs and would need more than as many again is given up.
-PATIENCE = 14
 # Where fewer of the factorial's situations succeed, it can show nothing, and other tasks take its place.
 FLOOR = 0.2
 # Failures that the first conditions do not explain are screened again; what does not suffice by itself is crossed with
@@ -64,68 +61,6 @@ PARTLY = 0.75
 HINT = 0.1
 # Differences that narrowing may leave, at most.
 MOST_LEFT = 2
-
-
-@dataclass
-class Hypothesis:
-    """A condition that is to be decided, and its pairs so far."""
-
-    condition: Condition
-    # Which of the screened trials it holds in.
-    inside: Mask
-    # Among how many it is tested, fixed before its first pair.
-    tests: float
-    stream: dict[Effect, Iterator[Pair]]
-    # Successes that it cost in the screening, where it was done to the policy beside the same situation without it.
-    lost: int = 0
-    undo: list[PairSeen] = field(default_factory=list)
-    put_in: list[PairSeen] = field(default_factory=list)
-    # Effects for which there are no further situations.
-    exhausted: set[Effect] = field(default_factory=set)
-    given: Condition | None = None
-    patience: int = PATIENCE
-
-    @property
-    def tally(self) -> Tally:
-        return Tally(self.condition, self.tests, tuple(self.undo), tuple(self.put_in), self.given)
-
-    @property
-    def wants(self) -> Effect | None:
-        """What is to be asked of it next: whether undoing it helps; if so, or if nobody can, whether it suffices."""
-        undone = self.tally.undone
-        if "undo" in self.stream:
-            if self._is_open(undone) and "undo" not in self.exhausted:
-                return "undo"
-            if undone is not None and undone.verdict != "effect" and undone.pairs >= BATCH:
-                return None
-        return "put in" if self._may_be_put_in else None
-
-    @property
-    def wants_excluding(self) -> Effect | None:
-        """Of what does not help when it is undone: whether it suffices all the same."""
-        undone = self.tally.undone
-        is_without_gain = undone is not None and undone.verdict == "none"
-        return "put in" if is_without_gain and self._may_be_put_in else None
-
-    @property
-    def _may_be_put_in(self) -> bool:
-        return self._is_open(self.tally.put) and "put in" not in self.exhausted
-
-    def _is_open(self, decision: Decision | None) -> bool:
-        """Whether more pairs may lead to a verdict soon."""
-        if decision is None:
-            return True
-        more = decision.pairs_more
-        is_futile = decision.pairs >= self.patience and (more is None or more > PATIENCE)
-        return decision.verdict == "undecided" and not is_futile
-
-    def promise(self, unexplained: Mask) -> float:
-        """The most failures that it may still explain; what was found to help comes first, to be put in."""
-        undone = self.tally.undone
-        if undone is not None and undone.verdict == "effect":
-            return math.inf
-        upper = 1.0 if undone is None else undone.upper
-        return (self.lost + float((self.inside & unexplained).sum())) * upper
 
 
 class Deciding:
@@ -199,12 +134,18 @@ class Deciding:
     def _crossed(self, known: Sequence[Hypothesis], done: pl.DataFrame, share: float) -> list[Hypothesis]:
         """Of what explains some of the failures that have it, that with the most of them: with another beside it.
 
-        First where the other does not hold: nothing may be lost there.
+        First where the other does not hold: taking it away must gain nothing there.
         """
-        shown = [one for one in known if one.tally.certainty in ("cause", "needed") and one.tally.put_share < PARTLY]
-        hinted = [one for one in known if one.tally.certainty == "undecided" and one.tally.undo_share >= HINT]
-        one = max(shown or hinted, key=lambda one: int((one.inside & self._failed).sum()), default=None)
-        other = None if one is None else self._beside(one, done)
+        shown = [one for one in known if one.tally.certainty in ("cause", "needed")]
+        left = self._failed & ~np.any([np.zeros_like(self._failed), *(one.inside for one in shown)], axis=0)
+        partly = [(int((one.inside & self._failed).sum()), one) for one in shown if one.tally.put_share < PARTLY]
+        hinted = [
+            (int((one.inside & left).sum()), one)
+            for one in known
+            if one.tally.certainty == "undecided" and one.tally.undo_share >= HINT
+        ]
+        most, one = max(partly or hinted, key=lambda each: each[0], default=(0, None))
+        other = None if one is None or most < LEAST_UNEXPLAINED else self._beside(one, done)
         if one is None or other is None:
             return []
         levels = {features.get(other.attribute, NO) for features in self._trials} - {*other.levels}
@@ -213,25 +154,28 @@ class Deciding:
                 one.condition,
                 one.inside & given.among(self._trials),
                 2 / share,
-                {effect: self._pairs(one.condition, effect, given=given) for effect in get_args(Effect)},
+                {effect: self._pairs(one.condition, effect, given=given) for effect in effects},
                 given=given,
                 patience=patience,
             )
-            for given, patience in (
-                (Condition(other.attribute, tuple(sorted(levels))), BATCH), (other, PATIENCE),
+            for given, effects, patience in (
+                (Condition(other.attribute, tuple(sorted(levels))), EFFECTS[:1], BATCH), (other, EFFECTS, PATIENCE),
             )
         ]  # fmt: skip
 
     def _beside(self, one: Hypothesis, done: pl.DataFrame) -> Condition | None:
         """Of all trials that have it, as they are or because of a pair: what tells best which of them fail."""
         ids = [*(pair.placebo for pair in one.undo), *(pair.treated for pair in one.put_in)]
-        paired = done.filter(pl.col("trial_id").is_in(ids) & (pl.col("outcome") != "error"))
+        paired = done.filter(pl.col("trial_id").is_in(ids) & (pl.col("outcome") != "error")).sort("trial_id")
         trials = [self._trials[place] for place in np.flatnonzero(one.inside)]
         trials += [features_of_row(row) for row in paired.iter_rows(named=True)]
         failed = np.concatenate([self._failed[one.inside], ~paired["success"].to_numpy()])
-        found = (each.condition for each in suspects(Screened.of(trials, failed)))
-        # What the expert needs is known when it has run.
-        return next((each for each in found if not each.attribute.startswith("expert_")), None)
+        # What the expert needs is known when it has run, and where the condition itself changes nothing can be tested.
+        told = [
+            {name: level for name, level in each.items() if not name.startswith("expert_") and not one.is_about(name)}
+            for each in trials
+        ]
+        return next((each.condition for each in suspects(Screened.of(told, failed))), None)
 
     def _narrowed(self, outcomes: Mapping[str, bool]) -> tuple[list[Planned], list[Hypothesis], bool]:
         """Where nearly all fails, the differences between a failure and the nearest success that matter."""
@@ -261,9 +205,7 @@ class Deciding:
         def within(features: Features) -> bool:
             return all(features.get(name, "no") == level for name, level in like.items())
 
-        streams: dict[Effect, Iterator[Pair]] = {
-            effect: self._pairs(condition, effect, within) for effect in get_args(Effect)
-        }
+        streams: dict[Effect, Iterator[Pair]] = {effect: self._pairs(condition, effect, within) for effect in EFFECTS}
         return Hypothesis(condition, condition.among(self._trials), tests, streams)
 
     def _hypotheses(self, known: Sequence[Hypothesis], share: float) -> list[Hypothesis]:
@@ -291,21 +233,28 @@ class Deciding:
     def _streams(self, condition: Condition, chosen: Sequence[Condition]) -> dict[Effect, Iterator[Pair]]:
         """Pairs that tell it from the other conditions, as far as that can be."""
         others = [one for one in chosen if one != condition]
-        return {effect: self._pairs(condition, effect, apart_from=others) for effect in get_args(Effect)}
+        return {effect: self._pairs(condition, effect, apart_from=others) for effect in EFFECTS}
 
     def _different(self, conditions: Sequence[Condition]) -> list[Condition]:
         """Of those that hold in the very same trials, or are about the same, the first that can be undone.
 
         Their pairs are mostly the same.
         """
-        kept = list(conditions)
-        for same in (lambda one: one.among(self._trials).tobytes(), lambda one: factors_of(one.attribute, one.levels)):
-            first: dict[object, Condition] = {}
-            for one in kept:
-                if same(one) not in first or (can_undo(one) and not can_undo(first[same(one)])):
-                    first[same(one)] = one
-            kept = list(first.values())
+        kept: list[Condition] = []
+        for one in conditions:
+            same = next((place for place, other in enumerate(kept) if self._are_alike(one, other)), None)
+            if same is None:
+                kept.append(one)
+            elif can_undo(one) and not can_undo(kept[same]):
+                kept[same] = one
         return kept
+
+    def _are_alike(self, one: Condition, other: Condition) -> bool:
+        # Two levels of one attribute are two conditions, though of one factor.
+        is_of_one = one.attribute != other.attribute and factors_of(one.attribute, one.levels) == factors_of(
+            other.attribute, other.levels
+        )
+        return is_of_one or np.array_equal(one.among(self._trials), other.among(self._trials))
 
     def _pairs(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from robodx.analysis.findings.conditions import Condition, Features
@@ -20,8 +21,9 @@ Effect = Literal["undo", "put in"]
 PER_TASK = 3
 GENERATED = "generated/factorial"
 MOST_GENERATED = 400
-# Ways to change a factor that are tried in a situation, before another situation is taken.
+# Ways to change a factor that are compared in a situation, and that are tried to find these.
 WAYS = 6
+MOST_TRIED = 24
 MOTOR = "motor/"
 
 
@@ -137,13 +139,14 @@ def pairs(
     wants = effect == "put in"
     turns = len(_ways(condition, effect))
     others = tuple(apart_from)
-    number = 0
+    number = looked_at = 0
     for fresh in situations if turns else ():
         features = {**fresh.features, **imputed(fresh)}
         if condition.holds(features) == wants or not within(features) or (given and not given.holds(features)):
             continue
         # Each intervention in turn: what two of them share is the cause.
-        way = _way(condition, effect, fresh.task, fresh.seed, number % turns, others, given, has_words)
+        way = _way(condition, effect, fresh.task, fresh.seed, looked_at % turns, others, given, has_words)
+        looked_at += 1
         if way is not None:
             name, value = way
             source = trial(fresh.task, fresh.seed)
@@ -167,15 +170,16 @@ def _way(
     """The intervention that changes it there and leaves the most of the others, beginning with the first."""
     fresh, ways = _laid_out(task, seed), _ways(condition, effect)
     turned = [ways[(first + place) % len(ways)] for place in range(len(ways))]
-    found = [
+    found = (
         (sum(one.holds(after) != one.holds(placebo) for one in apart_from), place, way)
-        for place, way in enumerate(_varied(turned)[:WAYS])
+        for place, way in enumerate(_varied(turned)[:MOST_TRIED])
         if (made := _made(condition, fresh, *way, effect == "put in")) is not None
         and (given is None or all(given.holds(each) for each in made))
         and (has_words or all(_words(each) == _words(fresh.features) for each in made))
         for after, placebo in [made]
-    ]
-    return min(found)[2] if found else None
+    )
+    _, _, best = min(islice(found, WAYS), default=(0, 0, None))
+    return best
 
 
 def variant_pairs(condition: Condition, sources: Iterable[Trial], change: Callable[[Trial], Trial]) -> Iterator[Pair]:

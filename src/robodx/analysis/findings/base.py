@@ -198,7 +198,7 @@ class Diagnosis:
     def inputs_say(self) -> str:
         """Empty where no input was taken away."""
         told = "; ".join(one.says for one in self.inputs)
-        return f"Of situations that it solves, it still solves: {told}." if told else ""
+        return f"Of situations that it solved once, it solves again: {told}." if told else ""
 
     @property
     def ruled_out(self) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ class Tally:
         return 1.0 if self.put is None else self.put.estimate.value or 0.0
 
     def _decided(self, differences: list[int]) -> Decision | None:
-        return decide([float(each) for each in differences], self.level / self.tests) if differences else None
+        return _decided(tuple(differences), self.level / self.tests) if differences else None
 
     @property
     def certainty(self) -> Certainty:
@@ -126,6 +127,12 @@ class Tally:
         return sorted({name for name in names if names.count(name) >= ALONG * len(every)})
 
 
+# A plan is made anew in every round, and asks this of every condition again.
+@lru_cache(maxsize=4096)
+def _decided(differences: tuple[int, ...], level: float) -> Decision:
+    return decide([float(each) for each in differences], level)
+
+
 def tallies(episodes: pl.DataFrame) -> list[Tally]:
     """Of a diagnosis, from its episodes with their design; each pair of which both were run."""
     rows = [
@@ -160,7 +167,7 @@ def tallies(episodes: pl.DataFrame) -> list[Tally]:
 
 
 def needing_both(decided: Sequence[Tally]) -> list[Tally]:
-    """Conditions that are a cause where another holds, and gain nothing where it does not: with that other."""
+    """Conditions that are a cause where another holds, and without gain where it does not: with that other."""
     return [
         one
         for one in decided
@@ -169,6 +176,7 @@ def needing_both(decided: Sequence[Tally]) -> list[Tally]:
         and any(
             other.given is not None
             and (other.condition, other.given.attribute) == (one.condition, one.given.attribute)
+            and not set(other.given.levels) & set(one.given.levels)
             and other.certainty in REFUTED
             for other in decided
         )

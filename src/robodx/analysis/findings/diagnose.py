@@ -328,11 +328,13 @@ def _symptoms(subject: _Policy, findings: Sequence[Finding]) -> Iterator[Symptom
         count = int(mode.has.sum())
         if mode.sort == "flag" and mode.is_telling and count > LEAST_SYMPTOM * len(failed):
             yield _symptom(subject, mode, mode.has, len(failed), "episodes")
-    explained = np.zeros_like(failed)
-    for one in findings:
-        if one.is_decided:
-            explained |= Condition(one.attribute, one.levels).among(subject.screened.trials)
-    rest = failed & ~explained
+    conditions = [
+        (Condition(one.attribute, one.levels), Condition.parse(one.given) if one.given else None)
+        for one in findings
+        if one.is_decided
+    ]
+    explained = [_concerned(subject, Tally(condition, 1, given=given)) for condition, given in conditions]
+    rest = failed & ~np.any([np.zeros_like(failed), *explained], axis=0)
     if rest.sum() < max(2, LEAST_SYMPTOM * len(failed)):
         return
     told = [(int((mode.has & rest).sum()), mode) for mode in subject.modes if mode.sort == "type"]

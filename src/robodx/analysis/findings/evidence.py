@@ -66,13 +66,13 @@ def shown_best(tally: Tally) -> tuple[str, str] | None:
 
 
 def crossed(tally: Tally, decided: Sequence[Tally], paired: pl.DataFrame) -> Crossed | None:
-    """All pairs of the condition, whatever they were for, by whether it and the other hold."""
+    """The pairs that were run where the other holds and where it does not; not those by which it was chosen."""
     if tally.given is None:
         return None
     ids = {
         trial
         for one in decided
-        if one.condition == tally.condition
+        if one.condition == tally.condition and one.given and one.given.attribute == tally.given.attribute
         for pair in one.pairs
         for trial in (pair.treated, pair.placebo)
     }

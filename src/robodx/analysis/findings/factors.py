@@ -30,9 +30,10 @@ def factors_of(attribute: str, levels: Sequence[str]) -> frozenset[tuple[str, st
 
 
 def says_the_same(attribute: str, other: str) -> bool:
-    """Whether two attributes are about one factor, whatever their levels."""
+    """Whether two attributes are about one factor, whatever their levels; each word is one, and each role's cue."""
     one, two = ({name for name, _ in _factors(each, YES)} for each in (attribute, other))
-    return attribute == other or bool(one & two)
+    differ = any(each.startswith(WORD) or each == "goal_cue" for each in (attribute, other))
+    return attribute == other or (bool(one & two) and not differ)
 
 
 def _meet(found: tuple[str, str], planted: tuple[str, str]) -> bool:

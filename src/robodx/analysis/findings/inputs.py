@@ -44,7 +44,8 @@ def with_missing_input(episodes: pl.DataFrame) -> pl.DataFrame:
 def inputs_seen(episodes: pl.DataFrame) -> tuple[InputSeen, ...]:
     """Each input that was taken away in situations that are solved with it."""
     ended = with_missing_input(episodes).filter(pl.col("outcome") != "error")
-    solved = ended.filter(pl.col("missing_input").is_null() & pl.col("success"))["pair_id"]
+    least = pl.col("perturbations").list.len()
+    solved = ended.filter((least == least.min()) & pl.col("missing_input").is_null() & pl.col("success"))["pair_id"]
     tried = ended.filter(pl.col("missing_input").is_not_null() & pl.col("pair_id").is_in(solved.implode()))
     counted = tried.group_by("missing_input").agg(pl.col("success").sum(), pl.len()).sort("missing_input")
     return tuple(InputSeen(name, won, of) for name, won, of in counted.iter_rows())

@@ -90,7 +90,7 @@ def statement(
         rest = (
             "Where it is there anyway, taking it away did not help"
             if undo and undo.verdict == "none"
-            else ("Taking it away could not be tested")
+            else f"Taking it away {'was not decided' if undo else 'could not be tested'}"
         )
         return f"{told} because {when}{bundle}: {_put(put_in)}. {rest}."
     rates = f"{happens} in {_share(inside)} of such trials, and in {_share(outside)} of others"

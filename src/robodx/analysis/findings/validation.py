@@ -40,7 +40,11 @@ class Expected:
         if self.name:
             kind, _, subject = self.name.partition(": ")
             found, _, about = answer.name.partition(": ")
-            return kind == found and (about.startswith(subject) if subject else not about)
+            is_named = kind == found and (about.startswith(subject) if subject else not about)
+            return is_named and answer.given is None
+        # What needs something beside it is no fault of one factor.
+        if answer.given is not None:
+            return False
         return answer.attribute != "" and is_same_factor(self.attribute, self.level, answer.attribute, answer.levels)
 
     def __str__(self) -> str:
@@ -54,13 +58,16 @@ class Answer:
     name: str
     attribute: str = ""
     levels: tuple[str, ...] = ()
+    # What it was found to need beside it.
+    given: str | None = None
 
     @classmethod
     def of(cls, finding: Finding) -> Answer:
-        return cls(finding.name, finding.attribute, finding.levels)
+        return cls(finding.name, finding.attribute, finding.levels, finding.given)
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.attribute}={'|'.join(self.levels)})" if self.attribute else self.name
+        beside = f" and {self.given}" if self.given else ""
+        return f"{self.name} ({self.attribute}={'|'.join(self.levels)}{beside})" if self.attribute else self.name
 
 
 @dataclass(frozen=True)
@@ -189,4 +196,7 @@ def _agree(one: Answer | None, other: Answer | None) -> bool:
 
 
 def _is_ruled_out(top: Answer | None, run: Verdict) -> bool:
-    return top is not None and any((top.attribute, top.levels) == (one.attribute, one.levels) for one in run.ruled_out)
+    """Also where some of its levels are."""
+    return top is not None and any(
+        top.attribute == one.attribute and set(top.levels) & set(one.levels) for one in run.ruled_out
+    )

@@ -1,0 +1,84 @@
+"""A condition that is to be decided by pairs: what is to be asked of it next, and when that is given up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from robodx.analysis.findings.conditions import Condition, Mask
+from robodx.analysis.findings.decisions import PairSeen, Tally
+from robodx.analysis.statistics.sequential_pairs import Decision
+from robodx.suites.pairs import Effect, Pair
+
+# How many pairs of a condition are run at a time.
+BATCH = 4
+# A test that has had so many pairs and would need more than as many again is given up.
+PATIENCE = 14
+
+
+@dataclass
+class Hypothesis:
+    """A condition that is to be decided, and its pairs so far."""
+
+    condition: Condition
+    # Which of the screened trials it holds in.
+    inside: Mask
+    # Among how many it is tested, fixed before its first pair.
+    tests: float
+    stream: dict[Effect, Iterator[Pair]]
+    # Successes that it cost in the screening, where it was done to the policy beside the same situation without it.
+    lost: int = 0
+    undo: list[PairSeen] = field(default_factory=list)
+    put_in: list[PairSeen] = field(default_factory=list)
+    # Effects for which there are no further situations.
+    exhausted: set[Effect] = field(default_factory=set)
+    given: Condition | None = None
+    patience: int = PATIENCE
+
+    @property
+    def tally(self) -> Tally:
+        return Tally(self.condition, self.tests, tuple(self.undo), tuple(self.put_in), self.given)
+
+    @property
+    def wants(self) -> Effect | None:
+        """What is to be asked of it next: whether undoing it helps; if so, or if nobody can, whether it suffices."""
+        undone = self.tally.undone
+        if "undo" in self.stream:
+            if self._is_open(undone) and "undo" not in self.exhausted:
+                return "undo"
+            if undone is not None and undone.verdict != "effect" and undone.pairs >= BATCH:
+                return None
+        return "put in" if self._may_be_put_in else None
+
+    @property
+    def wants_excluding(self) -> Effect | None:
+        """Of what does not help when it is undone: whether it suffices all the same."""
+        undone = self.tally.undone
+        is_without_gain = undone is not None and undone.verdict == "none"
+        return "put in" if is_without_gain and self._may_be_put_in else None
+
+    def is_about(self, attribute: str) -> bool:
+        """Whether it is told by this attribute, or by a part or the whole of it."""
+        own = self.condition.attribute
+        return own == attribute or own.startswith(f"{attribute}/") or attribute.startswith(f"{own}/")
+
+    @property
+    def _may_be_put_in(self) -> bool:
+        return self._is_open(self.tally.put) and "put in" not in self.exhausted
+
+    def _is_open(self, decision: Decision | None) -> bool:
+        """Whether more pairs may lead to a verdict soon."""
+        if decision is None:
+            return True
+        more = decision.pairs_more
+        is_futile = decision.pairs >= self.patience and (more is None or more > PATIENCE)
+        return decision.verdict == "undecided" and not is_futile
+
+    def promise(self, unexplained: Mask) -> float:
+        """The most failures that it may still explain; what was found to help comes first, to be put in."""
+        undone = self.tally.undone
+        if undone is not None and undone.verdict == "effect":
+            return math.inf
+        upper = 1.0 if undone is None else undone.upper
+        return (self.lost + float((self.inside & unexplained).sum())) * upper
