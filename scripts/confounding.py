@@ -87,8 +87,8 @@ def _fits(name: str, patterns: tuple[str, ...]) -> bool:
 
 
 QUESTION = (
-    "act", "acts", "clauses", "distractors", "expert_*", "loose_things", "phrasing", "*_cue", "things",
-    "things_of_target_kind", "verb", "words",
+    "act", "acts", "clauses", "distractors", "expert_*", "first_event", "grasps", "loose_things", "phrasing", "places",
+    "*_cue", "things", "things_of_target_kind", "verb", "waits", "words",
 )  # fmt: skip
 BODY = ("*_kind", "*_size_m", "*_turn_deg")
 COLOUR = ("target_colour", "goal_colour")
@@ -141,8 +141,20 @@ REASONS = (
         where="capability/robustness",
     ),
     Reason(
+        ("room_familiar",),
+        (*BODY, *COLOUR),
+        "Only the hard tier of robustness has unseen rooms, and its few tasks have kinds and colours of their own.",
+        where="capability*",
+    ),
+    Reason(
+        ("target_pattern",),
+        (*QUESTION, *BODY, *COLOUR),
+        "Only what is told by its stripes is striped, in a few tasks; in the factorial anything may be.",
+        where="capability/*",
+    ),
+    Reason(
         (*ROOM, "target_depth"),
-        QUESTION,
+        (*QUESTION, "room_familiar"),
         "The factor `novel` is an unseen room with distractors in it, in which all things lie half a row further back.",
         where="isolation",
     ),

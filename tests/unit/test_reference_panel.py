@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from robodx.analysis.findings.base import PanelLoss
 from robodx.analysis.findings.conditions import Condition
 from robodx.analysis.findings.decisions import PairSeen, Tally
 from robodx.analysis.findings.panel import Asked, harder, losses, read
@@ -31,10 +32,10 @@ TABLE = [
     Asked("negation", "none", NOISY, 4, 4, 4),
     Asked("negation", "do not", NOISY, 0, 0, 0),
 ]
-HARD = (("vision", 0.45), ("an imprecise expert", 0.30), ("a noisy expert", -0.05))
+HARD = (PanelLoss("vision", 0.45, 8), PanelLoss(IMPRECISE, 0.30, 8), PanelLoss(NOISY, -0.05, 6))
 SAYS = (
-    "Harder for most policies: of the reference panel vision loses 45 points, an imprecise expert 30, "
-    "a noisy expert gains 5."
+    "Harder for most policies: of the reference panel vision loses 45 points (n = 8), an imprecise expert 30 (n = 8), "
+    "a noisy expert gains 5 (n = 6)."
 )
 
 
@@ -49,12 +50,15 @@ def tally(undo: int, put_in: int, others: int = 0) -> Tally:
 
 
 def test_what_is_lost_is_gained_by_undoing_and_lost_by_putting_in() -> None:
-    expected = {"vision": (3 * 0.5 + 0.75) / 4, "an imprecise expert": 0.25 / 4, "a noisy expert": 0.0}
-    assert dict(losses(tally(3, 1), TABLE)) == pytest.approx(expected)
+    found = {one.policy: (one.lost, one.pairs) for one in losses(tally(3, 1), TABLE)}
+    # The noisy one has too few pairs.
+    assert found == {"vision": ((3 * 0.5 + 0.75) / 4, 8), IMPRECISE: (0.25 / 4, 8)}
 
 
 def test_a_policy_that_ran_less_than_half_of_the_changes_says_nothing() -> None:
-    assert dict(losses(tally(1, 2), TABLE)).keys() == {"vision", "an imprecise expert"}
+    table = [row._replace(pairs=3 * row.pairs) for row in TABLE]
+    assert [one.policy for one in losses(tally(2, 1), table)] == ["vision", IMPRECISE, NOISY]
+    assert [one.policy for one in losses(tally(1, 2), table)] == ["vision", IMPRECISE]
     assert losses(tally(1, 1, others=2), TABLE)
     assert losses(tally(1, 1, others=3), TABLE) == ()
 
@@ -65,7 +69,7 @@ def test_what_is_done_to_a_policy_has_no_panel() -> None:
 
 def test_only_what_two_policies_lose_by_is_called_harder() -> None:
     assert harder(HARD) == SAYS
-    assert harder((("vision", 0.9), ("an imprecise expert", 0.19), ("a noisy expert", 0.0))) == ""
+    assert harder((PanelLoss("vision", 0.9, 8), PanelLoss(IMPRECISE, 0.19, 8), PanelLoss(NOISY, 0.0, 8))) == ""
     assert harder(()) == ""
 
 
@@ -75,7 +79,7 @@ def test_a_cause_that_is_hard_for_others_says_so_wherever_it_is_shown() -> None:
     assert SAYS in Card(hard, 1).markdown()
     assert SAYS in Card(hard, 1).html()
     assert not any("Harder" in line for line in (*lines(diagnosis(other)), Card(other, 1).markdown()))
-    assert diagnosis(other).as_dict()["findings"][0]["panel"] == (("vision", 0.45),)
+    assert diagnosis(other).as_dict()["findings"][0]["panel"] == ({"policy": "vision", "lost": 0.45, "pairs": 8},)
 
 
 def test_the_shipped_table_is_of_what_is_registered() -> None:

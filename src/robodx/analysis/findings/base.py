@@ -48,6 +48,15 @@ class PairEvidence:
 
 
 @dataclass(frozen=True)
+class PanelLoss:
+    """What a policy of the reference panel loses of its success, and in how many pairs of its own that was seen."""
+
+    policy: str
+    lost: float
+    pairs: int
+
+
+@dataclass(frozen=True)
 class Crossed:
     """Success with and without a condition, and with and without another beside it: (solved, tried) in each case."""
 
@@ -117,8 +126,8 @@ class Finding:
     advice: str = ""
     # What recovers most of it, if the run was asked why.
     because: str | None = None
-    # What the same changes take from each policy of the reference panel, as shares of success.
-    panel: tuple[tuple[str, float], ...] = ()
+    # What the same changes take from each policy of the reference panel.
+    panel: tuple[PanelLoss, ...] = ()
 
     @property
     def name(self) -> str:

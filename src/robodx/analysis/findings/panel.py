@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from robodx.analysis.findings.base import PanelLoss
 from robodx.analysis.findings.decisions import Tally
 
 # `make reference-panel` runs them and writes it.
@@ -16,8 +17,9 @@ TABLE = Path(__file__).with_name("panel.csv")
 FALLS = 0.2
 # So many of them are most.
 MOST = 2
-# A policy that ran fewer of the changes than this share of the pairs says nothing.
+# A policy that ran fewer of the changes than this share of the pairs says nothing, nor one with fewer pairs of its own.
 LEAST_COVERED = 0.5
+LEAST_PAIRS = 6
 
 
 class Asked(NamedTuple):
@@ -46,37 +48,39 @@ def _shipped() -> tuple[Asked, ...]:
     return tuple(read())
 
 
-def losses(tally: Tally, table: Sequence[Asked] | None = None) -> tuple[tuple[str, float], ...]:
+def losses(tally: Tally, table: Sequence[Asked] | None = None) -> tuple[PanelLoss, ...]:
     """Of each policy of the panel, the success that it loses by what the pairs changed, beyond the placebo.
 
     The mean over the pairs of what the same intervention at the same value did in the situations of the panel. Nothing
     of a policy that ran too few of them; what is done to a policy is no intervention, so that of it there is nothing.
     """
-    gains: dict[str, dict[tuple[str, str], float]] = {}
+    rows: dict[str, dict[tuple[str, str], Asked]] = {}
     for one in _shipped() if table is None else table:
         if one.pairs:
-            of_policy = gains.setdefault(one.policy, {})
-            of_policy[one.intervention, one.value] = (one.treated - one.placebo) / one.pairs
+            rows.setdefault(one.policy, {})[one.intervention, one.value] = one
     found = []
-    for policy, gained in gains.items():
-        lost = [
-            sign * gained[pair.intervention, pair.value]
+    for policy, asked in rows.items():
+        same = [
+            (asked[pair.intervention, pair.value], sign)
             for pairs, sign in ((tally.undo, 1), (tally.put_in, -1))
             for pair in pairs
-            if (pair.intervention, pair.value) in gained
+            if (pair.intervention, pair.value) in asked
         ]
-        if lost and len(lost) >= LEAST_COVERED * len(tally.pairs):
-            found.append((policy, sum(lost) / len(lost)))
+        own = sum(row.pairs for row in {row for row, _ in same})
+        if own >= LEAST_PAIRS and len(same) >= LEAST_COVERED * len(tally.pairs):
+            lost = sum(sign * (row.treated - row.placebo) / row.pairs for row, sign in same) / len(same)
+            found.append(PanelLoss(policy, lost, own))
     return tuple(found)
 
 
-def harder(panel: Sequence[tuple[str, float]]) -> str:
+def harder(panel: Sequence[PanelLoss]) -> str:
     """A sentence where most of the panel fall too, worst first; else none."""
-    if sum(lost >= FALLS for _, lost in panel) < MOST:
+    if sum(one.lost >= FALLS for one in panel) < MOST:
         return ""
-    (worst, most), *others = sorted(panel, key=lambda one: -one[1])
-    rest = "".join(f", {policy} {_points(lost)}" for policy, lost in others)
-    return f"Harder for most policies: of the reference panel {worst} loses {_points(most)} points{rest}."
+    worst, *others = sorted(panel, key=lambda one: -one.lost)
+    rest = "".join(f", {one.policy} {_points(one.lost)} (n = {one.pairs})" for one in others)
+    told = f"{worst.policy} loses {_points(worst.lost)} points (n = {worst.pairs}){rest}"
+    return f"Harder for most policies: of the reference panel {told}."
 
 
 def _points(lost: float) -> str:
