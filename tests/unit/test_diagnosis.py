@@ -8,11 +8,13 @@ from functools import cache
 from itertools import groupby, islice
 from typing import get_args
 
+import numpy as np
 import polars as pl
 import pytest
 
 from robodx.analysis.findings import proposals
 from robodx.analysis.findings.conditions import Condition, Features
+from robodx.analysis.findings.decisions import PairSeen
 from robodx.errors import UserError
 from robodx.interventions.base import PLACEBO
 from robodx.policy_contract import CameraRequest, PolicySpec
@@ -25,7 +27,7 @@ from robodx.suites.base import SuiteRequest, ask
 from robodx.suites.deciding import FLOOR
 from robodx.suites.deciding import MOST_EPISODES as MOST_OF_PAIRS
 from robodx.suites.diagnosis import FACTORIAL, NULLED
-from robodx.suites.hypotheses import BATCH
+from robodx.suites.hypotheses import BATCH, Hypothesis
 from robodx.suites.narrowing import narrow, starts
 from robodx.suites.pairs import GENERATED, Effect, can_change, fresh_situations, pairs
 from robodx.tasks.base import TASKS
@@ -285,6 +287,13 @@ def test_what_fails_by_chance_where_a_condition_holds_needs_nothing_beside_it() 
     wanted = Condition.parse(SIDE)
     found = run(lambda trial, features: chancy(0.6)(trial, features) if wanted.holds(features) else None, PART)
     assert [(one.condition, one.given) for one in found.diagnosis.decided] == [(SIDE, None)]
+
+
+def test_what_is_only_to_be_undone_is_never_put_in() -> None:
+    recovered = [PairSeen("x", "y", f"t{place}", f"p{place}", True, False) for place in range(12)]
+    asked = Hypothesis(Condition.parse(SIDE), np.ones(3, dtype=np.bool_), 10, {"undo": iter(())}, undo=recovered)
+    assert (asked.tally.certainty, asked.wants) == ("needed", None)
+    assert replace(asked, stream={"undo": iter(()), "put in": iter(())}).wants == "put in"
 
 
 def test_whatever_can_be_changed_has_pairs() -> None:

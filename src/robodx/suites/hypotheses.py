@@ -65,7 +65,8 @@ class Hypothesis:
 
     @property
     def _may_be_put_in(self) -> bool:
-        return self._is_open(self.tally.put) and "put in" not in self.exhausted
+        is_there = "put in" in self.stream and "put in" not in self.exhausted
+        return is_there and self._is_open(self.tally.put)
 
     def _is_open(self, decision: Decision | None) -> bool:
         """Whether more pairs may lead to a verdict soon."""
