@@ -9,6 +9,7 @@ import polars as pl
 from robodx.analysis.null_inputs import NULL_INPUTS, input_name
 from robodx.records.values import read_applied, spelled
 
+SUITE = "diagnosis"
 SAYS = {
     "words": "without words", "which words": "with the words of another task",
     "order of words": "with its words in another order", "robot state": "with a robot state that never changes",
@@ -42,8 +43,8 @@ def with_missing_input(episodes: pl.DataFrame) -> pl.DataFrame:
 
 
 def inputs_seen(episodes: pl.DataFrame) -> tuple[InputSeen, ...]:
-    """Each input that was taken away in situations that are solved with it."""
-    ended = with_missing_input(episodes).filter(pl.col("outcome") != "error")
+    """Each input that a diagnosis took away in situations that are solved with it; the suite `null_inputs` says more."""
+    ended = with_missing_input(episodes).filter((pl.col("suite") == SUITE) & (pl.col("outcome") != "error"))
     least = pl.col("perturbations").list.len()
     solved = ended.filter((least == least.min()) & pl.col("missing_input").is_null() & pl.col("success"))["pair_id"]
     tried = ended.filter(pl.col("missing_input").is_not_null() & pl.col("pair_id").is_in(solved.implode()))
