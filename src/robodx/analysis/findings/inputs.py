@@ -43,7 +43,7 @@ def with_missing_input(episodes: pl.DataFrame) -> pl.DataFrame:
 
 
 def inputs_seen(episodes: pl.DataFrame) -> tuple[InputSeen, ...]:
-    """Each input that a diagnosis took away in situations that are solved with it; the suite `null_inputs` says more."""
+    """Each input that a diagnosis took away in situations that it solved; the suite `null_inputs` says more."""
     ended = with_missing_input(episodes).filter((pl.col("suite") == SUITE) & (pl.col("outcome") != "error"))
     least = pl.col("perturbations").list.len()
     solved = ended.filter((least == least.min()) & pl.col("missing_input").is_null() & pl.col("success"))["pair_id"]
