@@ -116,6 +116,9 @@ def test_what_no_pair_has_shown_is_no_claim_and_without_a_cause_the_symptoms_cou
     shaky = replace(guess, symptoms=(Symptom("unstable control", "It shakes.", guess.success, ()),))
     assert judge("one fault", "jerky", 1, [Expected("unstable control")], shaky).is_right
     assert judge("no fault", "x", 1, [], shaky).is_right, "a symptom is no claim of a cause"
+    beside = replace(diagnosis, symptoms=(*shaky.symptoms, Symptom("other", "It.", guess.success, ())))
+    assert judge("one fault", "jerky", 1, [Expected("unstable control")], beside).is_right, "it is a way of acting"
+    assert not judge("one fault", "x", 1, [Expected("other")], beside).is_right
 
 
 def verdict(group: Group, planted: str, *found: str, is_right: bool) -> Verdict:

@@ -19,6 +19,8 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 NOTHING = "no weakness found"
 # Both of a pair are to be among so many.
 TOP = 3
+# Findings about how it is done, whether it fails or not: symptoms, which stand apart from causes.
+WAYS_OF_ACTING = ("unstable control", "unsafe contact")
 # Of what has no cause that could be found, any is false.
 WITHOUT_CAUSE: tuple[Group, ...] = ("patternless", "no fault")
 # By somebody else, who did not choose them by whether they show: who fails in fewer of the generated situations than
@@ -129,16 +131,18 @@ def judge(
     cost: float | None = None,
 ) -> Verdict:
     found = answers(diagnosis)
+    symptoms = [Answer(one.name) for one in diagnosis.symptoms]
     if group in WITHOUT_CAUSE:
         # A symptom is no claim of a cause.
         found = [one for one in found if one.attribute]
         is_right = not found
     elif group == "two faults":
         # One of the two may show in how it is done, beside a cause of the other.
-        found = list(dict.fromkeys([*found, *(Answer(one.name) for one in diagnosis.symptoms)]))
+        found = list(dict.fromkeys([*found, *symptoms]))
         is_right = all(any(each.is_met_by(one) for one in found[:TOP]) for each in expected)
     else:
-        shown = found[:1]
+        # Who acts in a bad way everywhere may fail because of it somewhere.
+        shown = [*found[:1], *(one for one in symptoms if one.name in WAYS_OF_ACTING)]
         is_right = bool(expected) and all(any(each.is_met_by(one) for one in shown) for each in expected)
     names = tuple(str(one) for one in found)
     verdict = Verdict(
