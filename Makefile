@@ -63,7 +63,7 @@ validate-capability: setup  ## show that tasks measure what they say and none is
 validate-interventions: setup  ## run the expert on all that interventions make of all tasks (ARGS="--seeds 3 --workers 16")
 	@$(BIN)/python scripts/validate_interventions.py $(ARGS)
 
-reference-panel: setup  ## ask three other policies what each intervention does to them, for the diagnosis (40 minutes; ARGS="--workers 16" six)
+reference-panel: setup  ## ask three other policies what each intervention does to them, for the diagnosis (half an hour)
 	@$(BIN)/python scripts/reference_panel.py $(ARGS)
 
 confounding: setup  ## show how far each recorded attribute of situations predicts each other, by suite and family (three minutes)
@@ -75,10 +75,10 @@ aliasing: setup  ## measure how far factors of the generated situations go toget
 vision-table: setup  ## run `vision` through the capability suite and write its table into the docs (an hour)
 	@$(BIN)/python scripts/vision_table.py
 
-stress-table: setup  ## run `expert` and `vision` through the suite stress and write the tables into the docs (ten hours on two cores; it resumes)
+stress-table: setup  ## run `expert` and `vision` through the suite stress and write the tables into the docs (an hour)
 	@$(BIN)/python scripts/stress_table.py
 
-validation-table: setup  ## put the diagnosis to the test with planted faults and write the tables into the docs (an hour)
+validation-table: setup  ## put the diagnosis to the test with planted faults and write the tables into the docs (ten hours on two cores; it resumes)
 	@$(BIN)/python scripts/validation_table.py
 
 why-table: setup  ## ask planted faults why they fail and write the table into the docs (ten minutes)

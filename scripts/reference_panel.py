@@ -33,7 +33,8 @@ from robodx.tasks.base import TASKS
 ROOT = Path(__file__).parent.parent
 # Validations of the diagnosis use seeds below, demonstrations those from a million on.
 FIRST_SEED = 800_000
-SITUATIONS = 6
+SITUATIONS = 3
+VALUES = 8
 # Who is on it, in the words of a sentence.
 PANEL = {
     "vision": "vision",
@@ -60,7 +61,7 @@ Plan = Mapping[tuple[str, str], Sequence[tuple[str, int]]]
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--situations", type=int, default=SITUATIONS, help="at most so many for each value")
-    parser.add_argument("--values", type=int, help="at most so many of each intervention, a sample; default: all")
+    parser.add_argument("--values", type=int, default=VALUES, help="at most so many of each intervention, a sample")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--interventions", default="*", help='a pattern of names, as "target *"')
     parser.add_argument("--policies", nargs="+", choices=list(PANEL), default=list(PANEL), metavar="POLICY")

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from robodx.analysis.findings.conditions import Condition, Features, conditions
-from robodx.analysis.findings.decisions import PairSeen, Tally, differences, told_apart
+from robodx.analysis.findings.decisions import PairSeen, Tally, differences, needing_both, told_apart
 from robodx.analysis.findings.factors import is_same_factor, says_the_same
 from robodx.analysis.findings.proposals import Screened, chance_of, suspects
-from robodx.analysis.findings.wording import when
+from robodx.analysis.findings.wording import attribute_in_words, when
 from robodx.records.features import features, level, order
 
 
@@ -169,6 +169,19 @@ def test_what_changes_along_in_nearly_all_pairs_is_told() -> None:
     assert Tally(BLUE, 1, (*both, *pairs(*[RECOVERED] * 3, changed=(colour,)))).along == ["target_colour"]
     told = differences({"a": "1", "expert_grasps": "1"}, {"a": "2", "expert_grasps": "2", "requires x": "yes"})
     assert told == {("a", "1", "2"), ("requires x", "no", "yes")}
+
+
+def test_what_needs_another_is_shown_by_pairs_with_that_and_by_pairs_without_it() -> None:
+    left, other, both = (Condition("target_side", levels) for levels in (("left",), ("right",), ("left", "right")))
+    cause = Tally(BLUE, 1, pairs(*[RECOVERED] * 14), pairs(*[LOST] * 14), left)
+    for without, is_shown in ((other, True), (both, False)):
+        assert needing_both([cause, Tally(BLUE, 1, pairs(*[SAME] * 14), given=without)]) == [cause] * is_shown
+    assert needing_both([cause, Tally(BLUE, 1, pairs(*[RECOVERED] * 14), given=other)]) == []
+
+
+def test_attributes_are_told_in_words_without_their_units() -> None:
+    names = [attribute_in_words(name) for name in ("goal_size_m", "target_turn_deg", "word then", "things")]
+    assert names == ["goal size", "target turn", "the word “then”", "things"]
 
 
 def test_what_says_the_same_is_not_told_as_going_along() -> None:

@@ -213,7 +213,7 @@ class Diagnosis:
     def ruled_out(self) -> list[str]:
         """What is not the cause, as far as pairs say, in sentences."""
         both, one_way = ([one for one in self.excluded if bool(one.put_in) == is_both] for is_both in (True, False))
-        says = [f"{one.when} ({one.undo} and {one.put_in} pairs)" for one in both]
+        says = [f"{one.when} (taken away in {one.undo} pairs, brought about in {one.put_in})" for one in both]
         gains = [f"{one.when} ({one.undo} pairs)" for one in one_way]
         return [
             *([f"Excluded as a cause of 20 points or more: {'; '.join(says)}."] if says else []),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from robodx.analysis.findings.conditions import Condition
 from robodx.records.features import BOUNDS, NO, REQUIRES, WORD, order
 
@@ -59,6 +61,8 @@ AT_LEVEL = {
     "room_familiar=yes": "the room is a familiar one", "room_familiar=no": "the room is not a familiar one",
     "clock=realtime": "the simulation does not wait",
 }  # fmt: skip
+# At the end of a name: what a number is in.
+UNIT = re.compile(r"_(m|deg|s)$")
 ROLES = {"target": "the target", "goal": "the goal"}
 
 
@@ -108,7 +112,7 @@ def attribute_in_words(name: str) -> str:
         return f"the word “{name.removeprefix(WORD)}”"
     if name.startswith(REQUIRES):
         return f"what is required of {name.removeprefix(REQUIRES)}"
-    return name.replace("_", " ")
+    return UNIT.sub("", name).replace("_", " ")
 
 
 def levels_in_words(condition: Condition) -> str:
