@@ -27,6 +27,7 @@ EXTENSIONS = (
     "policies",
     "wires.protocols",
     "suites",
+    "datasets.formats",
     "analysis.metrics",
     "analysis.findings.kinds",
     "report.sections",

@@ -1,0 +1,75 @@
+"""Pictures as H.264 videos: encoded so that single pictures are found fast, and read by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.datasets.schema import Images, Pictures, Video
+
+# Training reads pictures in random order: with a key frame every second picture, finding one decodes two at most.
+KEY_EVERY = 2
+# Visually lossless at these sizes; one thread, so that the same pictures give the same bytes.
+OPTIONS = {"crf": "18", "preset": "veryfast", "g": str(KEY_EVERY), "bf": "0", "threads": "1"}
+
+
+def encode(path: Path, images: Iterable[NDArray[np.uint8]], hz: float) -> None:
+    """Pictures (height, width, 3) with even sides; timestamps are whole multiples of the period."""
+    with av.open(str(path), "w", format="mp4") as file:
+        rate = Fraction(hz).limit_denominator(1000)
+        stream = None
+        for image in images:
+            if stream is None:
+                stream = file.add_stream("libx264", rate=rate)
+                stream.height, stream.width, _ = image.shape
+                stream.pix_fmt = "yuv420p"
+                stream.options = OPTIONS
+            file.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
+        if stream is None:
+            raise ValueError("a video needs at least one picture")
+        file.mux(stream.encode())
+
+
+def pictures(video: Video, count: int, hz: float) -> Pictures:
+    """Those of an episode, which may begin somewhere in a longer video."""
+
+    def read(steps: Sequence[int]) -> Images:
+        return _read(video, steps, hz)
+
+    return Pictures(count, read, video)
+
+
+def _read(video: Video, steps: Sequence[int], hz: float) -> Images:
+    wanted: dict[int, NDArray[np.uint8]] = dict.fromkeys(steps, np.empty(0, np.uint8))
+    with av.open(str(video.path)) as file:
+        stream = file.streams.video[0]
+        stream.thread_count = 1
+        base = stream.time_base or Fraction(1, 1000)
+        for run in _runs(sorted(wanted)):
+            # To the key frame before: an index in the file, so that what lies before is not decoded.
+            file.seek(max(int((video.first_s + run[0] / hz) / base), 0), stream=stream, backward=True)
+            for frame in file.decode(stream):
+                index = round((float((frame.pts or 0) * base) - video.first_s) * hz)
+                if index in wanted:
+                    wanted[index] = np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
+                if index >= run[-1]:
+                    break
+    if missing := [step for step, image in wanted.items() if not image.size]:
+        raise ValueError(f"{video.path} has no picture at {video.first_s + missing[0] / hz:.3f} s")
+    return np.stack([wanted[step] for step in steps])
+
+
+def _runs(steps: Sequence[int]) -> list[list[int]]:
+    """Steps that are near each other, so that decoding on is cheaper than seeking."""
+    runs: list[list[int]] = []
+    for step in steps:
+        if runs and step - runs[-1][-1] <= 2 * KEY_EVERY:
+            runs[-1].append(step)
+        else:
+            runs.append([step])
+    return runs
