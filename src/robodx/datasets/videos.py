@@ -15,7 +15,7 @@ from robodx.datasets.schema import Images, Pictures, Video
 # Training reads pictures in random order: with a key frame every second picture, finding one decodes two at most.
 KEY_EVERY = 2
 # Visually lossless at these sizes; one thread, so that the same pictures give the same bytes.
-OPTIONS = {"crf": "18", "preset": "veryfast", "g": str(KEY_EVERY), "bf": "0", "threads": "1"}
+OPTIONS: dict[str, object] = {"crf": "18", "preset": "veryfast", "g": str(KEY_EVERY), "bf": "0", "threads": "1"}
 
 
 def encode(path: Path, images: Iterable[NDArray[np.uint8]], hz: float) -> None:
