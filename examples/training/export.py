@@ -1,0 +1,102 @@
+"""Writes a trained network as ONNX, with its weights in half precision: export.py runs/act/last.pt act.onnx
+
+A `flow` needs the `act` that it was trained on beside it, under the name given by --encoder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from network import WIDTH, Act, Flow, Shape
+from onnx import TensorProto, helper, numpy_helper
+from torch import Tensor, nn
+
+# Smaller tensors are left as they are: they weigh nothing, and some are no weights.
+SMALL = 64
+REPLAN = 2
+
+
+class Flat(nn.Module):
+    """With its pictures one by one, as ONNX names them."""
+
+    def __init__(self, act: Act) -> None:
+        super().__init__()
+        self.act, self.names = act, list(act.shape.cameras)
+
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        *pictures, state = inputs[: len(self.names) + 1]
+        words = inputs[len(self.names) + 1] if self.act.shape.words else None
+        chunk, tokens, hidden = self.act(dict(zip(self.names, pictures, strict=True)), state, words)
+        return chunk, tokens, hidden
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("checkpoint", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--encoder", default="act.onnx", help="of a flow: the file beside it with the act's network")
+    parser.add_argument("--replan", type=int, default=REPLAN, help="actions of a chunk to execute before the next query")
+    options = parser.parse_args()
+    stored = torch.load(options.checkpoint, map_location="cpu", weights_only=True)
+    export(stored, options.out, replan=options.replan, encoder=options.encoder)
+    print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB")
+
+
+def export(stored: dict[str, Any], out: Path, *, replan: int = REPLAN, encoder: str = "act.onnx") -> None:
+    shape, is_flow = Shape.of(stored["shape"]), stored["network"] == "flow"
+    pictures = [torch.zeros(1, size, size, 3, dtype=torch.uint8) for size in shape.cameras.values()]
+    inputs = [*pictures, torch.zeros(1, shape.state), *([torch.ones(1, shape.longest, dtype=torch.long)] * bool(shape.words))]
+    names = [*shape.cameras, "state", *["words"] * bool(shape.words)]
+    network: nn.Module = Flat(Act(shape))
+    outputs = ["chunk", "tokens", "hidden"]
+    if is_flow:
+        _, tokens, hidden = network.eval()(*inputs)
+        inputs, names = [torch.zeros(1, shape.chunk, WIDTH), tokens.detach(), hidden.detach()], ["noise", "tokens", "hidden"]
+        network, outputs = Flow(shape), ["chunk"]
+        network.load_state_dict(stored["average"])
+    else:
+        network.act.load_state_dict(stored["average"])
+    program = torch.onnx.export(
+        network.eval(), tuple(inputs), input_names=names, output_names=outputs, dynamo=True, verbose=False
+    )
+    model = halved(program.model_proto)
+    card: dict[str, Any] = {
+        "cameras": shape.cameras, "hz": stored["hz"], "chunk": shape.chunk, "replan": replan,
+        "vocabulary": stored["vocabulary"], "longest": shape.longest, "is_stochastic": is_flow,
+        "about": {"network": stored["network"], "steps": stored["step"], "state": stored["state"]},
+    }  # fmt: skip
+    if is_flow:
+        card["encoder"] = encoder
+    helper.set_model_props(model, {"robodx": json.dumps(card)})
+    onnx.checker.check_model(model)
+    out.write_bytes(model.SerializeToString())
+
+
+def halved(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Weights of 16 bits, made 32 again when the file is loaded: half the size, and the speed of 32."""
+    graph, casts = model.graph, []
+    for weight in graph.initializer:
+        if weight.data_type != TensorProto.FLOAT or np.prod(weight.dims) < SMALL:
+            continue
+        name, half = weight.name, f"{weight.name}.half"
+        weight.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weight).astype(np.float16), half))
+        casts.append(helper.make_node("Cast", [half], [name], to=TensorProto.FLOAT))
+    nodes = [*casts, *graph.node]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    # What the exporter noted of values is told of weights that now have other names.
+    del graph.value_info[:]
+    for node in graph.node:
+        del node.metadata_props[:]
+    del model.metadata_props[:]
+    return model
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,279 @@
+"""Trains the learned policies on demonstrations: `act`, `act_no_language`, and `flow` on the tokens of a trained `act`.
+
+    robodx generate alpha carrier generated --hz 10 --disturb 0.006 --out data
+    python examples/training/train.py --data data --network act --out runs/act
+    python examples/training/export.py runs/act/last.pt act.onnx
+    robodx run capability --policy onnx:act.onnx
+
+All frames are held in memory, on the GPU if there is one. The same command goes on where it was cut off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from frames import Frames
+from network import POSITION, WIDTH, Act, Flow, Shape, inward, smooth
+from torch import Tensor, nn
+
+NETWORKS = ("act", "act_no_language", "flow")
+SMALL = {"width": 120, "channels": (16, 32, 64, 120), "encoder_layers": 2, "decoder_layers": 1}
+# Pictures are shifted by up to so many pixels, and made brighter or darker by up to this share.
+SHIFT, BRIGHTNESS = 4, 0.15
+# Of the episodes: they are never trained on, and say how well it predicts what it has not seen.
+HELD_OUT = 0.02
+TELL_EVERY_S = 10.0
+
+
+def main() -> None:
+    options = _options()
+    torch.manual_seed(options.seed)
+    device = torch.device(options.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    torch.set_float32_matmul_precision("high")
+    options.out.mkdir(parents=True, exist_ok=True)
+    frames = Frames.load(options.data, options.cache or options.out / "frames", options.share, options.workers)
+    learner = Learner(options, frames, device)
+    learner.resume()
+    learner.train()
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", required=True, help="data set of demonstrations: a path, or FORMAT:PATH")
+    parser.add_argument("--network", choices=NETWORKS, default="act")
+    parser.add_argument("--act", type=Path, help="with --network flow: the trained checkpoint whose tokens it reads")
+    parser.add_argument("--out", type=Path, required=True, help="folder for checkpoints, the log and the loss curve")
+    parser.add_argument("--cache", type=Path, help="folder of decoded frames, to be shared between trainings")
+    parser.add_argument("--steps", type=int, default=14000)
+    parser.add_argument("--batch", type=int, default=512)
+    parser.add_argument("--rate", type=float, default=6e-4, help="highest learning rate; it warms up, and falls as a cosine")
+    parser.add_argument("--share", type=float, default=1.0, help="share of each task's episodes to train on")
+    parser.add_argument("--keep", type=int, default=5, help="checkpoints to keep, spread over the training")
+    parser.add_argument("--save-every", type=int, default=1000, help="steps between checkpoints to resume from")
+    parser.add_argument("--workers", type=int, default=2, help="processes that decode pictures")
+    parser.add_argument("--compile", action="store_true", help="compile the network: slow to start, then faster")
+    parser.add_argument("--device", help="default: the GPU if there is one")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    if (options.network == "flow") != (options.act is not None):
+        parser.error("--network flow needs --act CHECKPOINT, and only that does")
+    return options
+
+
+class Learner:
+    """One training: a network, its moving average, and where it stands."""
+
+    def __init__(self, options: argparse.Namespace, frames: Frames, device: torch.device) -> None:
+        self.options, self.device, self.frames = options, device, frames.on(device)
+        self.encoder: Act | None = None
+        self.network = self._network().to(device)
+        # A moving average of the weights does better than the last of them.
+        self.average = self._network().to(device)
+        self.average.load_state_dict(self.network.state_dict())
+        self.optimiser = torch.optim.AdamW(self.network.parameters(), options.rate, weight_decay=0.01, fused=device.type == "cuda")
+        self.step, self.seconds = 0, 0.0
+        self.loss: Callable[..., Tensor] = self._flow_loss if options.network == "flow" else self._act_loss
+        if options.compile:
+            self.loss = torch.compile(self.loss)
+
+    def _network(self) -> nn.Module:
+        options, frames = self.options, self.frames
+        if options.network == "flow":
+            stored = torch.load(options.act, map_location=self.device, weights_only=True)
+            shape = Shape.of(stored["shape"])
+            self.encoder = Act(shape).to(self.device).eval().requires_grad_(False)
+            self.encoder.load_state_dict(stored["average"])
+            return Flow(shape)
+        shape = Shape(frames.cameras, frames.state.shape[1], len(frames.vocabulary))
+        if options.network == "act_no_language":
+            shape = replace(shape, words=0, **SMALL)
+        network = Act(shape)
+        state = smooth(frames.state)
+        network.encoder.state_mean.copy_(state.mean(0))
+        # Of numbers that hardly change, the smallest change must not count for much.
+        network.encoder.state_std.copy_(state.std(0).clamp(min=0.01))
+        return network
+
+    # Training.
+
+    def train(self) -> None:
+        options = self.options
+        keep = {round(options.steps * (index + 1) / options.keep) for index in range(options.keep)}
+        begun, told, since = time.monotonic() - self.seconds, time.monotonic(), self.step
+        losses: list[Tensor] = []
+        while self.step < options.steps:
+            losses.append(self._train_step())
+            self.step += 1
+            is_last = self.step == options.steps
+            if time.monotonic() - told > TELL_EVERY_S or is_last:
+                self.seconds = time.monotonic() - begun
+                speed = (self.step - since) / max(time.monotonic() - told, 1e-6)
+                self._tell(torch.stack(losses).mean().item(), speed)
+                told, since, losses = time.monotonic(), self.step, []
+            if self.step % options.save_every == 0 or self.step in keep or is_last:
+                self.seconds = time.monotonic() - begun
+                self._save(is_kept=self.step in keep)
+
+    def _train_step(self) -> Tensor:
+        options = self.options
+        warm = min(self.step / 500, 1.0)
+        rate = options.rate * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * self.step / options.steps)))
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        self.network.train()
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+            loss = self.loss(self.network, *self._batch(self.frames.train, options.batch))
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+        self.optimiser.step()
+        self._follow()
+        return loss.detach()
+
+    @torch.no_grad()
+    def _follow(self) -> None:
+        """The average comes after the weights; at first faster, so that it forgets where it began."""
+        share = max(1 / (self.step + 2), 1e-3)
+        theirs, mine = self.network.state_dict(), self.average.state_dict()
+        moving = [name for name, value in mine.items() if value.is_floating_point()]
+        torch._foreach_lerp_([mine[name] for name in moving], [theirs[name] for name in moving], share)
+
+    def _batch(self, among: Tensor, size: int, *, augments: bool = True) -> tuple[dict[str, Tensor], Tensor, Tensor, Tensor]:
+        at = among[torch.randint(len(among), (size,), device=self.device)]
+        frames = self.frames
+        images = {name: pictures[at] for name, pictures in frames.images.items()}
+        if augments:
+            images = {name: _augmented(pictures) for name, pictures in images.items()}
+        state = frames.state[at]
+        chunk = self.network.shape.chunk
+        target = inward(frames.chunks(at, chunk), state[:, :POSITION])
+        return images, state, frames.words[frames.said[at]], target
+
+    def _act_loss(self, network: nn.Module, images: dict[str, Tensor], state: Tensor, words: Tensor, target: Tensor) -> Tensor:
+        chunk, _, _ = network(images, state, words)
+        return F.l1_loss(chunk.float(), target)
+
+    def _flow_loss(self, network: nn.Module, images: dict[str, Tensor], state: Tensor, words: Tensor, target: Tensor) -> Tensor:
+        assert self.encoder is not None
+        with torch.no_grad():
+            _, tokens, hidden = self.encoder(images, state, words)
+        noise, time = torch.randn_like(target), torch.rand(len(target), device=target.device)
+        share = time[:, None, None]
+        velocity = network.velocity(share * target + (1 - share) * noise, time, tokens, hidden)
+        return F.mse_loss(velocity.float(), target - noise)
+
+    @torch.no_grad()
+    def _held_out_loss(self) -> float:
+        self.average.eval()
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+            loss = self.loss(self.average, *self._batch(self.frames.held_out, self.options.batch, augments=False))
+        return loss.item()
+
+    # Keeping.
+
+    def _tell(self, loss: float, speed: float) -> None:
+        held_out = self._held_out_loss()
+        left_s = (self.options.steps - self.step) / max(speed, 1e-6)
+        print(
+            f"step {self.step:6d} of {self.options.steps}  loss {loss:.4f}  held out {held_out:.4f}  "
+            f"{speed:5.1f} steps/s  {self.seconds / 60:5.1f} min, {left_s / 60:.1f} min left",
+            flush=True,
+        )
+        log = self.options.out / "log.csv"
+        is_new = not log.exists()
+        with log.open("a", newline="") as file:
+            writer = csv.writer(file)
+            if is_new:
+                writer.writerow(["step", "seconds", "loss", "held_out_loss"])
+            writer.writerow([self.step, f"{self.seconds:.1f}", f"{loss:.5f}", f"{held_out:.5f}"])
+        draw_losses(log, self.options.out / "loss.svg")
+
+    def _save(self, *, is_kept: bool) -> None:
+        frames, shape = self.frames, self.network.shape
+        known: dict[str, Any] = {
+            "network": self.options.network, "shape": shape.as_dict(), "average": self.average.state_dict(),
+            "vocabulary": frames.vocabulary if shape.words else [], "hz": frames.hz, "step": self.step,
+            "state": frames.state_names,
+        }  # fmt: skip
+        if self.options.act is not None:
+            known["act"] = self.options.act.resolve().name
+        if is_kept:
+            _write(known, self.options.out / f"step_{self.step:06}.pt")
+        going_on = {"weights": self.network.state_dict(), "optimiser": self.optimiser.state_dict(), "seconds": self.seconds}
+        _write({**known, **going_on}, self.options.out / "last.pt")
+
+    def resume(self) -> None:
+        last = self.options.out / "last.pt"
+        if not last.exists():
+            return
+        stored = torch.load(last, map_location=self.device, weights_only=True)
+        if stored["network"] != self.options.network or stored["shape"] != self.network.shape.as_dict():
+            raise SystemExit(f"{last} is of another network: choose another folder with --out")
+        self.network.load_state_dict(stored["weights"])
+        self.average.load_state_dict(stored["average"])
+        self.optimiser.load_state_dict(stored["optimiser"])
+        self.step, self.seconds = stored["step"], stored["seconds"]
+        print(f"going on at step {self.step} of {last}", flush=True)
+
+
+def _augmented(pictures: Tensor) -> Tensor:
+    """Shifted by some pixels, each picture by others, and brighter or darker."""
+    count, height, width, _ = pictures.shape
+    device = pictures.device
+    down, right = torch.randint(-SHIFT, SHIFT + 1, (2, count, 1), device=device)
+    rows = (torch.arange(height, device=device) + down).clamp(0, height - 1)
+    columns = (torch.arange(width, device=device) + right).clamp(0, width - 1)
+    shifted = pictures[torch.arange(count, device=device)[:, None, None], rows[:, :, None], columns[:, None, :]]
+    light = 1 + BRIGHTNESS * (2 * torch.rand(count, 1, 1, 1, device=device) - 1)
+    return (shifted * light).clamp(0, 255).to(torch.uint8)
+
+
+def _write(content: dict[str, Any], path: Path) -> None:
+    """Whole or not at all."""
+    part = path.with_suffix(".part")
+    torch.save(content, part)
+    part.replace(path)
+
+
+def draw_losses(log: Path, out: Path) -> None:
+    """The loss over the steps, in training and on episodes that were held out, as an SVG."""
+    with log.open(newline="") as file:
+        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    wide, high, edge = 640, 320, 48
+    last = max(row["step"] for row in rows)
+    values = [math.log10(max(row[name], 1e-6)) for row in rows for name in ("loss", "held_out_loss")]
+    low, top = math.floor(min(values) * 4) / 4, math.ceil(max(values) * 4) / 4
+
+    def place(step: float, loss: float) -> str:
+        share = (math.log10(max(loss, 1e-6)) - low) / max(top - low, 0.25)
+        return f"{edge + (wide - 2 * edge) * step / last:.1f},{high - edge - (high - 2 * edge) * share:.1f}"
+
+    lines = []
+    for name, colour, dashes, says in (("loss", "#2266aa", "", "training"), ("held_out_loss", "#cc5522", "4 3", "held out")):
+        points = " ".join(place(row["step"], row[name]) for row in rows)
+        x, y = place(rows[-1]["step"], rows[-1][name]).split(",")
+        lines.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-dasharray="{dashes}"/>')
+        lines.append(f'<text x="{x}" y="{float(y) - (6 if name == "loss" else -14)}" fill="{colour}" text-anchor="end">{says}</text>')
+    ticks = [low + index * (top - low) / 4 for index in range(5)]
+    lines += [
+        f'<text x="{edge - 6}" y="{high - edge - (high - 2 * edge) * index / 4 + 4:.1f}" text-anchor="end">{10**tick:.3g}</text>'
+        for index, tick in enumerate(ticks)
+    ]
+    lines.append(f'<text x="{wide - edge}" y="{high - edge + 18}" text-anchor="end">{last:.0f} steps</text>')
+    out.write_text(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" font-family="sans-serif" font-size="12">'
+        f'<rect width="{wide}" height="{high}" fill="white"/>{"".join(lines)}</svg>\n'
+    )
+
+
+if __name__ == "__main__":
+    main()

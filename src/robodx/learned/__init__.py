@@ -1,0 +1,1 @@
+"""Policies that were trained: networks in ONNX, run on one core."""

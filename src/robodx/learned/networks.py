@@ -1,0 +1,64 @@
+"""Networks in ONNX files, run by onnxruntime on one core."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.errors import UserError
+from robodx.learned.acting import LearnedPolicy, NetworkCard
+
+# The card is kept in the file's own metadata, as JSON, under this name.
+CARD = "robodx"
+# Of a card: the file beside it that holds the network whose tokens this one reads.
+ENCODER = "encoder"
+
+
+def load(path: Path) -> LearnedPolicy:
+    """The policy in a file that examples/training/export.py wrote."""
+    session = _session(path)
+    stored = session.get_modelmeta().custom_metadata_map.get(CARD)
+    if stored is None:
+        raise UserError(f"{path} says nothing of how to run it: it was not written by examples/training/export.py")
+    card = json.loads(stored)
+    head = _Runner(session)
+    if ENCODER not in card:
+        return LearnedPolicy(NetworkCard.of(card), lambda inputs: head(inputs)["chunk"][0])
+    encoder = _Runner(_session(path.with_name(card[ENCODER])))
+    return LearnedPolicy(NetworkCard.of(card), lambda inputs: head({**inputs, **encoder(inputs)})["chunk"][0])
+
+
+class _Runner:
+    """Gives a session what it asks for, of all that there is."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._takes = [one.name for one in session.get_inputs()]
+        self._gives = [one.name for one in session.get_outputs()]
+
+    def __call__(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.float32]]:
+        found = self._session.run(self._gives, {name: inputs[name] for name in self._takes})
+        return dict(zip(self._gives, found, strict=True))
+
+
+def _session(path: Path) -> Any:
+    if not path.is_file():
+        raise UserError(f"there is no network {path}")
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise UserError("learned policies need onnxruntime: pip install 'robodx[learned]'") from error
+    options = onnxruntime.SessionOptions()
+    # One core a worker; and so the same sums in the same order.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        # Of its many kinds of errors none is ours to tell apart: whatever it is, the file cannot be run.
+        raise UserError(f"{path} cannot be run by onnxruntime: {str(error).splitlines()[0]}") from error
