@@ -33,7 +33,7 @@ from robodx.terminal.validation import GOALS, SAYS, policies, validation_bar
 
 ROOT = Path(__file__).parent.parent
 # Not seen before the last change of the diagnosis, and seen.
-HELD_OUT, EARLIER = (ROOT / "scripts" / "held_out" / f"{name}.csv" for name in ("second", "first"))
+HELD_OUT, *EARLIER = (ROOT / "scripts" / "held_out" / f"{name}.csv" for name in ("third", "second", "first"))
 
 
 def main() -> None:
@@ -55,7 +55,7 @@ def main() -> None:
         pairs=options.pairs,
         patternless=options.patternless,
         held_out=read_held_out(HELD_OUT),
-        earlier=read_held_out(EARLIER),
+        earlier={name: factor for table in EARLIER for name, factor in read_held_out(table).items()},
         held_out_sets=options.held_out_sets,
     )
     out = options.out or of_this_source(ROOT / "runs" / "validation")
@@ -63,7 +63,8 @@ def main() -> None:
         cases = [case for case in cases if (out / f"{case.name}.parquet").exists()]
     verdicts = []
     with validation_bar(len(cases)) as tell:
-        for verdict in validate(cases, out, workers=options.workers, plugins=[plugin_of(HELD_OUT), plugin_of(EARLIER)]):
+        plugins = [plugin_of(table) for table in (HELD_OUT, *EARLIER)]
+        for verdict in validate(cases, out, workers=options.workers, plugins=plugins):
             verdicts.append(verdict)
             tell(verdict)
     page = DOCS / "diagnosis.md"

@@ -27,7 +27,7 @@ from robodx.suites.base import SuiteRequest, ask
 from robodx.suites.deciding import FLOOR
 from robodx.suites.deciding import MOST_EPISODES as MOST_OF_PAIRS
 from robodx.suites.diagnosis import FACTORIAL, NULLED
-from robodx.suites.hypotheses import BATCH, Hypothesis
+from robodx.suites.hypotheses import BATCH, PATIENCE, Hypothesis
 from robodx.suites.narrowing import narrow, starts
 from robodx.suites.pairs import GENERATED, Effect, can_change, fresh_situations, pairs
 from robodx.tasks.base import TASKS
@@ -264,6 +264,31 @@ def test_failures_that_the_first_cause_leaves_unexplained_are_screened_again() -
     assert set(causes(both)) == {"target_side=right", "requires language/negation=yes"}
     first, second = both.diagnosis.decided
     assert first.share > second.share > 0 and len(both.episodes) <= FACTORIAL + MOST_OF_PAIRS
+
+
+def test_a_weakness_that_most_failures_hide_is_tested_where_these_do_not_happen() -> None:
+    """Who loses whatever it grasps fails at what it is told with a negation too, with the negation and without."""
+    hidden, hiding = Condition.parse(NEGATION), Condition.parse("grasps=1|2|3 or more")
+    both = run(
+        lambda trial, features: (
+            fails_when(hiding.name, "grasp stability")(trial, features)
+            or fails_when(NEGATION, "incorrect action sequence")(trial, features)
+        )
+    )
+    assert causes(both)[:2] == [hiding.name, "requires language/negation=yes"]
+    shown = [both.diagnosis.decided[1].undo, both.diagnosis.decided[1].put_in]
+    of_hidden = [one.trial for one in both.pairs if factors(one)["condition"] == hidden.name]
+    known = [hiding.holds(of_trial(trial)) for trial in of_hidden]
+    # Until the one is known, some are of both.
+    assert not all(known) and not any(known[known.index(False) :][-2 * BATCH :]) and all(shown)
+
+
+def test_what_gains_a_little_is_asked_for_longer_while_nothing_else_is_open() -> None:
+    wanted = Condition.parse(SIDE)
+    found = run(lambda trial, features: chancy(0.35)(trial, features) if wanted.holds(features) else None, PART)
+    assert SIDE in causes(found)
+    pairs_of_it = [one for one in found.pairs if factors(one)["condition"] == SIDE and factors(one)["effect"] == "undo"]
+    assert len(pairs_of_it) > 2 * (PATIENCE + BATCH)
 
 
 def test_random_failures_have_no_cause_and_no_more_episodes_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,7 +157,10 @@ def validate(
     Interrupted, it tells `stopping` how many have begun, and lets these finish; interrupted again, it ends them.
     """
     out.mkdir(parents=True, exist_ok=True)
-    missing = [case for case in cases if not (out / f"{case.name}.parquet").exists()]
+    # Those of one set together, for what the expert needs in its situations is computed once.
+    missing = sorted(
+        (case for case in cases if not (out / f"{case.name}.parquet").exists()), key=lambda case: case.seed_set
+    )
     yield from (judged(case, out) for case in cases if case not in set(missing))
     if not missing:
         return

@@ -15,7 +15,7 @@ from robodx.analysis.findings.base import REFUTED
 from robodx.analysis.findings.conditions import Condition, Features, Mask
 from robodx.analysis.findings.decisions import PairSeen
 from robodx.analysis.findings.factors import factors_of
-from robodx.analysis.findings.proposals import Screened, suspects
+from robodx.analysis.findings.proposals import ALIKE, Screened, phi, suspects
 from robodx.analysis.findings.variants import CLOCK, variants
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.records.design import Planned
@@ -40,6 +40,8 @@ from robodx.suites.stress import CARRIERS
 from robodx.tasks.base import TASKS
 
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
+# Of a condition that was found to be so, failures that have it need no other explanation.
+EXPLAINING = ("cause", "needed", "sufficient")
 # Episodes of pairs, at most; and of how many conditions some are run at a time.
 MOST_EPISODES = 260
 AT_A_TIME = 3
@@ -57,8 +59,6 @@ SHARES = (0.55, 0.35, 0.1)
 NARROWED_SHARES = (0.3, 0.35, 0.25, 0.1)
 # What fails less often than this where it is put in may need something beside it.
 PARTLY = 0.75
-# And what was not decided, if it gained as much as this where it was undone.
-HINT = 0.1
 # Differences that narrowing may leave, at most.
 MOST_LEFT = 2
 
@@ -76,10 +76,13 @@ class Deciding:
         self._base = screened.filter(pl.col("is_base") & (pl.col("outcome") != "error"))
         self._trials = [features_of_row(row) for row in self._base.iter_rows(named=True)]
         self._failed: Mask = ~self._base["success"].to_numpy()
+        self._so_far: list[Hypothesis] = []
         of_factorial = self._base.filter(pl.col("task") == GENERATED)["success"].mean()
         # Where nearly all fails anyway, it is as good as the others.
-        is_telling = isinstance(of_factorial, float) and (of_factorial >= FLOOR or self._failed.mean() > 1 - FLOOR)
-        self._tasks = [task for task in tasks if task != GENERATED or is_telling]
+        self._is_telling = isinstance(of_factorial, float) and (
+            of_factorial >= FLOOR or self._failed.mean() > 1 - FLOOR
+        )
+        self._tasks = tasks
         self._needs = _expert_needs(self._base["task"].to_list(), self._trials)
 
     def plan(self, done: pl.DataFrame) -> list[Planned]:
@@ -91,12 +94,15 @@ class Deciding:
         planned, hypotheses, is_pending = self._narrowed({**dict.fromkeys(erred, False), **outcomes})
         if is_pending:
             return planned
+        self._so_far = hypotheses
         *shares, for_crossing = NARROWED_SHARES[1:] if hypotheses else SHARES
         for turn, share in enumerate(shares):
             # Situations whose outcomes told what is left to explain are not fresh any more.
             self._first_fresh = self._first_seed + turn * MOST_GENERATED
             hypotheses += self._hypotheses(hypotheses, share)
             if not self._is_done(hypotheses, planned, outcomes, erred):
+                return planned
+            if not self._is_persevered(hypotheses, planned, outcomes, erred):
                 return planned
         self._first_fresh = self._first_seed + len(shares) * MOST_GENERATED
         for one in self._crossed(hypotheses, done, for_crossing):
@@ -131,6 +137,32 @@ class Deciding:
                     (each.undo if pair.effect == "undo" else each.put_in).append(seen)
         return True
 
+    def _is_persevered(
+        self,
+        hypotheses: Sequence[Hypothesis],
+        planned: list[Planned],
+        outcomes: Mapping[str, bool],
+        erred: Collection[str],
+    ) -> bool:
+        """More pairs of what gained something where it was undone, if all that are left may decide on it.
+
+        One at a time, the soonest first; False where some have to be run yet.
+        """
+        while True:
+            most = (MOST_EPISODES - len(planned)) // 2
+            unexplained = self._unexplained(hypotheses)
+            hopeful = [
+                (one.tally.undone.pairs_more or 0, place, one)
+                for place, one in enumerate(hypotheses)
+                if one.is_hopeful(most) and one.tally.undone and not self._is_moot(one, unexplained)
+            ]
+            if not hopeful:
+                return True
+            _, _, best = min(hopeful)
+            best.patience = len(best.undo) + 1
+            if not self._is_done(hypotheses, planned, outcomes, erred):
+                return False
+
     def _crossed(self, known: Sequence[Hypothesis], done: pl.DataFrame, share: float) -> list[Hypothesis]:
         """Of what explains some of the failures that have it, that with the most of them: with another beside it.
 
@@ -139,11 +171,7 @@ class Deciding:
         shown = [one for one in known if one.tally.certainty in ("cause", "needed")]
         left = self._failed & ~np.any([np.zeros_like(self._failed), *(one.inside for one in shown)], axis=0)
         partly = [(int((one.inside & self._failed).sum()), one) for one in shown if one.tally.put_share < PARTLY]
-        hinted = [
-            (int((one.inside & left).sum()), one)
-            for one in known
-            if one.tally.certainty == "undecided" and one.tally.undo_share >= HINT
-        ]
+        hinted = [(int((one.inside & left).sum()), one) for one in known if one.is_hinted]
         most, one = max(partly or hinted, key=lambda each: each[0], default=(0, None))
         other = None if one is None or most < LEAST_UNEXPLAINED else self._beside(one, done)
         if one is None or other is None:
@@ -210,11 +238,8 @@ class Deciding:
 
     def _hypotheses(self, known: Sequence[Hypothesis], share: float) -> list[Hypothesis]:
         """What the failures suggest that nothing known explains."""
-        explained = np.zeros_like(self._failed)
-        for one in known:
-            if one.tally.certainty in ("cause", "needed", "sufficient"):
-                explained |= one.inside
-        left = np.flatnonzero(~explained)
+        shown = [one.inside for one in known if one.tally.certainty in EXPLAINING]
+        left = np.flatnonzero(~np.any([np.zeros_like(self._failed), *shown], axis=0))
         trials = [self._trials[place] for place in left]
         types = self._base["failure_type"].to_numpy()[left]
         modes = [types == name for name in sorted({str(name) for name in types if name is not None})]
@@ -231,9 +256,22 @@ class Deciding:
         ]
 
     def _streams(self, condition: Condition, chosen: Sequence[Condition]) -> dict[Effect, Iterator[Pair]]:
-        """Pairs that tell it from the other conditions, as far as that can be."""
+        """Pairs that tell it from the other conditions, as far as that can be.
+
+        What fails for another reason fails with and without it: once that is known, it is tested where that does not
+        hold, unless the two mostly hold together.
+        """
         others = [one for one in chosen if one != condition]
-        return {effect: self._pairs(condition, effect, apart_from=others) for effect in EFFECTS}
+        inside = condition.among(self._trials)
+
+        def without() -> tuple[Condition, ...]:
+            return tuple(
+                one.condition
+                for one in self._so_far
+                if one.tally.certainty in EXPLAINING and one.condition != condition and phi(one.inside, inside) < ALIKE
+            )
+
+        return {effect: self._pairs(condition, effect, apart_from=others, without=without) for effect in EFFECTS}
 
     def _different(self, conditions: Sequence[Condition]) -> list[Condition]:
         """Of those that hold in the very same trials, or are about the same, the first that can be undone.
@@ -263,8 +301,14 @@ class Deciding:
         within: Callable[[Features], bool] = lambda features: True,
         apart_from: Sequence[Condition] = (),
         given: Condition | None = None,
+        without: Callable[[], tuple[Condition, ...]] = tuple,
     ) -> Iterator[Pair]:
-        situations = fresh_situations(self._tasks, self._first_fresh)
+        # Without what is known to fail, the factorial shows something again.
+        situations = (
+            each
+            for each in fresh_situations(self._tasks, self._first_fresh)
+            if self._is_telling or each.task != GENERATED or without()
+        )
         return pairs(
             condition,
             effect,
@@ -274,6 +318,7 @@ class Deciding:
             within=within,
             apart_from=apart_from,
             given=given,
+            without=without,
             has_words=self._has_words,
         )
 
@@ -314,19 +359,14 @@ class Deciding:
 
         Or, while there are failures that nothing explains, of those that are to be excluded.
         """
-        unexplained = self._failed.copy()
-        for one in hypotheses:
-            if one.tally.certainty in ("cause", "needed"):
-                unexplained &= ~one.inside
+        unexplained = self._unexplained(hypotheses)
         if excluding and unexplained.sum() < LEAST_UNEXPLAINED:
             return []
         batch: list[tuple[Hypothesis, Pair]] = []
         asked = 0
         for one in sorted(hypotheses, key=lambda one: -one.promise(unexplained)):
             effect = one.wants_excluding if excluding else one.wants
-            few = (one.inside & unexplained).sum() < LEAST_UNEXPLAINED
-            # Where the other thing that it may need does not hold, it is to be seen that nothing is lost.
-            is_moot = effect == "undo" and one.given is None and few
+            is_moot = effect == "undo" and self._is_moot(one, unexplained)
             size = min(BATCH, most - len(batch))
             if effect is None or is_moot or asked == AT_A_TIME or size <= 0:
                 continue
@@ -336,6 +376,15 @@ class Deciding:
             batch += [(one, pair) for pair in drawn]
             asked += bool(drawn)
         return batch
+
+    def _unexplained(self, hypotheses: Sequence[Hypothesis]) -> Mask:
+        shown = [one.inside for one in hypotheses if one.tally.certainty in ("cause", "needed")]
+        explained: Mask = np.any([np.zeros_like(self._failed), *shown], axis=0)
+        return self._failed & ~explained
+
+    def _is_moot(self, one: Hypothesis, unexplained: Mask) -> bool:
+        """Whether it would explain nothing; where a thing that it may need does not hold, it is to."""
+        return one.given is None and bool((one.inside & unexplained).sum() < LEAST_UNEXPLAINED)
 
 
 def _expert_needs(tasks: Sequence[str], trials: Sequence[Features]) -> Mapping[tuple[str, str], Features]:

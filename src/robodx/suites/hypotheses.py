@@ -15,6 +15,8 @@ from robodx.suites.pairs import Effect, Pair
 BATCH = 4
 # A test that has had so many pairs and would need more than as many again is given up.
 PATIENCE = 14
+# What was not decided and gained as much as this where it was undone may be a cause all the same.
+HINT = 0.1
 
 
 @dataclass
@@ -47,7 +49,8 @@ class Hypothesis:
         if "undo" in self.stream:
             if self._is_open(undone) and "undo" not in self.exhausted:
                 return "undo"
-            if undone is not None and undone.verdict != "effect" and undone.pairs >= BATCH:
+            is_left_open = "undo" in self.exhausted and self.is_hinted
+            if undone is not None and undone.verdict != "effect" and undone.pairs >= BATCH and not is_left_open:
                 return None
         return "put in" if self._may_be_put_in else None
 
@@ -57,6 +60,16 @@ class Hypothesis:
         undone = self.tally.undone
         is_without_gain = undone is not None and undone.verdict == "none"
         return "put in" if is_without_gain and self._may_be_put_in else None
+
+    @property
+    def is_hinted(self) -> bool:
+        return self.tally.certainty == "undecided" and self.tally.undo_share >= HINT
+
+    def is_hopeful(self, most: int) -> bool:
+        """Whether so many further pairs in which it is undone may decide on it, as it looks."""
+        undone = self.tally.undone
+        more = None if undone is None else undone.pairs_more
+        return self.is_hinted and "undo" not in self.exhausted and more is not None and 0 < more <= most
 
     def is_about(self, attribute: str) -> bool:
         """Whether it is told by this attribute, or by a part or the whole of it."""

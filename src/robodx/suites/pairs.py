@@ -129,11 +129,13 @@ def pairs(
     within: Callable[[Features], bool] = lambda features: True,
     apart_from: Sequence[Condition] = (),
     given: Condition | None = None,
+    without: Callable[[], tuple[Condition, ...]] = tuple,
     has_words: bool = True,
 ) -> Iterator[Pair]:
     """One for each situation in which it holds (to undo it) or does not (to put it in), and can be changed.
 
-    Of the ways to change it, the one that changes the fewest of those that it is to be told apart from. A policy that
+    What is `given` holds in both trials, and nothing that they are to be `without`, which is asked anew for each. Of
+    the ways to change it, the one that changes the fewest of those that it is to be told apart from. A policy that
     reads no words is not asked for anything by words.
     """
     wants = effect == "put in"
@@ -141,11 +143,11 @@ def pairs(
     others = tuple(apart_from)
     number = looked_at = 0
     for fresh in situations if turns else ():
-        features = {**fresh.features, **imputed(fresh)}
-        if condition.holds(features) == wants or not within(features) or (given and not given.holds(features)):
+        features, absent = {**fresh.features, **imputed(fresh)}, without()
+        if condition.holds(features) == wants or not within(features) or not _is_fit(features, given, absent):
             continue
         # Each intervention in turn: what two of them share is the cause.
-        way = _way(condition, effect, fresh.task, fresh.seed, looked_at % turns, others, given, has_words)
+        way = _way(condition, effect, fresh.task, fresh.seed, looked_at % turns, others, given, absent, has_words)
         looked_at += 1
         if way is not None:
             name, value = way
@@ -165,6 +167,7 @@ def _way(
     first: int,
     apart_from: tuple[Condition, ...],
     given: Condition | None,
+    without: tuple[Condition, ...],
     has_words: bool,
 ) -> tuple[str, str] | None:
     """The intervention that changes it there and leaves the most of the others, beginning with the first."""
@@ -174,12 +177,16 @@ def _way(
         (sum(one.holds(after) != one.holds(placebo) for one in apart_from), place, way)
         for place, way in enumerate(_varied(turned)[:MOST_TRIED])
         if (made := _made(condition, fresh, *way, effect == "put in")) is not None
-        and (given is None or all(given.holds(each) for each in made))
+        and all(_is_fit(each, given, without) for each in made)
         and (has_words or all(_words(each) == _words(fresh.features) for each in made))
         for after, placebo in [made]
     )
     _, _, best = min(islice(found, WAYS), default=(0, 0, None))
     return best
+
+
+def _is_fit(features: Features, given: Condition | None, without: Sequence[Condition]) -> bool:
+    return (given is None or given.holds(features)) and not any(one.holds(features) for one in without)
 
 
 def variant_pairs(condition: Condition, sources: Iterable[Trial], change: Callable[[Trial], Trial]) -> Iterator[Pair]:

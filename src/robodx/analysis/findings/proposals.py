@@ -166,12 +166,13 @@ def _rivals(screened: Screened, place: int, scores: Floats, left: Mask) -> tuple
             break
         is_same_attribute = condition.attribute == screened.conditions[place].attribute
         taken = sum(one.attribute == condition.attribute for one in found)
-        if other != place and taken < 1 and not is_same_attribute and _phi(own, screened.holds[left, other]) >= ALIKE:
+        if other != place and taken < 1 and not is_same_attribute and phi(own, screened.holds[left, other]) >= ALIKE:
             found.append(condition)
     return tuple(found)
 
 
-def _phi(a: Mask, b: Mask) -> float:
+def phi(a: Mask, b: Mask) -> float:
+    """How far two conditions hold in the same trials, from -1 to 1."""
     if a.all() or b.all() or not a.any() or not b.any():
         return 0.0
     return float(np.corrcoef(a, b)[0, 1])
