@@ -1,0 +1,220 @@
+"""LeRobot v3.0: many episodes in a file of rows, many in a video, and a table that says where each begins."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from robodx.datasets.formats.base import FORMATS, DataFormat
+from robodx.datasets.lerobot.features import OURS, Layout, declared, layout_of, layout_to_write, ours, rate
+from robodx.datasets.lerobot.files import (
+    INFO,
+    pictures_in_rows,
+    pictures_in_video,
+    read_json,
+    read_rows,
+    reading,
+    write_json,
+    write_table,
+)
+from robodx.datasets.lerobot.growing import FILES_IN_A_CHUNK, MB, Place, RowFiles, VideoFiles
+from robodx.datasets.lerobot.metadata import columns_of, metadata_of
+from robodx.datasets.lerobot.rows import Tasks, demonstration_of, rows_of, statistics_of
+from robodx.datasets.lerobot.statistics import Pixels, Statistics, of_pixels, pixels
+from robodx.datasets.schema import Demonstration, Features, Pictures, Video
+from robodx.errors import UserError
+
+VERSION = "v3.0"
+FILE = "chunk-{chunk_index:03d}/file-{file_index:03d}"
+DATA = f"data/{FILE}.parquet"
+VIDEOS = f"videos/{{video_key}}/{FILE}.mp4"
+EPISODES = f"meta/episodes/{FILE}.parquet"
+TASKS = "meta/tasks.parquet"
+STATISTICS = "meta/stats.json"
+# LeRobot's own.
+DATA_FILE_MB = 100
+VIDEO_FILE_MB = 200
+
+
+def is_at(path: Path) -> bool:
+    return (path / INFO).is_file() and (path / "meta" / "episodes").is_dir()
+
+
+def write(path: Path, features: Features, demonstrations: Iterable[Demonstration]) -> None:
+    layout = layout_to_write(features)
+    tasks, steps = Tasks(), 0
+    episodes: list[dict[str, Any]] = []
+    metadata: list[Mapping[str, Any]] = []
+    seen: dict[str, Pixels] = {}
+    with ExitStack() as files:
+        data = files.enter_context(closing(RowFiles(path, DATA, DATA_FILE_MB)))
+        videos = {
+            name: files.enter_context(closing(VideoFiles(path, VIDEOS, key, features.hz, VIDEO_FILE_MB)))
+            for name, key in layout.videos.items()
+        }
+        for episode, demonstration in enumerate(demonstrations):
+            rows = rows_of(demonstration, layout, episode=episode, first=steps, tasks=tasks)
+            statistics = statistics_of(rows)
+            row = {
+                "episode_index": episode,
+                "tasks": list(dict.fromkeys(demonstration.instructions)),
+                "length": len(rows),
+                **data.add(rows).columns("data"),
+                "dataset_from_index": steps,
+                "dataset_to_index": steps + len(rows),
+            }
+            for name, key in layout.videos.items():
+                row |= videos[name].add(demonstration.images[name])
+                here = pixels(demonstration.images[name])
+                seen[key] = seen[key].plus(here) if key in seen else here
+                statistics[key] = of_pixels(here)
+            episodes.append(row | _flat(statistics))
+            metadata.append(demonstration.metadata)
+            steps += len(rows)
+    if not episodes:
+        raise UserError("There are no episodes to write: a LeRobot data set has at least one.")
+    table = pl.DataFrame(episodes, infer_schema_length=None)
+    _write_episodes(path, table.hstack(pl.DataFrame(columns_of(metadata), infer_schema_length=None).get_columns()))
+    _write_tasks(path, tasks)
+    write_json(path / STATISTICS, _statistics(data.files, seen))
+    # Last: a folder without it is no data set.
+    write_json(path / INFO, _info(layout, episodes=len(episodes), steps=steps, tasks=len(tasks.numbers)))
+
+
+class LeRobot:
+    """A folder of this format, by whomever."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._info = read_json(path / INFO)
+        self._layout = layout_of(self._info, path / INFO)
+        self._instructions = _read_tasks(path / TASKS)
+        self._episodes = _read_episodes(path / "meta" / "episodes")
+        with reading(path / INFO):
+            if self._info["total_episodes"] != len(self._episodes):
+                raise ValueError(f"it says {self._info['total_episodes']} episodes, but there are {len(self._episodes)}")
+
+    @property
+    def features(self) -> Features:
+        return self._layout.features
+
+    def __len__(self) -> int:
+        return len(self._episodes)
+
+    def __getitem__(self, index: int) -> Demonstration:
+        row = self._episodes.row(range(len(self))[index], named=True)
+        episode, count = row["episode_index"], row["length"]
+        file = self._file("data_path", Place(row["data/chunk_index"], row["data/file_index"]))
+        images = {name: pictures_in_rows(file, key, episode, count) for name, key in self._layout.images.items()}
+        images |= {name: self._video(row, key, count) for name, key in self._layout.videos.items()}
+        rows = read_rows(file, self._layout.columns, episode, count)
+        with reading(file):
+            return demonstration_of(
+                rows, self._layout, instructions=self._instructions, images=images, metadata=metadata_of(row)
+            )
+
+    def _video(self, row: Mapping[str, Any], key: str, count: int) -> Pictures:
+        with reading(self._path / "meta" / "episodes"):
+            place = Place(row[f"videos/{key}/chunk_index"], row[f"videos/{key}/file_index"])
+            first_s = float(row[f"videos/{key}/from_timestamp"])
+        file = self._file("video_path", place, video_key=key)
+        return pictures_in_video(Video(file, first_s), count, self.features.hz)
+
+    def _file(self, template: str, place: Place, **more: str) -> Path:
+        with reading(self._path / INFO):
+            return self._path / place.path(self._info[template], **more)
+
+
+def _info(layout: Layout, *, episodes: int, steps: int, tasks: int) -> dict[str, Any]:
+    return {
+        "codebase_version": VERSION,
+        "robot_type": layout.features.robot,
+        "total_episodes": episodes,
+        "total_frames": steps,
+        "total_tasks": tasks,
+        "chunks_size": FILES_IN_A_CHUNK,
+        "data_files_size_in_mb": DATA_FILE_MB,
+        "video_files_size_in_mb": VIDEO_FILE_MB,
+        "fps": rate(layout.features.hz),
+        "splits": {"train": f"0:{episodes}"},
+        "data_path": DATA,
+        "video_path": VIDEOS if layout.videos else None,
+        "features": declared(layout),
+        OURS: ours(layout.features),
+    }
+
+
+def _flat(statistics: Mapping[str, Statistics]) -> dict[str, Any]:
+    return {f"stats/{key}/{name}": value for key, found in statistics.items() for name, value in found.items()}
+
+
+def _statistics(files: list[Path], seen: Mapping[str, Pixels]) -> dict[str, Statistics]:
+    """Of all steps, one column of the written rows after the other."""
+    rows = pl.scan_parquet(files)
+    found = {key: of_pixels(counts) for key, counts in seen.items()}
+    for key in rows.collect_schema():
+        found |= statistics_of(rows.select(key).collect())
+    return found
+
+
+def _write_episodes(path: Path, episodes: pl.DataFrame) -> None:
+    in_a_file = max(int(len(episodes) * DATA_FILE_MB * MB / episodes.estimated_size()), 1)
+    place = Place()
+    for rows in episodes.iter_slices(in_a_file):
+        columns = [pl.lit(value).alias(name) for name, value in place.columns("meta/episodes").items()]
+        write_table(path / place.path(EPISODES), rows.with_columns(columns))
+        place = place.next()
+
+
+def _write_tasks(path: Path, tasks: Tasks) -> None:
+    table = pl.DataFrame({"task_index": list(tasks.numbers.values()), "task": list(tasks.numbers)})
+    # So that pandas has the instructions as its index, by which LeRobot looks them up.
+    columns = [("task_index", "int64", "int64"), ("task", "unicode", "object")]
+    for_pandas = {
+        "index_columns": ["task"],
+        "column_indexes": [],
+        "columns": [
+            {"name": name, "field_name": name, "pandas_type": kind, "numpy_type": numpy, "metadata": None}
+            for name, kind, numpy in columns
+        ],
+        "pandas_version": "2.2.0",
+    }
+    write_table(path / TASKS, table, {"pandas": json.dumps(for_pandas)})
+
+
+def _read_tasks(file: Path) -> dict[int, str]:
+    """The instruction is the other column: pandas' index, whatever its name is."""
+    with reading(file):
+        table = pl.read_parquet(file)
+        (text,) = (column for column in table if column.name != "task_index" and column.dtype == pl.String)
+        return dict(zip(table["task_index"].to_list(), text.to_list(), strict=True))
+
+
+def _read_episodes(folder: Path) -> pl.DataFrame:
+    """Without the statistics of each, which are most of it."""
+    with reading(folder):
+        files = sorted(folder.glob("*/*.parquet"))
+        if not files:
+            raise ValueError("there is no table of episodes in it")
+    tables = []
+    for file in files:
+        with reading(file):
+            table = pl.scan_parquet(file)
+            wanted = [name for name in table.collect_schema() if not name.startswith("stats/")]
+            missing = {"episode_index", "length", "data/chunk_index", "data/file_index"} - set(wanted)
+            if missing:
+                raise ValueError(f"it has no column {min(missing)}")
+            tables.append(table.select(wanted).collect())
+    with reading(folder):
+        return pl.concat(tables, how="diagonal_relaxed").sort("episode_index")
+
+
+FORMATS.add(
+    "lerobot",
+    DataFormat("lerobot", f"LeRobot {VERSION}", is_at, LeRobot, write, pictured="video"),
+)

@@ -1,0 +1,196 @@
+"""LeRobot v2.1: one file of rows and one video an episode, with GR00T's names of the parts of state and action."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from robodx.datasets.formats.base import FORMATS, DataFormat
+from robodx.datasets.lerobot.features import (
+    ACTION,
+    OURS,
+    STATE,
+    Layout,
+    Part,
+    declared,
+    layout_of,
+    layout_to_write,
+    ours,
+    rate,
+)
+from robodx.datasets.lerobot.files import (
+    INFO,
+    pictures_in_rows,
+    pictures_in_video,
+    read_json,
+    read_lines,
+    read_rows,
+    reading,
+    write_json,
+    write_lines,
+    write_table,
+)
+from robodx.datasets.lerobot.growing import FILES_IN_A_CHUNK
+from robodx.datasets.lerobot.metadata import columns_of, metadata_of
+from robodx.datasets.lerobot.rows import Tasks, demonstration_of, rows_of, statistics_of
+from robodx.datasets.lerobot.statistics import of_pixels, pixels
+from robodx.datasets.schema import Demonstration, Features, Video
+from robodx.datasets.video_files import VideoFile, clip
+from robodx.errors import UserError
+
+VERSION = "v2.1"
+DATA = "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet"
+VIDEOS = "videos/chunk-{episode_chunk:03d}/{video_key}/episode_{episode_index:06d}.mp4"
+EPISODES = Path("meta") / "episodes.jsonl"
+TASKS = Path("meta") / "tasks.jsonl"
+STATISTICS = Path("meta") / "episodes_stats.jsonl"
+MODALITY = Path("meta") / "modality.json"
+
+
+def is_at(path: Path) -> bool:
+    return (path / INFO).is_file() and (path / EPISODES).is_file()
+
+
+def write(path: Path, features: Features, demonstrations: Iterable[Demonstration]) -> None:
+    layout = layout_to_write(features)
+    tasks, steps = Tasks(), 0
+    episodes: list[dict[str, Any]] = []
+    all_statistics: list[dict[str, Any]] = []
+    metadata: list[Mapping[str, Any]] = []
+    for episode, demonstration in enumerate(demonstrations):
+        rows = rows_of(demonstration, layout, episode=episode, first=steps, tasks=tasks)
+        write_table(path / _file(DATA, episode), rows)
+        statistics = statistics_of(rows)
+        for name, key in layout.videos.items():
+            video = VideoFile(path / _file(VIDEOS, episode, video_key=key), features.hz)
+            with clip(demonstration.images[name], features.hz, path / "videos" / f"{key}.part.mp4") as found:
+                video.add(found)
+                video.close()
+            statistics[key] = of_pixels(pixels(demonstration.images[name]))
+        instructions = list(dict.fromkeys(demonstration.instructions))
+        episodes.append({"episode_index": episode, "tasks": instructions, "length": len(rows)})
+        all_statistics.append({"episode_index": episode, "stats": statistics})
+        metadata.append(demonstration.metadata)
+        steps += len(rows)
+    if not episodes:
+        raise UserError("There are no episodes to write: a LeRobot data set has at least one.")
+    for name, values in columns_of(metadata).items():
+        for row, value in zip(episodes, values, strict=True):
+            row[name] = value
+    write_lines(path / EPISODES, episodes)
+    write_lines(path / STATISTICS, all_statistics)
+    write_lines(path / TASKS, [{"task_index": number, "task": text} for text, number in tasks.numbers.items()])
+    write_json(path / MODALITY, modality(layout))
+    # Last: a folder without it is no data set.
+    write_json(path / INFO, _info(layout, episodes=len(episodes), steps=steps, tasks=len(tasks.numbers)))
+
+
+class LeRobotV21:
+    """A folder of this format or of v2.0, by whomever."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._info = read_json(path / INFO)
+        groups = _groups(path / MODALITY) if (path / MODALITY).is_file() else {}
+        self._layout = layout_of(self._info, path / INFO, groups)
+        with reading(path / TASKS):
+            self._instructions = {int(row["task_index"]): str(row["task"]) for row in read_lines(path / TASKS)}
+        with reading(path / EPISODES):
+            self._episodes = sorted(read_lines(path / EPISODES), key=lambda row: int(row["episode_index"]))
+        with reading(path / INFO):
+            if self._info["total_episodes"] != len(self._episodes):
+                raise ValueError(f"it says {self._info['total_episodes']} episodes, but there are {len(self._episodes)}")
+
+    @property
+    def features(self) -> Features:
+        return self._layout.features
+
+    def __len__(self) -> int:
+        return len(self._episodes)
+
+    def __getitem__(self, index: int) -> Demonstration:
+        row = self._episodes[index]
+        with reading(self._path / EPISODES):
+            episode, count = int(row["episode_index"]), int(row["length"])
+        file = self._file("data_path", episode)
+        images = {name: pictures_in_rows(file, key, episode, count) for name, key in self._layout.images.items()}
+        for name, key in self._layout.videos.items():
+            video = Video(self._file("video_path", episode, video_key=key))
+            images[name] = pictures_in_video(video, count, self.features.hz)
+        rows = read_rows(file, self._layout.columns, episode, count)
+        with reading(file):
+            return demonstration_of(
+                rows, self._layout, instructions=self._instructions, images=images, metadata=metadata_of(row)
+            )
+
+    def _file(self, template: str, episode: int, **more: str) -> Path:
+        with reading(self._path / INFO):
+            in_a_chunk = int(self._info.get("chunks_size") or FILES_IN_A_CHUNK)
+            return self._path / _file(self._info[template], episode, in_a_chunk, **more)
+
+
+def modality(layout: Layout) -> dict[str, Any]:
+    """What GR00T wants to know of a data set: names of parts of the state and the action, of videos and of the words."""
+    return {
+        "state": {name: {"start": part.start, "end": part.end} for name, part in layout.state.items()},
+        ACTION: _action_groups(layout.features.action),
+        "video": {name: {"original_key": key} for name, key in layout.videos.items()},
+        "annotation": {"human.task_description": {"original_key": "task_index"}},
+    }
+
+
+def _action_groups(names: Sequence[str]) -> dict[str, dict[str, int]]:
+    """What moves the gripper is a group of its own, as GR00T's own configurations have it."""
+    runs: list[tuple[str, int]] = []
+    for is_gripper, run in groupby(names, key=lambda name: "gripper" in name):
+        runs.append(("gripper" if is_gripper else "arm", len(list(run))))
+    groups: dict[str, dict[str, int]] = {}
+    start = 0
+    for kind, length in runs:
+        # Of a second arm.
+        number = sum(name.startswith(kind) for name in groups)
+        groups[f"{kind}_{number + 1}" if number else kind] = {"start": start, "end": start + length}
+        start += length
+    return groups
+
+
+def _groups(file: Path) -> dict[str, Part]:
+    """The parts of the state by GR00T's names."""
+    with reading(file):
+        return {
+            str(name): Part(str(group.get("original_key") or STATE), int(group["start"]), int(group["end"]))
+            for name, group in read_json(file).get("state", {}).items()
+        }
+
+
+def _file(template: str, episode: int, in_a_chunk: int = FILES_IN_A_CHUNK, **more: str) -> str:
+    return template.format(episode_chunk=episode // in_a_chunk, episode_index=episode, **more)
+
+
+def _info(layout: Layout, *, episodes: int, steps: int, tasks: int) -> dict[str, Any]:
+    return {
+        "codebase_version": VERSION,
+        "robot_type": layout.features.robot,
+        "total_episodes": episodes,
+        "total_frames": steps,
+        "total_tasks": tasks,
+        "total_videos": episodes * len(layout.videos),
+        "total_chunks": -(-episodes // FILES_IN_A_CHUNK),
+        "chunks_size": FILES_IN_A_CHUNK,
+        "fps": rate(layout.features.hz),
+        "splits": {"train": f"0:{episodes}"},
+        "data_path": DATA,
+        "video_path": VIDEOS if layout.videos else None,
+        "features": declared(layout),
+        OURS: ours(layout.features),
+    }
+
+
+FORMATS.add(
+    "lerobot-v2.1",
+    DataFormat(
+        "lerobot-v2.1", f"LeRobot {VERSION} with GR00T's modality.json", is_at, LeRobotV21, write, pictured="video"
+    ),
+)
