@@ -25,7 +25,7 @@ class Clip(NamedTuple):
     """The encoded pictures of one episode, of a file that is open."""
 
     stream: VideoStream
-    packets: list[Packet]
+    packets: list[Packet[VideoStream]]
 
     @property
     def header(self) -> bytes:
@@ -110,7 +110,7 @@ def _clip(file: InputContainer, video: Video, count: int, hz: float) -> Clip | N
     if stream.codec_context.name != "h264" or stream.pix_fmt != "yuv420p" or base is None:
         return None
     file.seek(max(int(video.first_s / base), 0), stream=stream, backward=True)
-    packets: list[Packet] = []
+    packets: list[Packet[VideoStream]] = []
     for packet in file.demux(stream):
         if packet.pts is None:
             break

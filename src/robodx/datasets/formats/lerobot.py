@@ -11,22 +11,15 @@ from typing import Any
 import polars as pl
 
 from robodx.datasets.formats.base import FORMATS, DataFormat
-from robodx.datasets.lerobot.features import OURS, Layout, declared, layout_of, layout_to_write, ours, rate
-from robodx.datasets.lerobot.files import (
-    INFO,
-    pictures_in_rows,
-    pictures_in_video,
-    read_json,
-    read_rows,
-    reading,
-    write_json,
-    write_table,
-)
-from robodx.datasets.lerobot.growing import FILES_IN_A_CHUNK, MB, Place, RowFiles, VideoFiles
-from robodx.datasets.lerobot.metadata import columns_of, metadata_of
-from robodx.datasets.lerobot.rows import Tasks, demonstration_of, rows_of, statistics_of
+from robodx.datasets.lerobot.declaring import info_of, layout_to_write
+from robodx.datasets.lerobot.features import layout_of
+from robodx.datasets.lerobot.files import INFO, read_json, reading, write_json, write_table
+from robodx.datasets.lerobot.folder import Folder, Row
+from robodx.datasets.lerobot.growing import MB, Place, RowFiles, VideoFiles
+from robodx.datasets.lerobot.metadata import columns_of
+from robodx.datasets.lerobot.rows import Tasks, rows_of, statistics_of
 from robodx.datasets.lerobot.statistics import Pixels, Statistics, of_pixels, pixels
-from robodx.datasets.schema import Demonstration, Features, Pictures, Video
+from robodx.datasets.schema import Demonstration, Features, Video
 from robodx.errors import UserError
 
 VERSION = "v3.0"
@@ -83,70 +76,35 @@ def write(path: Path, features: Features, demonstrations: Iterable[Demonstration
     _write_tasks(path, tasks)
     write_json(path / STATISTICS, _statistics(data.files, seen))
     # Last: a folder without it is no data set.
-    write_json(path / INFO, _info(layout, episodes=len(episodes), steps=steps, tasks=len(tasks.numbers)))
+    info = info_of(layout, version=VERSION, episodes=len(episodes), steps=steps, tasks=len(tasks.numbers))
+    info |= {"data_files_size_in_mb": DATA_FILE_MB, "video_files_size_in_mb": VIDEO_FILE_MB}
+    write_json(path / INFO, info | {"data_path": DATA, "video_path": VIDEOS if layout.videos else None})
 
 
-class LeRobot:
-    """A folder of this format, by whomever."""
+def read(path: Path) -> Folder:
+    info = read_json(path / INFO)
+    episodes_at = path / "meta" / "episodes"
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._info = read_json(path / INFO)
-        self._layout = layout_of(self._info, path / INFO)
-        self._instructions = _read_tasks(path / TASKS)
-        self._episodes = _read_episodes(path / "meta" / "episodes")
-        with reading(path / INFO):
-            if self._info["total_episodes"] != len(self._episodes):
-                raise ValueError(f"it says {self._info['total_episodes']} episodes, but there are {len(self._episodes)}")
+    def place(row: Row, of: str) -> Place:
+        return Place(int(row[f"{of}/chunk_index"]), int(row[f"{of}/file_index"]))
 
-    @property
-    def features(self) -> Features:
-        return self._layout.features
+    def rows_of(row: Row) -> Path:
+        return path / place(row, "data").path(info["data_path"])
 
-    def __len__(self) -> int:
-        return len(self._episodes)
+    def video_of(row: Row, key: str) -> Video:
+        of = f"videos/{key}"
+        return Video(path / place(row, of).path(info["video_path"], video_key=key), float(row[f"{of}/from_timestamp"]))
 
-    def __getitem__(self, index: int) -> Demonstration:
-        row = self._episodes.row(range(len(self))[index], named=True)
-        episode, count = row["episode_index"], row["length"]
-        file = self._file("data_path", Place(row["data/chunk_index"], row["data/file_index"]))
-        images = {name: pictures_in_rows(file, key, episode, count) for name, key in self._layout.images.items()}
-        images |= {name: self._video(row, key, count) for name, key in self._layout.videos.items()}
-        rows = read_rows(file, self._layout.columns, episode, count)
-        with reading(file):
-            return demonstration_of(
-                rows, self._layout, instructions=self._instructions, images=images, metadata=metadata_of(row)
-            )
-
-    def _video(self, row: Mapping[str, Any], key: str, count: int) -> Pictures:
-        with reading(self._path / "meta" / "episodes"):
-            place = Place(row[f"videos/{key}/chunk_index"], row[f"videos/{key}/file_index"])
-            first_s = float(row[f"videos/{key}/from_timestamp"])
-        file = self._file("video_path", place, video_key=key)
-        return pictures_in_video(Video(file, first_s), count, self.features.hz)
-
-    def _file(self, template: str, place: Place, **more: str) -> Path:
-        with reading(self._path / INFO):
-            return self._path / place.path(self._info[template], **more)
-
-
-def _info(layout: Layout, *, episodes: int, steps: int, tasks: int) -> dict[str, Any]:
-    return {
-        "codebase_version": VERSION,
-        "robot_type": layout.features.robot,
-        "total_episodes": episodes,
-        "total_frames": steps,
-        "total_tasks": tasks,
-        "chunks_size": FILES_IN_A_CHUNK,
-        "data_files_size_in_mb": DATA_FILE_MB,
-        "video_files_size_in_mb": VIDEO_FILE_MB,
-        "fps": rate(layout.features.hz),
-        "splits": {"train": f"0:{episodes}"},
-        "data_path": DATA,
-        "video_path": VIDEOS if layout.videos else None,
-        "features": declared(layout),
-        OURS: ours(layout.features),
-    }
+    return Folder(
+        path,
+        info,
+        layout_of(info, path / INFO),
+        _read_tasks(path / TASKS),
+        _read_episodes(episodes_at),
+        episodes_at,
+        rows_of,
+        video_of,
+    )
 
 
 def _flat(statistics: Mapping[str, Statistics]) -> dict[str, Any]:
@@ -172,8 +130,8 @@ def _write_episodes(path: Path, episodes: pl.DataFrame) -> None:
 
 
 def _write_tasks(path: Path, tasks: Tasks) -> None:
+    """With the instructions as pandas' index, by which LeRobot looks them up."""
     table = pl.DataFrame({"task_index": list(tasks.numbers.values()), "task": list(tasks.numbers)})
-    # So that pandas has the instructions as its index, by which LeRobot looks them up.
     columns = [("task_index", "int64", "int64"), ("task", "unicode", "object")]
     for_pandas = {
         "index_columns": ["task"],
@@ -185,6 +143,11 @@ def _write_tasks(path: Path, tasks: Tasks) -> None:
         "pandas_version": "2.2.0",
     }
     write_table(path / TASKS, table, {"pandas": json.dumps(for_pandas)})
+    # Readers look for pandas' notes in Arrow's schema where there is one, and polars writes one without them. Under
+    # another name it is overlooked, and the notes of the file itself count.
+    before, name, after = (path / TASKS).read_bytes().rpartition(b"ARROW:schema")
+    if name:
+        (path / TASKS).write_bytes(before + b"polar:schema" + after)
 
 
 def _read_tasks(file: Path) -> dict[int, str]:
@@ -195,7 +158,7 @@ def _read_tasks(file: Path) -> dict[int, str]:
         return dict(zip(table["task_index"].to_list(), text.to_list(), strict=True))
 
 
-def _read_episodes(folder: Path) -> pl.DataFrame:
+def _read_episodes(folder: Path) -> list[dict[str, Any]]:
     """Without the statistics of each, which are most of it."""
     with reading(folder):
         files = sorted(folder.glob("*/*.parquet"))
@@ -206,15 +169,9 @@ def _read_episodes(folder: Path) -> pl.DataFrame:
         with reading(file):
             table = pl.scan_parquet(file)
             wanted = [name for name in table.collect_schema() if not name.startswith("stats/")]
-            missing = {"episode_index", "length", "data/chunk_index", "data/file_index"} - set(wanted)
-            if missing:
-                raise ValueError(f"it has no column {min(missing)}")
             tables.append(table.select(wanted).collect())
     with reading(folder):
-        return pl.concat(tables, how="diagonal_relaxed").sort("episode_index")
+        return pl.concat(tables, how="diagonal_relaxed").sort("episode_index").to_dicts()
 
 
-FORMATS.add(
-    "lerobot",
-    DataFormat("lerobot", f"LeRobot {VERSION}", is_at, LeRobot, write, pictured="video"),
-)
+FORMATS.add("lerobot", DataFormat("lerobot", f"LeRobot {VERSION}", is_at, read, write, pictured="video"))

@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from robodx.datasets.formats.base import FORMATS, DataFormat
-from robodx.datasets.lerobot.features import (
-    ACTION,
-    OURS,
-    STATE,
-    Layout,
-    Part,
-    declared,
-    layout_of,
-    layout_to_write,
-    ours,
-    rate,
-)
-from robodx.datasets.lerobot.files import (
-    INFO,
-    pictures_in_rows,
-    pictures_in_video,
-    read_json,
-    read_lines,
-    read_rows,
-    reading,
-    write_json,
-    write_lines,
-    write_table,
-)
-from robodx.datasets.lerobot.growing import FILES_IN_A_CHUNK
-from robodx.datasets.lerobot.metadata import columns_of, metadata_of
-from robodx.datasets.lerobot.rows import Tasks, demonstration_of, rows_of, statistics_of
+from robodx.datasets.lerobot.declaring import FILES_IN_A_CHUNK, info_of, layout_to_write
+from robodx.datasets.lerobot.features import ACTION, STATE, Layout, Part, layout_of
+from robodx.datasets.lerobot.files import INFO, read_json, read_lines, reading, write_json, write_lines, write_table
+from robodx.datasets.lerobot.folder import Folder, Row
+from robodx.datasets.lerobot.metadata import columns_of
+from robodx.datasets.lerobot.rows import Tasks, rows_of, statistics_of
 from robodx.datasets.lerobot.statistics import of_pixels, pixels
 from robodx.datasets.schema import Demonstration, Features, Video
 from robodx.datasets.video_files import VideoFile, clip
@@ -64,10 +44,11 @@ def write(path: Path, features: Features, demonstrations: Iterable[Demonstration
         write_table(path / _file(DATA, episode), rows)
         statistics = statistics_of(rows)
         for name, key in layout.videos.items():
-            video = VideoFile(path / _file(VIDEOS, episode, video_key=key), features.hz)
-            with clip(demonstration.images[name], features.hz, path / "videos" / f"{key}.part.mp4") as found:
+            with (
+                closing(VideoFile(path / _file(VIDEOS, episode, video_key=key), features.hz)) as video,
+                clip(demonstration.images[name], features.hz, path / "videos" / f"{key}.part.mp4") as found,
+            ):
                 video.add(found)
-                video.close()
             statistics[key] = of_pixels(pixels(demonstration.images[name]))
         instructions = list(dict.fromkeys(demonstration.instructions))
         episodes.append({"episode_index": episode, "tasks": instructions, "length": len(rows)})
@@ -84,55 +65,36 @@ def write(path: Path, features: Features, demonstrations: Iterable[Demonstration
     write_lines(path / TASKS, [{"task_index": number, "task": text} for text, number in tasks.numbers.items()])
     write_json(path / MODALITY, modality(layout))
     # Last: a folder without it is no data set.
-    write_json(path / INFO, _info(layout, episodes=len(episodes), steps=steps, tasks=len(tasks.numbers)))
+    info = info_of(layout, version=VERSION, episodes=len(episodes), steps=steps, tasks=len(tasks.numbers))
+    info |= {"total_videos": len(episodes) * len(layout.videos), "total_chunks": -(-len(episodes) // FILES_IN_A_CHUNK)}
+    write_json(path / INFO, info | {"data_path": DATA, "video_path": VIDEOS if layout.videos else None})
 
 
-class LeRobotV21:
-    """A folder of this format or of v2.0, by whomever."""
+def read(path: Path) -> Folder:
+    """Of v2.0 too, which differs in its statistics only."""
+    info = read_json(path / INFO)
+    with reading(path / TASKS):
+        instructions = {int(row["task_index"]): str(row["task"]) for row in read_lines(path / TASKS)}
+    with reading(path / EPISODES):
+        episodes = sorted(read_lines(path / EPISODES), key=lambda row: int(row["episode_index"]))
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._info = read_json(path / INFO)
-        groups = _groups(path / MODALITY) if (path / MODALITY).is_file() else {}
-        self._layout = layout_of(self._info, path / INFO, groups)
-        with reading(path / TASKS):
-            self._instructions = {int(row["task_index"]): str(row["task"]) for row in read_lines(path / TASKS)}
-        with reading(path / EPISODES):
-            self._episodes = sorted(read_lines(path / EPISODES), key=lambda row: int(row["episode_index"]))
-        with reading(path / INFO):
-            if self._info["total_episodes"] != len(self._episodes):
-                raise ValueError(f"it says {self._info['total_episodes']} episodes, but there are {len(self._episodes)}")
+    def file(template: str, row: Row, **more: str) -> Path:
+        return path / _file(info[template], row["episode_index"], info["chunks_size"], **more)
 
-    @property
-    def features(self) -> Features:
-        return self._layout.features
-
-    def __len__(self) -> int:
-        return len(self._episodes)
-
-    def __getitem__(self, index: int) -> Demonstration:
-        row = self._episodes[index]
-        with reading(self._path / EPISODES):
-            episode, count = int(row["episode_index"]), int(row["length"])
-        file = self._file("data_path", episode)
-        images = {name: pictures_in_rows(file, key, episode, count) for name, key in self._layout.images.items()}
-        for name, key in self._layout.videos.items():
-            video = Video(self._file("video_path", episode, video_key=key))
-            images[name] = pictures_in_video(video, count, self.features.hz)
-        rows = read_rows(file, self._layout.columns, episode, count)
-        with reading(file):
-            return demonstration_of(
-                rows, self._layout, instructions=self._instructions, images=images, metadata=metadata_of(row)
-            )
-
-    def _file(self, template: str, episode: int, **more: str) -> Path:
-        with reading(self._path / INFO):
-            in_a_chunk = int(self._info.get("chunks_size") or FILES_IN_A_CHUNK)
-            return self._path / _file(self._info[template], episode, in_a_chunk, **more)
+    return Folder(
+        path,
+        info,
+        layout_of(info, path / INFO, _groups(path / MODALITY)),
+        instructions,
+        episodes,
+        path / EPISODES,
+        lambda row: file("data_path", row),
+        lambda row, key: Video(file("video_path", row, video_key=key)),
+    )
 
 
 def modality(layout: Layout) -> dict[str, Any]:
-    """What GR00T wants to know of a data set: names of parts of the state and the action, of videos and of the words."""
+    """What GR00T asks of a data set: names of parts of the state and the action, of videos and of the words."""
     return {
         "state": {name: {"start": part.start, "end": part.end} for name, part in layout.state.items()},
         ACTION: _action_groups(layout.features.action),
@@ -157,7 +119,9 @@ def _action_groups(names: Sequence[str]) -> dict[str, dict[str, int]]:
 
 
 def _groups(file: Path) -> dict[str, Part]:
-    """The parts of the state by GR00T's names."""
+    """The parts of the state by GR00T's names, where they are there."""
+    if not file.is_file():
+        return {}
     with reading(file):
         return {
             str(name): Part(str(group.get("original_key") or STATE), int(group["start"]), int(group["end"]))
@@ -169,28 +133,7 @@ def _file(template: str, episode: int, in_a_chunk: int = FILES_IN_A_CHUNK, **mor
     return template.format(episode_chunk=episode // in_a_chunk, episode_index=episode, **more)
 
 
-def _info(layout: Layout, *, episodes: int, steps: int, tasks: int) -> dict[str, Any]:
-    return {
-        "codebase_version": VERSION,
-        "robot_type": layout.features.robot,
-        "total_episodes": episodes,
-        "total_frames": steps,
-        "total_tasks": tasks,
-        "total_videos": episodes * len(layout.videos),
-        "total_chunks": -(-episodes // FILES_IN_A_CHUNK),
-        "chunks_size": FILES_IN_A_CHUNK,
-        "fps": rate(layout.features.hz),
-        "splits": {"train": f"0:{episodes}"},
-        "data_path": DATA,
-        "video_path": VIDEOS if layout.videos else None,
-        "features": declared(layout),
-        OURS: ours(layout.features),
-    }
-
-
 FORMATS.add(
     "lerobot-v2.1",
-    DataFormat(
-        "lerobot-v2.1", f"LeRobot {VERSION} with GR00T's modality.json", is_at, LeRobotV21, write, pictured="video"
-    ),
+    DataFormat("lerobot-v2.1", f"LeRobot {VERSION} with GR00T's modality.json", is_at, read, write, pictured="video"),
 )

@@ -1,4 +1,4 @@
-"""LeRobot's features and ours: which column of a data set holds what, and how ours are declared in info.json."""
+"""LeRobot's features and ours: which column or video of a data set holds what, whoever wrote it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from robodx.datasets.formats.base import UnreadableData
 from robodx.datasets.schema import Features
-from robodx.errors import UserError
 
 STATE = "observation.state"
 IMAGES = "observation.images."
@@ -56,72 +55,6 @@ class Layout:
         """Those that are read for an episode without its pictures."""
         keys = [self.action.key, *(part.key for part in self.state.values()), "episode_index", "task_index"]
         return list(dict.fromkeys([*keys, self.success] if self.success else keys))
-
-
-def layout_to_write(features: Features) -> Layout:
-    """State vectors stand one after the other in one column: a policy of LeRobot's or GR00T's sees all of them there."""
-    if wrong := [name for name in features.cameras if "/" in name]:
-        raise UserError(f'LeRobot allows no "/" in the name of a camera: {", ".join(wrong)}')
-    state, start = {}, 0
-    for name, numbers in features.state.items():
-        state[name] = Part(STATE, start, start + len(numbers))
-        start += len(numbers)
-    is_known = {**features.about, **NOT_RECORDED} != dict(features.about)
-    return Layout(
-        features,
-        {name: IMAGES + name for name in features.cameras},
-        {},
-        state,
-        Part(ACTION, 0, len(features.action)),
-        SUCCESS if is_known else None,
-    )
-
-
-def declared(layout: Layout) -> dict[str, dict[str, Any]]:
-    """As they stand in info.json; to be called with what `layout_to_write` gave."""
-    features = layout.features
-    declared: dict[str, dict[str, Any]] = {}
-    for name, (height, width) in features.cameras.items():
-        declared[IMAGES + name] = {
-            "dtype": "video",
-            "shape": [height, width, 3],
-            "names": ["height", "width", "channels"],
-            "info": {
-                "video.height": height,
-                "video.width": width,
-                "video.codec": "h264",
-                "video.pix_fmt": "yuv420p",
-                "video.is_depth_map": False,
-                "video.fps": rate(features.hz),
-                "video.channels": 3,
-                "has_audio": False,
-            },
-        }
-    if features.state:
-        # Vectors may have numbers of the same name.
-        names = [
-            name if len(features.state) == 1 else f"{vector}.{name}"
-            for vector, numbers in features.state.items()
-            for name in numbers
-        ]
-        declared[STATE] = {"dtype": "float32", "shape": [len(names)], "names": names}
-    declared[ACTION] = {"dtype": "float32", "shape": [len(features.action)], "names": list(features.action)}
-    if layout.success:
-        declared[layout.success] = {"dtype": "bool", "shape": [1], "names": None}
-    return declared | {name: {"dtype": dtype, "shape": [1], "names": None} for name, dtype in COLUMNS.items()}
-
-
-def ours(features: Features) -> dict[str, Any]:
-    """What LeRobot has no place for: the vectors that the state consists of, and what is known of all episodes."""
-    return {
-        "state": {name: list(numbers) for name, numbers in features.state.items()},
-        "about": dict(features.about),
-    }
-
-
-def rate(hz: float) -> int | float:
-    """Whole where it can be: LeRobot's own is."""
-    return int(hz) if float(hz).is_integer() else hz
 
 
 def layout_of(info: Mapping[str, Any], file: Path, groups: Mapping[str, Part] | None = None) -> Layout:

@@ -102,5 +102,5 @@ def _picture(value: Mapping[str, Any] | bytes) -> NDArray[np.uint8]:
     data = value if isinstance(value, bytes) else value["bytes"]
     if data is None:
         raise ValueError("a picture is only a path, to a file that is not part of the data set")
-    with av.open(io.BytesIO(data)) as file:
+    with av.open(io.BytesIO(data), "r") as file:
         return np.asarray(next(file.decode(video=0)).to_ndarray(format="rgb24"), dtype=np.uint8)

@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
+from robodx.datasets.lerobot.declaring import FILES_IN_A_CHUNK
 from robodx.datasets.lerobot.files import write_table
 from robodx.datasets.schema import Pictures
 from robodx.datasets.video_files import VideoFile, clip
 
-FILES_IN_A_CHUNK = 1000
 MB = 1024**2
 
 

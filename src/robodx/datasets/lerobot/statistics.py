@@ -1,4 +1,4 @@
-"""Statistics of a data set as LeRobot normalises by them: of numbers, and of pictures by the histogram of their pixels."""
+"""Statistics of a data set by which LeRobot normalises: of numbers, and of pictures by a histogram of their pixels."""
 
 from __future__ import annotations
 
