@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from robodx.datasets import videos
 from robodx.datasets.schema import Pictures, Video
+from robodx.errors import UserError
 
 AT_ONCE = 16
 
@@ -56,12 +57,12 @@ def clip(pictures: Pictures, hz: float, scratch: Path) -> Iterator[Clip]:
 
 
 class VideoFile:
-    """A new file of clips, one after the other, with a picture every period."""
+    """A new file of clips, one after the other, with a picture of one size (height, width) every period."""
 
-    def __init__(self, path: Path, hz: float) -> None:
+    def __init__(self, path: Path, hz: float, shape: tuple[int, int]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.size, self.count = 0, 0
-        self._rate = period_of(hz)
+        self._period, self._shape = 1 / Fraction(hz).limit_denominator(1000), shape
         self._path = path
         self._header: bytes | None = None
         self._file: OutputContainer | None = None
@@ -69,20 +70,22 @@ class VideoFile:
 
     @property
     def seconds(self) -> float:
-        return float(self.count * self._rate)
+        return float(self.count * self._period)
 
     def takes(self, clip: Clip) -> bool:
         return self._header is None or self._header == clip.header
 
     def add(self, clip: Clip) -> None:
+        if (found := (clip.stream.height, clip.stream.width)) != self._shape:
+            raise UserError(f"pictures for {self._path} are {found} pixels (height, width), not {self._shape}")
         if self._file is None or self._stream is None:
             self._file = av.open(str(self._path), "w", format="mp4")
             self._stream = self._file.add_stream_from_template(clip.stream)
-            self._stream.time_base = self._rate
+            self._stream.time_base = self._period
             self._header = clip.header
         for packet in clip.packets:
             packet.stream = self._stream
-            packet.time_base = self._rate
+            packet.time_base = self._period
             packet.pts = packet.dts = self.count
             packet.duration = 1
             self.size += packet.size
@@ -92,10 +95,6 @@ class VideoFile:
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
-
-
-def period_of(hz: float) -> Fraction:
-    return 1 / Fraction(hz).limit_denominator(1000)
 
 
 def _each(pictures: Pictures) -> Iterator[NDArray[np.uint8]]:

@@ -46,10 +46,10 @@ def write(path: Path, features: Features, demonstrations: Iterable[Demonstration
     seen: dict[str, Pixels] = {}
     with ExitStack() as files:
         data = files.enter_context(closing(RowFiles(path, DATA, DATA_FILE_MB)))
-        videos = {
-            name: files.enter_context(closing(VideoFiles(path, VIDEOS, key, features.hz, VIDEO_FILE_MB)))
-            for name, key in layout.videos.items()
-        }
+        videos = {}
+        for name, key in layout.videos.items():
+            camera = VideoFiles(path, VIDEOS, key, hz=features.hz, shape=features.cameras[name], most_mb=VIDEO_FILE_MB)
+            videos[name] = files.enter_context(closing(camera))
         for episode, demonstration in enumerate(demonstrations):
             rows = rows_of(demonstration, layout, episode=episode, first=steps, tasks=tasks)
             statistics = statistics_of(rows)

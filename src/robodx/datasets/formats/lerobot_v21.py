@@ -44,8 +44,9 @@ def write(path: Path, features: Features, demonstrations: Iterable[Demonstration
         write_table(path / _file(DATA, episode), rows)
         statistics = statistics_of(rows)
         for name, key in layout.videos.items():
+            file = path / _file(VIDEOS, episode, video_key=key)
             with (
-                closing(VideoFile(path / _file(VIDEOS, episode, video_key=key), features.hz)) as video,
+                closing(VideoFile(file, features.hz, features.cameras[name])) as video,
                 clip(demonstration.images[name], features.hz, path / "videos" / f"{key}.part.mp4") as found,
             ):
                 video.add(found)
@@ -73,6 +74,9 @@ def write(path: Path, features: Features, demonstrations: Iterable[Demonstration
 def read(path: Path) -> Folder:
     """Of v2.0 too, which differs in its statistics only."""
     info = read_json(path / INFO)
+    layout = layout_of(info, path / INFO)
+    if (path / MODALITY).is_file():
+        layout = layout_of(info, path / INFO, _groups(path / MODALITY, info["features"]))
     with reading(path / TASKS):
         instructions = {int(row["task_index"]): str(row["task"]) for row in read_lines(path / TASKS)}
     with reading(path / EPISODES):
@@ -84,7 +88,7 @@ def read(path: Path) -> Folder:
     return Folder(
         path,
         info,
-        layout_of(info, path / INFO, _groups(path / MODALITY)),
+        layout,
         instructions,
         episodes,
         path / EPISODES,
@@ -118,15 +122,19 @@ def _action_groups(names: Sequence[str]) -> dict[str, dict[str, int]]:
     return groups
 
 
-def _groups(file: Path) -> dict[str, Part]:
-    """The parts of the state by GR00T's names, where they are there."""
-    if not file.is_file():
-        return {}
+def _groups(file: Path, features: Mapping[str, Any]) -> dict[str, Part]:
+    """The parts of the state by GR00T's names."""
+    groups = {}
     with reading(file):
-        return {
-            str(name): Part(str(group.get("original_key") or STATE), int(group["start"]), int(group["end"]))
-            for name, group in read_json(file).get("state", {}).items()
-        }
+        for name, group in read_json(file).get("state", {}).items():
+            part = Part(str(group.get("original_key") or STATE), int(group["start"]), int(group["end"]))
+            if part.key not in features:
+                raise ValueError(f"{name} is a part of {part.key}, which is no feature of the data set")
+            width = features[part.key]["shape"][0]
+            if not 0 <= part.start < part.end <= width:
+                raise ValueError(f"{name} is {part.start} to {part.end} of {part.key}, which has {width} numbers")
+            groups[str(name)] = part
+    return groups
 
 
 def _file(template: str, episode: int, in_a_chunk: int = FILES_IN_A_CHUNK, **more: str) -> str:

@@ -15,6 +15,8 @@ def layout_to_write(features: Features) -> Layout:
     """State vectors stand one after the other in one column: there LeRobot's and GR00T's policies look for them."""
     if wrong := [name for name in features.cameras if "/" in name]:
         raise UserError(f'LeRobot allows no "/" in the name of a camera: {", ".join(wrong)}')
+    if odd := [name for name, size in features.cameras.items() if size[0] % 2 or size[1] % 2]:
+        raise UserError(f"H.264 videos have an even height and width, but not the cameras {', '.join(odd)}")
     state, start = {}, 0
     for name, numbers in features.state.items():
         state[name] = Part(STATE, start, start + len(numbers))

@@ -121,7 +121,7 @@ def _own_parts(vectors: Mapping[str, Sequence[str]], given: Mapping[str, Mapping
 
 def _parts(given: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Part]) -> dict[str, Part]:
     """Every vector of numbers that is neither action nor outcome; one that is grouped by its groups."""
-    parts = {name: part for name, part in groups.items() if part.end <= _width(given[part.key])}
+    parts = dict(groups)
     grouped = {part.key for part in parts.values()}
     for key, feature in given.items():
         is_numbers = str(feature["dtype"]).startswith("float") and len(feature["shape"]) == 1

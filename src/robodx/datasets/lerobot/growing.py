@@ -65,8 +65,11 @@ class RowFiles:
 class VideoFiles:
     """Those of one camera; the first picture of an episode is exactly where the last of the one before ends."""
 
-    def __init__(self, root: Path, template: str, key: str, hz: float, most_mb: float) -> None:
-        self._root, self._template, self._key, self._hz, self._most = root, template, key, hz, most_mb * MB
+    def __init__(
+        self, root: Path, template: str, key: str, *, hz: float, shape: tuple[int, int], most_mb: float
+    ) -> None:
+        self._root, self._template, self._key = root, template, key
+        self._hz, self._shape, self._most = hz, shape, most_mb * MB
         self._place = Place()
         self._file = self._open()
 
@@ -91,4 +94,5 @@ class VideoFiles:
         self._file.close()
 
     def _open(self) -> VideoFile:
-        return VideoFile(self._root / self._place.path(self._template, video_key=self._key), self._hz)
+        file = self._root / self._place.path(self._template, video_key=self._key)
+        return VideoFile(file, self._hz, self._shape)
