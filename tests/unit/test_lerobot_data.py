@@ -723,13 +723,12 @@ def test_a_column_that_was_changed_since_is_read_as_it_is(stored: dict[str, Path
     folder = copied(stored["lerobot-v2.1"], tmp_path)
     (folder / "meta/modality.json").unlink()
     info = json.loads((folder / "meta/info.json").read_text())
-    info["features"]["observation.state"] = vector(2, ["a", "b"])
-    changed(folder / "meta/info.json", features=info["features"])
+    info["features"] |= {"observation.state": vector(2, ["a", "b"]), "observation.load": vector(1, ["kg"])}
+    changed(folder / "meta/info.json", features=info["features"], robodx={"state": {"state": ["a", "b", "c"]}})
     for file in (folder / "data").rglob("*.parquet"):
         rows = pl.read_parquet(file)
-        rows.with_columns(pl.Series("observation.state", rows["observation.state"].to_numpy()[:, :2])).write_parquet(
-            file
-        )
+        state = pl.Series("observation.state", rows["observation.state"].to_numpy()[:, :2])
+        rows.with_columns(state, pl.lit(0.5, pl.Float32).alias("observation.load")).write_parquet(file)
     found = open_data(str(folder))
-    assert found.features.state == {"state": ("a", "b")}
+    assert found.features.state == {"state": ("a", "b"), "load": ("kg",)}
     np.testing.assert_array_equal(found[0].state["state"], MADE[0].state["joint_positions"])

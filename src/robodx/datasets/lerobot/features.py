@@ -76,9 +76,11 @@ def _layout_of(info: Mapping[str, Any], file: Path, groups: Mapping[str, Part]) 
     cameras = _cameras(given)
     sizes = {name: _size(given[key]) for name, key in cameras.items()}
     own = info.get(OURS) or {}
-    state = _own_parts(own.get("state") or {}, given) or _parts(given, groups)
-    names = {name: tuple((own.get("state") or {}).get(name, ())) for name in state}
-    names |= {name: _names(given[part.key])[part.start : part.end] for name, part in state.items() if not names[name]}
+    own_names: Mapping[str, Sequence[str]] = own.get("state") or {}
+    own_parts = _own_parts(own_names, given)
+    state = _parts(given, own_parts or groups)
+    names = {name: _names(given[part.key])[part.start : part.end] for name, part in state.items()}
+    names |= {name: tuple(own_names[name]) for name in own_parts}
     about = {**(own.get("about") or {}), **({} if SUCCESS in given else NOT_RECORDED)}
     robot = str(info.get("robot_type") or "unknown")
     return Layout(

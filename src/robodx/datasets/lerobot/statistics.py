@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from robodx.datasets.schema import Pictures
 
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
-# As many as LeRobot itself looks at in an episode of usual length, and sides no longer than it takes.
-MOST_PICTURES = 100
+# Of each episode and camera: to decode them is most of the time of copying a video.
+MOST_PICTURES = 32
 LONGEST_SIDE = 300
 AT_ONCE = 16
 
