@@ -1,0 +1,1 @@
+"""What LeRobot's data set formats share: their features, their rows of numbers, their statistics."""
