@@ -62,7 +62,7 @@ def write(path: Path, features: Features, demonstrations: Iterable[Demonstration
 def _write_parts(
     folder: Path, features: Features, demonstrations: Iterable[Demonstration], parts: list[Path]
 ) -> tuple[dict[str, Leaf], list[int], int]:
-    """The features, the records of each shard, and the bytes of all. Shards are named once it is known how many they are."""
+    """The features, the records of each shard, and the bytes of all; shards get their names when all are there."""
     lengths: list[int] = []
     total = size = 0
     leaves: dict[str, Leaf] = {}

@@ -50,7 +50,10 @@ class Leaf:
         if isinstance(values, np.ndarray):
             found = values
         else:
-            parts = [zlib.decompress(value) if self.encoding == "zlib" else value for value in values]
+            try:
+                parts = [zlib.decompress(value) if self.encoding == "zlib" else value for value in values]
+            except zlib.error as error:
+                raise ValueError(f"compressed numbers are damaged: {error}") from error
             found = np.frombuffer(b"".join(parts), dtype=self.dtype)
         return found.reshape(-1, self.width)
 

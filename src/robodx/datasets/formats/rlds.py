@@ -107,13 +107,14 @@ class _Records:
                 raise UnreadableData(f"{shard.path} has {len(places)} records, and {INFO} says {shard.length}")
             self._places[number] = places
         try:
-            return tf_examples.decode(tfrecords.record(shard.path, self._places[number][index]))
+            example = tf_examples.decode(tfrecords.record(shard.path, self._places[number][index]))
         except ValueError as error:
             raise UnreadableData(f"record {index} of {shard.path} is no example: {error}") from error
+        if lost := sorted(self.fields.all() - set(example)):
+            raise UnreadableData(f"record {index} of {shard.path} has no {lost[0]}")
+        return example
 
     def _demonstration(self, shard: Shard, example: Mapping[str, Values]) -> Demonstration:
-        if lost := sorted(self.fields.all() - set(example)):
-            raise UnreadableData(f"an episode of {shard.path} has no {lost[0]}")
         try:
             action = np.concatenate([self._numbers(name, example) for name in self.fields.action], axis=1)
             count = len(action)
@@ -130,7 +131,7 @@ class _Records:
                 success=self._numbers(success, example)[:, 0] != 0 if success else None,
                 metadata={key.removeprefix(EPISODE): self._plain(key, example) for key in self.fields.metadata} | split,
             )
-        except ValueError as error:
+        except (ValueError, IndexError) as error:
             raise UnreadableData(f"an episode of {shard.path} is not as its {FEATURES} says: {error}") from error
 
     def _numbers(self, name: str, example: Mapping[str, Values]) -> Numbers:
@@ -188,6 +189,8 @@ def read(path: Path) -> DataSet:
     fields = _fields(found, own)
     if not fields.action:
         raise UnreadableData(f"{path / FEATURES} has no action: these are no episodes of a robot")
+    if lost := sorted(fields.all() - set(found)):
+        raise UnreadableData(f"{path / FEATURES} has no {lost[0]}, which {path / METADATA} speaks of")
     if own:
         return _Records(own, found, fields, files)
     unsized = Features(None, {camera: (-1, -1) for camera in fields.cameras}, {}, ())
