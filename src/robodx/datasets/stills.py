@@ -1,0 +1,38 @@
+"""Single pictures as PNG, and read from PNG or JPEG."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import av
+import numpy as np
+from numpy.typing import NDArray
+
+# Codecs by what their files begin with.
+CODECS = {b"\x89PNG": "png", b"\xff\xd8\xff": "mjpeg"}
+
+
+def to_png(image: NDArray[np.uint8]) -> bytes:
+    """A picture (height, width, 3)."""
+    codec = av.CodecContext.create("png", "w")
+    codec.height, codec.width, _ = image.shape
+    codec.pix_fmt = "rgb24"
+    codec.time_base = Fraction(1, 1)
+    frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24")
+    return b"".join(bytes(packet) for packet in [*codec.encode(frame), *codec.encode(None)])
+
+
+def from_bytes(data: bytes) -> NDArray[np.uint8]:
+    """Raises ValueError if the bytes are no such picture."""
+    for beginning, name in CODECS.items():
+        if data.startswith(beginning):
+            codec = av.CodecContext.create(name, "r")
+            assert isinstance(codec, av.VideoCodecContext)
+            codec.thread_count = 1
+            try:
+                frames = [*codec.decode(av.Packet(data)), *codec.decode(None)]
+            except av.FFmpegError as error:
+                raise ValueError(f"a picture in {name} is damaged: {error}") from error
+            if frames:
+                return np.asarray(frames[0].to_ndarray(format="rgb24"), dtype=np.uint8)
+    raise ValueError(f"a picture is neither PNG nor JPEG: it begins with {data[:4]!r}")
