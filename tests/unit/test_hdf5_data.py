@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from robodx.datasets.formats.base import FORMATS, UnreadableData, open_data, writable
-from robodx.datasets.hdf5_writing import write
+from robodx.datasets.hdf5.writing import write
 from robodx.datasets.schema import Demonstration
 from robodx.errors import UserError
 from tests.sample_data import FEATURES, assert_holds, demonstration, write_and_die
@@ -136,7 +136,7 @@ def test_splits_are_masks(tmp_path: Path) -> None:
 
 def test_a_killed_write_leaves_no_data_set(tmp_path: Path) -> None:
     write_and_die("hdf5", tmp_path / "data.hdf5")
-    assert [path.name for path in tmp_path.iterdir()] == ["data.hdf5.part"]
+    assert not (tmp_path / "data.hdf5").exists() and [path.suffix for path in tmp_path.iterdir()] == [".part"]
     with pytest.raises(UnreadableData, match="no data set of a known format"):
         open_data(str(tmp_path))
 

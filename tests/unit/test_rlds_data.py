@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from robodx.datasets import rlds_writing, tf_examples, tfrecords
 from robodx.datasets.formats.base import FORMATS, UnreadableData, open_data, writable
-from robodx.datasets.rlds_writing import write
+from robodx.datasets.rlds import tf_examples, tfrecords, writing
+from robodx.datasets.rlds.tf_examples import Values
+from robodx.datasets.rlds.writing import write
 from robodx.datasets.schema import Demonstration
 from robodx.datasets.stills import from_bytes, to_png
-from robodx.datasets.tf_examples import Values
 from robodx.errors import UserError
 from tests.sample_data import FEATURES, METADATA, assert_holds, demonstration, write_and_die
 
@@ -124,7 +124,7 @@ def test_the_same_demonstrations_give_the_same_bytes(ours: Path, tmp_path: Path)
 
 def test_many_demonstrations_fill_several_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = [demonstration(index) for index in range(5)]
-    monkeypatch.setattr(rlds_writing, "SHARD_BYTES", 8000)
+    monkeypatch.setattr(writing, "SHARD_BYTES", 8000)
     write(tmp_path / "data", FEATURES, wanted)
     shards = sorted(path.name for path in tmp_path.glob("data/*tfrecord*"))
     assert 1 < len(shards) < 5

@@ -35,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "tasks": {"errors", "language", "registry", "scoring", "sim", "streams", "users_code"},
     "records": {"errors", "streams"},
     "analysis": {"errors", "records", "registry", "users_code"},
-    "datasets": {"errors", "registry"},
+    "datasets": {"errors", "records", "registry"},
     "verbs": {"analysis", "experts", "language", "registry", "scoring", "sim"},
     "policy_contract": {"errors", "language", "output", "registry", "sim", "spaces", "users_code"},
     "wires": {"errors", "output", "policy_contract", "registry", "sim", "spaces", "users_code"},
@@ -53,9 +53,10 @@ ALLOWED: dict[str, set[str]] = {
     },
     "sight": {"experts", "language", "policy_contract", "registry", "sim"},
     "faults": {"errors", "experts", "language", "policy_contract", "registry", "sim", "streams"},
+    "learned": {"errors", "policy_contract", "sim"},
     "policies": {
-        "errors", "experts", "faults", "language", "policy_contract", "records", "robots", "sight", "sim", "streams",
-        "users_code",
+        "errors", "experts", "faults", "language", "learned", "policy_contract", "records", "robots", "sight", "sim",
+        "streams", "users_code",
     },
     "running": {
         "analysis", "errors", "experts", "faults", "interventions", "language", "output", "perturbations", "policies",

@@ -29,8 +29,13 @@ class Features:
     state: Mapping[str, tuple[str, ...]]
     action: tuple[str, ...]
     robot: str = "unknown"
-    # What else is known of all episodes: the action's space and frame, units, versions.
+    # What else is known of all episodes: the action's space and frame, units, versions; and what is "missing".
     about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def tells_success(self) -> bool:
+        """Whether its episodes say when their task was solved."""
+        return "success" not in self.about.get("missing", ())
 
     @property
     def known_hz(self) -> float:

@@ -12,7 +12,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from robodx.datasets.formats.base import open_data
-from robodx.datasets.rlds_writing import write
+from robodx.datasets.rlds.writing import write
 from robodx.datasets.schema import Demonstration, Features, Pictures
 
 FEATURES = Features(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from robodx.datasets.descriptions import KEY, features_of, numbered
 from robodx.datasets.formats.base import FORMATS, DataFormat, UnreadableData
-from robodx.datasets.hdf5_files import (
+from robodx.datasets.hdf5.files import (
     Naming,
     Observed,
     fitting,
@@ -25,7 +25,7 @@ from robodx.datasets.hdf5_files import (
     plain_attributes,
     reading,
 )
-from robodx.datasets.hdf5_writing import INSTRUCTION, INSTRUCTIONS, SPLIT, SUCCESS, write
+from robodx.datasets.hdf5.writing import INSTRUCTION, INSTRUCTIONS, SPLIT, SUCCESS, write
 from robodx.datasets.schema import DataSet, Demonstration, Features
 
 SUFFIXES = (".hdf5", ".h5")

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from robodx.datasets.descriptions import checked
 from robodx.datasets.formats.base import FORMATS, DataFormat
 from robodx.datasets.lerobot.declaring import info_of, layout_to_write
 from robodx.datasets.lerobot.features import layout_of
@@ -20,7 +21,6 @@ from robodx.datasets.lerobot.metadata import columns_of
 from robodx.datasets.lerobot.rows import Tasks, rows_of, statistics_of
 from robodx.datasets.lerobot.statistics import Pixels, Statistics, of_pixels, pixels
 from robodx.datasets.schema import Demonstration, Features, Video
-from robodx.errors import UserError
 
 VERSION = "v3.0"
 FILE = "chunk-{chunk_index:03d}/file-{file_index:03d}"
@@ -48,9 +48,11 @@ def write(path: Path, features: Features, demonstrations: Iterable[Demonstration
         data = files.enter_context(closing(RowFiles(path, DATA, DATA_FILE_MB)))
         videos = {}
         for name, key in layout.videos.items():
-            camera = VideoFiles(path, VIDEOS, key, hz=features.hz, shape=features.cameras[name], most_mb=VIDEO_FILE_MB)
+            camera = VideoFiles(
+                path, VIDEOS, key, hz=features.known_hz, shape=features.cameras[name], most_mb=VIDEO_FILE_MB
+            )
             videos[name] = files.enter_context(closing(camera))
-        for episode, demonstration in enumerate(demonstrations):
+        for episode, demonstration in checked(features, demonstrations):
             rows = rows_of(demonstration, layout, episode=episode, first=steps, tasks=tasks)
             statistics = statistics_of(rows)
             row = {
@@ -69,8 +71,6 @@ def write(path: Path, features: Features, demonstrations: Iterable[Demonstration
             episodes.append(row | _flat(statistics))
             metadata.append(demonstration.metadata)
             steps += len(rows)
-    if not episodes:
-        raise UserError("There are no episodes to write: a LeRobot data set has at least one.")
     table = pl.DataFrame(episodes, infer_schema_length=None)
     _write_episodes(path, table.hstack(pl.DataFrame(columns_of(metadata), infer_schema_length=None).get_columns()))
     _write_tasks(path, tasks)

@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from robodx.datasets.descriptions import checked
 from robodx.datasets.formats.base import FORMATS, DataFormat
 from robodx.datasets.lerobot.declaring import FILES_IN_A_CHUNK, info_of, layout_to_write
 from robodx.datasets.lerobot.features import ACTION, STATE, Layout, Part, layout_of
@@ -18,7 +19,6 @@ from robodx.datasets.lerobot.rows import Tasks, rows_of, statistics_of
 from robodx.datasets.lerobot.statistics import of_pixels, pixels
 from robodx.datasets.schema import Demonstration, Features, Video
 from robodx.datasets.video_files import VideoFile, clip
-from robodx.errors import UserError
 
 VERSION = "v2.1"
 DATA = "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet"
@@ -39,15 +39,15 @@ def write(path: Path, features: Features, demonstrations: Iterable[Demonstration
     episodes: list[dict[str, Any]] = []
     all_statistics: list[dict[str, Any]] = []
     metadata: list[Mapping[str, Any]] = []
-    for episode, demonstration in enumerate(demonstrations):
+    for episode, demonstration in checked(features, demonstrations):
         rows = rows_of(demonstration, layout, episode=episode, first=steps, tasks=tasks)
         write_table(path / _file(DATA, episode), rows)
         statistics = statistics_of(rows)
         for name, key in layout.videos.items():
             file = path / _file(VIDEOS, episode, video_key=key)
             with (
-                closing(VideoFile(file, features.hz, features.cameras[name])) as video,
-                clip(demonstration.images[name], features.hz, path / "videos" / f"{key}.part.mp4") as found,
+                closing(VideoFile(file, features.known_hz, features.cameras[name])) as video,
+                clip(demonstration.images[name], features.known_hz, path / "videos" / f"{key}.part.mp4") as found,
             ):
                 video.add(found)
             statistics[key] = of_pixels(pixels(demonstration.images[name]))
@@ -56,8 +56,6 @@ def write(path: Path, features: Features, demonstrations: Iterable[Demonstration
         all_statistics.append({"episode_index": episode, "stats": statistics})
         metadata.append(demonstration.metadata)
         steps += len(rows)
-    if not episodes:
-        raise UserError("There are no episodes to write: a LeRobot data set has at least one.")
     for name, values in columns_of(metadata).items():
         for row, value in zip(episodes, values, strict=True):
             row[name] = value

@@ -12,7 +12,7 @@ import numpy as np
 
 from robodx.datasets.descriptions import numbered
 from robodx.datasets.formats.base import FORMATS, DataFormat, UnreadableData
-from robodx.datasets.hdf5_files import Naming, Observed, arrays, fitting, numbers, observed, pictures, plain, reading
+from robodx.datasets.hdf5.files import Naming, Observed, arrays, fitting, numbers, observed, pictures, plain, reading
 from robodx.datasets.schema import DataSet, Demonstration, Features
 
 # The second beginning is ManiSkill 2's.

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from robodx.datasets import tf_examples, tfrecords
 from robodx.datasets.descriptions import KEY, features_of, numbered
 from robodx.datasets.formats.base import FORMATS, DataFormat, UnreadableData
-from robodx.datasets.rlds_writing import ACTION, EPISODE, INSTRUCTION, OBSERVATION, STATE, SUCCESS, write
+from robodx.datasets.rlds import tf_examples, tfrecords
+from robodx.datasets.rlds.tf_examples import Values
+from robodx.datasets.rlds.tfds_files import FEATURES, INFO, METADATA, Leaf, Shard, leaves, load, shards
+from robodx.datasets.rlds.writing import ACTION, EPISODE, INSTRUCTION, OBSERVATION, STATE, SUCCESS, write
 from robodx.datasets.schema import DataSet, Demonstration, Features, Images, Numbers, Pictures
 from robodx.datasets.stills import from_bytes
-from robodx.datasets.tf_examples import Values
-from robodx.datasets.tfds_files import FEATURES, INFO, METADATA, Leaf, Shard, leaves, load, shards
 
 # Where an instruction stands in sets of Open X, the first that is there.
 INSTRUCTIONS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from robodx.datasets.lerobot.features import ACTION, COLUMNS, IMAGES, NOT_RECORDED, OURS, STATE, SUCCESS, Layout, Part
+from robodx.datasets.lerobot.features import ACTION, COLUMNS, IMAGES, OURS, STATE, SUCCESS, Layout, Part
 from robodx.datasets.schema import Features
 from robodx.errors import UserError
 
@@ -21,14 +21,13 @@ def layout_to_write(features: Features) -> Layout:
     for name, numbers in features.state.items():
         state[name] = Part(STATE, start, start + len(numbers))
         start += len(numbers)
-    is_known = {**features.about, **NOT_RECORDED} != dict(features.about)
     return Layout(
         features,
         {name: IMAGES + name for name in features.cameras},
         {},
         state,
         Part(ACTION, 0, len(features.action)),
-        SUCCESS if is_known else None,
+        SUCCESS if features.tells_success else None,
     )
 
 
@@ -47,7 +46,7 @@ def declared(layout: Layout) -> dict[str, dict[str, Any]]:
                 "video.codec": "h264",
                 "video.pix_fmt": "yuv420p",
                 "video.is_depth_map": False,
-                "video.fps": rate(features.hz),
+                "video.fps": rate(features.known_hz),
                 "video.channels": 3,
                 "has_audio": False,
             },
@@ -88,7 +87,7 @@ def info_of(layout: Layout, *, version: str, episodes: int, steps: int, tasks: i
         "total_frames": steps,
         "total_tasks": tasks,
         "chunks_size": FILES_IN_A_CHUNK,
-        "fps": rate(layout.features.hz),
+        "fps": rate(layout.features.known_hz),
         "splits": {"train": f"0:{episodes}"},
         "features": declared(layout),
         OURS: ours(layout.features),

@@ -24,8 +24,6 @@ COLUMNS = {
 }
 # What only we keep there: LeRobot carries keys along that it does not know.
 OURS = "robodx"
-# In `Features.about`, of data sets of others that do not say it: False is then what is not known.
-NOT_RECORDED = {"success": "not recorded"}
 # Numbers that are no part of what the robot feels.
 NO_STATE = ("next.", "annotation.", "complementary_info.", "action")
 
@@ -81,7 +79,7 @@ def _layout_of(info: Mapping[str, Any], file: Path, groups: Mapping[str, Part]) 
     state = _parts(given, own_parts or groups)
     names = {name: _names(given[part.key])[part.start : part.end] for name, part in state.items()}
     names |= {name: tuple(own_names[name]) for name in own_parts}
-    about = {**(own.get("about") or {}), **({} if SUCCESS in given else NOT_RECORDED)}
+    about = {**(own.get("about") or {}), **({} if SUCCESS in given else {"missing": ["success"]})}
     robot = str(info.get("robot_type") or "unknown")
     return Layout(
         Features(hz, sizes, names, _names(given[action]), robot, about),

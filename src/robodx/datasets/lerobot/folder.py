@@ -48,7 +48,7 @@ class Folder:
             episode, count = int(row["episode_index"]), int(row["length"])
             file = self.path / self.rows_of(row)
             videos = {name: self.video_of(row, key) for name, key in self.layout.videos.items()}
-        images = {name: pictures_in_video(video, count, self.features.hz) for name, video in videos.items()}
+        images = {name: pictures_in_video(video, count, self.features.known_hz) for name, video in videos.items()}
         images |= {name: pictures_in_rows(file, key, episode, count) for name, key in self.layout.images.items()}
         rows = read_rows(file, self.layout.columns, episode, count)
         # In the order in which they are declared, whichever way they are stored.

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from robodx.datasets.lerobot.features import ACTION, STATE, Layout, Part
 from robodx.datasets.lerobot.statistics import Statistics, of_numbers
-from robodx.datasets.schema import Demonstration, Features, Numbers, Pictures
-from robodx.errors import UserError
+from robodx.datasets.schema import Demonstration, Numbers, Pictures
 
 
 class Tasks:
@@ -28,7 +27,6 @@ class Tasks:
 def rows_of(demonstration: Demonstration, layout: Layout, *, episode: int, first: int, tasks: Tasks) -> pl.DataFrame:
     """All of an episode but its pictures; `first` is the number of its first step among all steps."""
     features, steps = layout.features, np.arange(len(demonstration))
-    _check(demonstration, features, episode)
     columns = [_column(ACTION, demonstration.action)]
     if features.state:
         state = np.concatenate([demonstration.state[name] for name in features.state], axis=1)
@@ -38,7 +36,7 @@ def rows_of(demonstration: Demonstration, layout: Layout, *, episode: int, first
     return pl.DataFrame(
         [
             *columns,
-            pl.Series("timestamp", steps / features.hz, dtype=pl.Float32),
+            pl.Series("timestamp", steps / features.known_hz, dtype=pl.Float32),
             pl.Series("frame_index", steps, dtype=pl.Int64),
             pl.Series("episode_index", np.full(len(steps), episode), dtype=pl.Int64),
             pl.Series("index", steps + first, dtype=pl.Int64),
@@ -63,13 +61,13 @@ def demonstration_of(
 
     if unknown := set(rows["task_index"]) - set(instructions):
         raise ValueError(f"task_index {min(unknown)} is no task of the data set")
-    success = values_of(rows[layout.success])[:, 0] if layout.success else np.zeros(len(rows))
+    success = values_of(rows[layout.success])[:, 0].astype(np.bool_) if layout.success else None
     return Demonstration(
         tuple(instructions[number] for number in rows["task_index"]),
         images,
         {name: part(place) for name, place in layout.state.items()},
         part(layout.action),
-        success.astype(np.bool_),
+        success,
         metadata,
     )
 
@@ -86,23 +84,6 @@ def values_of(column: pl.Series) -> NDArray[Any]:
         raise ValueError(f"values of {column.name} are missing")
     values = column.to_numpy()
     return values.reshape(len(values), -1)
-
-
-def _check(demonstration: Demonstration, features: Features, episode: int) -> None:
-    """Every episode is as the data set says."""
-    if not len(demonstration):
-        raise UserError(f"Episode {episode} has no steps.")
-    for what, found, wanted in (
-        ("cameras", sorted(demonstration.images), sorted(features.cameras)),
-        (
-            "state vectors (widths)",
-            {name: values.shape[1] for name, values in demonstration.state.items()},
-            {name: len(numbers) for name, numbers in features.state.items()},
-        ),
-        ("an action (width)", demonstration.action.shape[1], len(features.action)),
-    ):
-        if found != wanted:
-            raise UserError(f"Episode {episode} has other {what} than the data set: {found} instead of {wanted}.")
 
 
 def _column(name: str, values: NDArray[np.float32]) -> pl.Series:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.datasets.formats.base import UnreadableData
-from robodx.datasets.tf_examples import Values
+from robodx.datasets.rlds.tf_examples import Values
 
 INFO, FEATURES, METADATA = "dataset_info.json", "features.json", "metadata.json"
 TEMPLATE = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"

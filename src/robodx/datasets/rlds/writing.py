@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from robodx.datasets import tf_examples, tfrecords
 from robodx.datasets.descriptions import KEY, checked, described
-from robodx.datasets.new_files import ENDING, new_file
+from robodx.datasets.rlds import tf_examples, tfrecords
+from robodx.datasets.rlds.tf_examples import Values
+from robodx.datasets.rlds.tfds_files import FEATURES, INFO, METADATA, Leaf, features_json, info_json, shard_name
 from robodx.datasets.schema import Demonstration, Features
 from robodx.datasets.stills import to_png
-from robodx.datasets.tf_examples import Values
-from robodx.datasets.tfds_files import FEATURES, INFO, METADATA, Leaf, features_json, info_json, shard_name
 from robodx.errors import UserError
+from robodx.records import files
 
 NAME = "robodx"
 # Readers take shards in parallel; TFDS has them of this size or so.
@@ -75,7 +75,7 @@ def _write_parts(
             )
         data = tf_examples.encode(_example(features, demonstration))
         if not parts or size + len(data) > SHARD_BYTES:
-            parts.append(folder / f"{len(parts):05d}{ENDING}")
+            parts.append(folder / f"{len(parts):05d}.part")
             parts[-1].write_bytes(b"")
             lengths.append(0)
             size = 0
@@ -88,8 +88,7 @@ def _write_parts(
 
 
 def _save(path: Path, content: Mapping[str, Any]) -> None:
-    with new_file(path) as part:
-        part.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    files.write(path, (json.dumps(content, indent=2) + "\n").encode())
 
 
 def _leaves(features: Features, demonstration: Demonstration) -> dict[str, Leaf]:

@@ -11,9 +11,9 @@ import numpy as np
 
 from robodx.datasets.descriptions import KEY, checked, described
 from robodx.datasets.extras import needed
-from robodx.datasets.new_files import new_file
 from robodx.datasets.schema import Demonstration, Features
 from robodx.errors import UserError
+from robodx.records import files
 
 # An attribute with what is said at the start, and an array with what is said at each step if that changes.
 INSTRUCTION = "language_instruction"
@@ -30,7 +30,7 @@ GYMNASIUM = 2
 def write(path: Path, features: Features, demonstrations: Iterable[Demonstration]) -> None:
     h5py = needed("h5py")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with new_file(path) as part, h5py.File(part, "w", libver=LIBRARY) as file:
+    with files.beside(path) as part, h5py.File(part, "w", libver=LIBRARY) as file:
         data = file.create_group("data")
         total, said = 0, set()
         splits: dict[str, list[str]] = {}

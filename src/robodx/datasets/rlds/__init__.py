@@ -1,0 +1,1 @@
+"""RLDS as TensorFlow Datasets keeps it on disk, without TensorFlow."""
