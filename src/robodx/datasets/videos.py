@@ -16,19 +16,25 @@ from robodx.datasets.schema import Images, Pictures, Video
 KEY_EVERY = 2
 # Visually lossless at these sizes; one thread, so that the same pictures give the same bytes.
 OPTIONS: dict[str, object] = {"crf": "18", "preset": "veryfast", "g": str(KEY_EVERY), "bf": "0", "threads": "1"}
+# Codec, pixels and options of videos, and of those that give back the very pictures, which few players play.
+LOSSY = ("libx264", "yuv420p", OPTIONS)
+LOSSLESS = ("libx264rgb", "rgb24", {**OPTIONS, "crf": "0", "preset": "ultrafast"})
 
 
-def encode(path: Path, images: Iterable[NDArray[np.uint8]], hz: float) -> None:
+def encode(
+    path: Path, images: Iterable[NDArray[np.uint8]], hz: float, *, is_lossless: bool = False
+) -> None:
     """Pictures (height, width, 3) with even sides; timestamps are whole multiples of the period."""
+    codec, pixels, options = LOSSLESS if is_lossless else LOSSY
     with av.open(str(path), "w", format="mp4") as file:
         rate = Fraction(hz).limit_denominator(1000)
         stream = None
         for image in images:
             if stream is None:
-                stream = file.add_stream("libx264", rate=rate)
+                stream = file.add_stream(codec, rate=rate)
                 stream.height, stream.width, _ = image.shape
-                stream.pix_fmt = "yuv420p"
-                stream.options = OPTIONS
+                stream.pix_fmt = pixels
+                stream.options = options
             file.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
         if stream is None:
             raise ValueError("a video needs at least one picture")

@@ -1,0 +1,93 @@
+"""Keeps what the demonstrator saw and did: of each solved episode its numbers and one video a camera, in a folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.datasets.formats.base import Pictured
+from robodx.datasets.schema import Demonstration, Pictures, Video
+from robodx.datasets.videos import encode, pictures
+from robodx.policy_contract import Observation
+from robodx.records import files
+from robodx.records.trial import Trial
+from robodx.running.environment import Environment
+from robodx.running.observers import EpisodeObserver, Finished
+
+# The name of the one vector of state, as learned policies expect it.
+STATE = "state"
+
+
+@dataclass
+class _Seen:
+    """What was there when the policy was asked, at each step; and whether the task was solved after it."""
+
+    state: list[NDArray[np.float32]] = field(default_factory=list)
+    instructions: list[str] = field(default_factory=list)
+    images: dict[str, list[NDArray[np.uint8]]] = field(default_factory=dict)
+    success: list[bool] = field(default_factory=list)
+
+
+@dataclass
+class DemonstrationWriter(EpisodeObserver):
+    """One file of numbers and a video for each camera, written before the episode counts as recorded."""
+
+    folder: Path
+    # Every so many control steps one is kept.
+    every: int
+    hz: float
+    pictured: Pictured
+    _seen: dict[str, _Seen] = field(default_factory=dict)
+    writes_here = True
+
+    def before_episode(self, environment: Environment) -> None:
+        self._seen[environment.trial.id] = _Seen()
+
+    def before_query(self, environment: Environment, observation: Observation) -> None:
+        if environment.simulation.step_count % self.every:
+            return
+        seen = self._seen[environment.trial.id]
+        seen.state.append(np.concatenate([np.atleast_1d(part) for part in observation.state.values()]))
+        seen.instructions.append(observation.instruction)
+        for name, image in observation.images.items():
+            seen.images.setdefault(name, []).append(image)
+
+    def after_step(self, environment: Environment) -> None:
+        self._seen[environment.trial.id].success.append(environment.score.is_success)
+
+    def after_episode(self, trial: Trial, finished: Finished) -> Finished:
+        seen = self._seen.pop(trial.id, None)
+        if seen is None or finished.trajectory is None or not finished.episode.success:
+            return finished
+        steps = len(finished.trajectory.actions)
+        # What the expert had told the hand by the end of each period: of absolute poses the last says it all.
+        last = np.minimum(np.arange(0, steps, self.every) + self.every, steps) - 1
+        for name, images in seen.images.items():
+            with files.beside(self.folder / f"{trial.id}.{name}.mp4") as part:
+                encode(part, images, self.hz, is_lossless=self.pictured == "arrays")
+        with files.beside(self.folder / f"{trial.id}.npz") as part, part.open("wb") as file:
+            np.savez(
+                file,
+                state=np.stack(seen.state),
+                action=finished.trajectory.actions[last],
+                success=np.array(seen.success)[last],
+                instructions=np.array(json.dumps(seen.instructions)),
+            )
+        return finished
+
+
+def read_demonstration(writer: DemonstrationWriter, trial: Trial, cameras: list[str], metadata: Any) -> Demonstration:
+    with np.load(writer.folder / f"{trial.id}.npz") as kept:
+        state, action, success = kept["state"], kept["action"], kept["success"]
+        instructions = tuple(json.loads(str(kept["instructions"])))
+    images: dict[str, Pictures] = {}
+    for name in cameras:
+        found = pictures(Video(writer.folder / f"{trial.id}.{name}.mp4"), len(action), writer.hz)
+        # Lossless ones are no videos that others play.
+        images[name] = found if writer.pictured == "video" else Pictures(found.count, found.read)
+    return Demonstration(instructions, images, {STATE: state}, action, success, metadata)

@@ -1,0 +1,231 @@
+"""Data sets of expert demonstrations: trials on training seeds through the one run loop, written in any format."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from robodx.datasets.cards import Card, card_path
+from robodx.datasets.formats.base import FORMATS
+from robodx.datasets.schema import Demonstration, Features
+from robodx.datasets.writing import check_target, write_data
+from robodx.errors import UserError
+from robodx.policies.demonstrator import cameras_of
+from robodx.records import files
+from robodx.records.design import Planned
+from robodx.records.schema import SCHEMA
+from robodx.records.trial import Trial
+from robodx.records.versions import versions
+from robodx.running.demonstration_writer import STATE, DemonstrationWriter, read_demonstration
+from robodx.running.demonstrations import refuse_evaluation_only
+from robodx.running.loop import RunObserver
+from robodx.running.request import Request
+from robodx.running.run import Execution, run
+from robodx.sim.robot import ROBOTS, Robot
+from robodx.streams import FIRST_TRAINING_SEED
+from robodx.suites.base import GROWING, SuiteRequest, ask, find_suite
+from robodx.tasks.base import EVALUATION_ONLY, TASKS
+
+# Demonstrations a task of the two sets by name, of all tasks that are not kept for evaluation.
+SETS = {"alpha": 100, "beta": 10}
+EXPERT_HZ = 20
+# Of the folder beside a data set that holds what is not finished.
+UNFINISHED = ".unfinished"
+POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What decides the numbers and pictures of a data set."""
+
+    selectors: tuple[str, ...]
+    # Situations a task, from the first seed on; None takes the number of the set by name.
+    episodes: int | None = None
+    first_seed: int = FIRST_TRAINING_SEED
+    cameras: str = "front@128,wrist@128"
+    hz: int = EXPERT_HZ
+    # Of the offsets that every second episode is disturbed by, their standard deviation in metres; 0 for none.
+    disturb_m: float = 0.0
+    robot: str = "panda"
+    quality: str = "fast"
+    plugins: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.first_seed < FIRST_TRAINING_SEED:
+            raise UserError(
+                f"demonstrations are of training seeds, from {FIRST_TRAINING_SEED} on, not of {self.first_seed}: "
+                "on all others policies are tested"
+            )
+        if self.hz < 1 or EXPERT_HZ % self.hz:
+            rates = [str(rate) for rate in range(1, EXPERT_HZ + 1) if EXPERT_HZ % rate == 0]
+            raise UserError(f"a rate of {self.hz} Hz: the expert acts at {EXPERT_HZ}, so it is {', '.join(rates)}")
+        if odd := [one.name for one in cameras_of(self.cameras) if one.height % 2]:
+            raise UserError(f"pictures of {', '.join(odd)} have an odd side: videos need an even one")
+        if self.episodes is None and len({SETS.get(one) for one in self.selectors} - {None}) != 1:
+            raise UserError(f"how many episodes a task? Give --episodes, or one of the sets {', '.join(SETS)}")
+
+    @property
+    def tasks(self) -> list[str]:
+        found: dict[str, None] = {}
+        for selector in self.selectors:
+            if selector in SETS:
+                found |= dict.fromkeys(task.id for task in TASKS.entries() if EVALUATION_ONLY not in task.tags)
+                continue
+            suite, within = find_suite(selector)
+            if suite in GROWING:
+                raise UserError(f"the suite {suite} chooses its trials by outcomes: name tasks, families or tiers")
+            asked = ask(suite, pl.DataFrame(schema=SCHEMA), SuiteRequest("expert", 1, within=within))
+            found |= dict.fromkeys(one.trial.task for one in asked)
+        refuse_evaluation_only(list(found))
+        return list(found)
+
+    @property
+    def each(self) -> int:
+        return self.episodes or next(SETS[one] for one in self.selectors if one in SETS)
+
+    def trials(self) -> list[Trial]:
+        """Task by task; of two seeds the second is disturbed."""
+        return [
+            Trial(
+                task, TASKS[task].version, "expert", seed, self.robot,
+                perturbations=(("disturbance", self.disturb_m),) if self.disturb_m and seed % 2 else (),
+            )
+            for task in self.tasks
+            for seed in range(self.first_seed, self.first_seed + self.each)
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What came of it."""
+
+    data: Path
+    card: Path
+    episodes: int
+    frames: int
+    # Where the expert failed, or the task could not be run, by task; these are left out.
+    failed: dict[str, int]
+
+
+def generate(
+    asked: Generation,
+    out: Path,
+    format_name: str,
+    execution: Execution | None = None,
+    *,
+    licence: str = "apache-2.0",
+    observers: Sequence[RunObserver] = (),
+    tracked: Callable[[Iterator[Demonstration], int], Iterator[Demonstration]] = lambda found, total: found,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Generated:
+    """Run what is missing, then write all in one go; the same call goes on where one was cut off.
+
+    Episodes are kept beside the data set, in a folder that is removed when it is whole.
+    """
+    check_target(out, format_name)
+    trials = asked.trials()
+    cameras = cameras_of(asked.cameras)
+    scratch = out.with_name(out.name + UNFINISHED)
+    _remember(scratch, asked, format_name)
+    kept = scratch / "demonstrations"
+    kept.mkdir(exist_ok=True)
+    writer = DemonstrationWriter(kept, EXPERT_HZ // asked.hz, asked.hz, FORMATS[format_name].pictured)
+    request = Request(
+        asked.selectors if not set(asked.selectors) & SETS.keys() else tuple(asked.tasks),
+        f"demonstrator:{asked.cameras}",
+        asked.each,
+        first_seed=asked.first_seed,
+        robot=asked.robot,
+        quality=asked.quality,
+        plugins=asked.plugins,
+        name="expert",
+    )
+    planned = [Planned(trial) for trial in trials]
+    table = run(
+        request, scratch / "run", execution, observers=observers, episode_observers=[writer], planned=planned, tell=tell
+    )
+    solved = set(table.filter("success")["trial_id"])
+    failed = Counter(trial.task for trial in trials if trial.id not in solved)
+    good = [trial for trial in trials if trial.id in solved]
+    if not good:
+        raise UserError(f"the expert solved none of {len(trials)} situations, so there is nothing to write")
+    features = Features(
+        hz=float(asked.hz),
+        cameras={one.name: (one.height, one.width) for one in cameras},
+        state={STATE: state_names(ROBOTS[asked.robot])},
+        action=action_names(ROBOTS[asked.robot]),
+        robot=asked.robot,
+        about=_about(asked),
+    )
+    frames: Counter[str] = Counter()
+
+    def demonstrations() -> Iterator[Demonstration]:
+        for trial in good:
+            found = read_demonstration(writer, trial, list(features.cameras), _metadata(trial))
+            frames[trial.task] += len(found)
+            yield found
+
+    write_data(out, format_name, features, tracked(demonstrations(), len(good)))
+    counted = Counter(trial.task for trial in good)
+    card = Card(out.name, features, dict(counted), dict(frames), dict(failed), format_name, licence, _about(asked))
+    path = card_path(out)
+    files.write(path, card.text().encode())
+    shutil.rmtree(scratch)
+    return Generated(out, path, len(good), frames.total(), dict(failed))
+
+
+def state_names(robot: Robot) -> tuple[str, ...]:
+    """Tool poses in the base, openings, joints: in the order in which learned policies take them."""
+    hands = [""] if len(robot.arms) == 1 else [f"{arm.name}_" for arm in robot.arms]
+    poses = [f"{hand}{name}" for hand in hands for name in POSE]
+    joints = [f"{hand}joint_{place + 1}" for hand, arm in zip(hands, robot.arms, strict=True)
+              for place in range(len(arm.lower_rad))]  # fmt: skip
+    return (*poses, *(f"{hand}opening" for hand in hands), *joints)
+
+
+def action_names(robot: Robot) -> tuple[str, ...]:
+    hands = [""] if len(robot.arms) == 1 else [f"{arm.name}_" for arm in robot.arms]
+    return tuple(f"{hand}{name}" for hand in hands for name in (*POSE, "opening"))
+
+
+def _metadata(trial: Trial) -> dict[str, Any]:
+    disturbed = dict(trial.perturbations).get("disturbance", 0.0)
+    return {"task": trial.task, "task_version": trial.task_version, "seed": trial.seed, "disturb_m": float(disturbed)}
+
+
+def _about(asked: Generation) -> dict[str, Any]:
+    return {
+        "made_by": "robodx generate",
+        "robodx": versions(gl_renderer=None)["robodx"],
+        "action_space": "ee_pose: where the tool is to be at the end of the step, and how far the hand is open",
+        "frame": "the robot's base: x away from the robot, y to its left, z up; quaternions wxyz",
+        "units": "metres, radians; opening 0 (closed) to 1 (open)",
+        "first_seed": asked.first_seed,
+        "seeds_per_task": asked.each,
+        "disturb_m": asked.disturb_m,
+        "quality": asked.quality,
+    }
+
+
+def _remember(scratch: Path, asked: Generation, format_name: str) -> None:
+    """What is not finished is gone on with only by the same command."""
+    wanted = json.loads(json.dumps({**asdict(asked), "format": format_name}))
+    note = scratch / "generation.json"
+    if not note.exists():
+        scratch.mkdir(parents=True, exist_ok=True)
+        files.write(note, json.dumps(wanted, indent=2).encode())
+        return
+    there = json.loads(note.read_text())
+    if differing := [name for name in wanted if there.get(name) != wanted[name]]:
+        name = differing[0]
+        raise UserError(
+            f"{scratch} holds unfinished demonstrations of another command ({name} was {there.get(name)!r}, now "
+            f"{wanted[name]!r}): give that command again, another --out, or remove the folder"
+        )
