@@ -35,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "tasks": {"errors", "language", "registry", "scoring", "sim", "streams", "users_code"},
     "records": {"errors", "streams"},
     "analysis": {"errors", "records", "registry", "users_code"},
-    "datasets": {"errors", "registry"},
+    "datasets": {"errors", "registry", "streams"},
     "verbs": {"analysis", "experts", "language", "registry", "scoring", "sim"},
     "policy_contract": {"errors", "language", "output", "registry", "sim", "spaces", "users_code"},
     "wires": {"errors", "output", "policy_contract", "registry", "sim", "spaces", "users_code"},
