@@ -66,7 +66,7 @@ class _Stored:
             {name: Pictures.of(found[f"images/{name}"]) for name in self.features.cameras},
             {name: found[f"state/{name}"] for name in self.features.state},
             found["action"],
-            found["success"],
+            found.get("success"),
             json.loads(str(found["metadata"])),
         )
 
@@ -84,7 +84,8 @@ def _write(path: Path, features: Features, demonstrations: Iterable[Demonstratio
     arrays: dict[str, Any] = {"features": json.dumps(asdict(features))}
     count = 0
     for one in demonstrations:
-        parts: dict[str, Any] = {"instructions": one.instructions, "action": one.action, "success": one.success}
+        parts: dict[str, Any] = {"instructions": one.instructions, "action": one.action}
+        parts |= {} if one.success is None else {"success": one.success}
         parts |= {f"images/{name}": pictures.all() for name, pictures in one.images.items()}
         parts |= {f"state/{name}": values for name, values in one.state.items()}
         parts["metadata"] = json.dumps(dict(one.metadata))

@@ -82,6 +82,7 @@ def test_a_weight_that_is_none_is_refused_with_the_name_of_its_data_set(weight: 
     ("changed", "said"),
     [
         ({"hz": 20.0}, "A and B cannot be mixed: hz is 10 and 20"),
+        ({"hz": None}, "hz is 10 and not recorded"),
         ({"cameras": {"front": (8, 12)}}, "camera wrist is 8×8 and missing"),
         ({"cameras": {"front": (16, 12), "wrist": (8, 8)}}, "camera front is 8×12 and 16×12"),
         ({"state": {"joints": ("j1", "j2")}}, r"state gripper is \(opening\) and missing"),

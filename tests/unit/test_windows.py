@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from robodx.datasets.formats.base import UnreadableData
 from robodx.datasets.mixtures import Mixture
 from robodx.datasets.schema import DataSet, Demonstration, Images, InMemory, Pictures
 from robodx.datasets.windows import KEPT_EPISODES, Window, Windows
@@ -159,3 +160,14 @@ def test_a_few_episodes_are_kept_and_no_more() -> None:
     assert data.read == list(range(KEPT_EPISODES + 1))
     windows[0]
     assert data.read[-1] == 0 and len(data.read) == KEPT_EPISODES + 2
+
+
+def test_what_a_data_set_does_not_say_is_in_no_sample() -> None:
+    features = replace(FEATURES, hz=None)
+    told = demonstration(3, features=features)
+    untold = InMemory(features, [replace(told, success=None)])
+    assert not {"next.success", "timestamp"} & (Windows(untold)[0].keys() | Windows(untold).kinds.keys())
+    said_elsewhere = replace(features, about={"success": "not recorded"})
+    assert "next.success" not in Windows(InMemory(said_elsewhere, [told]))[0]
+    with pytest.raises(UnreadableData, match="episode 1 does not say whether it was solved"):
+        Windows(InMemory(features, [told, replace(told, success=None)]))[4]

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from robodx.datasets.schema import DataSet
 from robodx.streams import Streams
 
+# Of `success` in `Features.about`, where the source of a data set does not say it.
+NOT_RECORDED = "not recorded"
+
 Lengths = NDArray[np.int64]  # (episodes,): steps of each
 
 
@@ -40,6 +43,13 @@ def lengths_of(data: DataSet) -> Lengths:
     known = getattr(data, "lengths", None)
     found = known if known is not None else [len(data[index]) for index in range(len(data))]
     return np.asarray(found, dtype=np.int64)
+
+
+def success_is_recorded(data: DataSet) -> bool:
+    """Whether it says if tasks were solved, as far as its first episode tells."""
+    if data.features.about.get("success") == NOT_RECORDED:
+        return False
+    return not len(data) or data[0].success is not None
 
 
 def checked(index: int, count: int) -> int:

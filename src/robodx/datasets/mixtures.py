@@ -111,12 +111,16 @@ def differences(first: Features, second: Features) -> list[str]:
     """What a step of two data sets does not have in common."""
     found = []
     if first.hz != second.hz:
-        found.append(f"hz is {first.hz:g} and {second.hz:g}")
+        found.append(f"hz is {_rate(first)} and {_rate(second)}")
     found += _differing("camera", _sizes(first), _sizes(second))
     found += _differing("state", _names(first.state), _names(second.state))
     if first.action != second.action:
         found.append(f"the action is ({', '.join(first.action)}) and ({', '.join(second.action)})")
     return found
+
+
+def _rate(features: Features) -> str:
+    return "not recorded" if features.hz is None else f"{features.hz:g}"
 
 
 def _differing(what: str, first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.errors import UserError
+
 Numbers = NDArray[np.float32]  # (steps, width)
 Images = NDArray[np.uint8]  # (steps, height, width, 3): RGB, the first row on top
 
@@ -19,7 +21,8 @@ Images = NDArray[np.uint8]  # (steps, height, width, 3): RGB, the first row on t
 class Features:
     """What every step of a data set holds, and what its numbers are called."""
 
-    hz: float
+    # None where its source does not say.
+    hz: float | None
     # Height and width of each camera's pictures.
     cameras: Mapping[str, tuple[int, int]]
     # The names of the numbers of each vector of the robot's state, by the vector's name.
@@ -28,6 +31,13 @@ class Features:
     robot: str = "unknown"
     # What else is known of all episodes: the action's space and frame, units, versions.
     about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def known_hz(self) -> float:
+        """For what cannot do without it, like a video."""
+        if self.hz is None:
+            raise UserError("the data set does not say how many steps a second has: features.hz is None")
+        return self.hz
 
 
 @dataclass(frozen=True)
@@ -60,13 +70,16 @@ class Pictures:
 
 
 class Step(NamedTuple):
-    """One moment: what was seen, felt and said, what was done next, and whether the task was solved after that."""
+    """One moment: what was seen, felt and said, what was done next, and whether the task was solved after that.
+
+    `success` is None where its source does not say.
+    """
 
     images: Mapping[str, NDArray[np.uint8]]
     state: Mapping[str, NDArray[np.float32]]
     instruction: str
     action: NDArray[np.float32]
-    success: bool
+    success: bool | None
 
 
 @dataclass(frozen=True)
@@ -78,13 +91,14 @@ class Demonstration:
     images: Mapping[str, Pictures]
     state: Mapping[str, Numbers]
     action: Numbers
-    # Whether the task is solved after the step's action.
-    success: NDArray[np.bool_]
+    # Whether the task is solved after the step's action; None where its source does not say.
+    success: NDArray[np.bool_] | None
     # Task, seed and whatever else its source says of it; numbers, texts and booleans.
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        lengths = {"instructions": len(self.instructions), "success": len(self.success)}
+        lengths = {"instructions": len(self.instructions)}
+        lengths |= {"success": len(self.success)} if self.success is not None else {}
         lengths |= {f"images of {name}": len(pictures) for name, pictures in self.images.items()}
         lengths |= {f"state {name}": len(values) for name, values in self.state.items()}
         if wrong := {name: length for name, length in lengths.items() if length != len(self.action)}:
@@ -98,8 +112,8 @@ class Demonstration:
         return self.instructions[0]
 
     @property
-    def is_solved(self) -> bool:
-        return bool(self.success[-1])
+    def is_solved(self) -> bool | None:
+        return None if self.success is None else bool(self.success[-1])
 
     @cached_property
     def _pictures(self) -> dict[str, Images]:
@@ -113,7 +127,7 @@ class Demonstration:
                 {name: values[index] for name, values in self.state.items()},
                 self.instructions[index],
                 self.action[index],
-                bool(self.success[index]),
+                None if self.success is None else bool(self.success[index]),
             )
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodx.datasets.formats.base import open_data
-from robodx.datasets.frames import Drawn, InOrder, Order, Place, lengths_of
+from robodx.datasets.formats.base import UnreadableData, open_data
+from robodx.datasets.frames import Drawn, InOrder, Order, Place, lengths_of, success_is_recorded
 from robodx.datasets.mixtures import By, Mixture, parse_mixture
 from robodx.datasets.schema import DataSet, Demonstration, Features
 from robodx.errors import UserError
@@ -59,8 +59,8 @@ class Window:
         cameras = tuple(features.cameras) if self.cameras is None else tuple(self.cameras)
         return replace(self, cameras=cameras, state=tuple(features.state) if self.state is None else tuple(self.state))
 
-    def kinds(self, features: Features) -> dict[str, Kind]:
-        """Shape and type of everything in a sample."""
+    def kinds(self, features: Features, *, has_success: bool = True) -> dict[str, Kind]:
+        """Shape and type of everything in a sample. What a data set does not say is in none of its samples."""
         window = self.chosen(features)
         seen = () if window.history is None else (window.history,)
         done = () if window.chunk is None else (window.chunk,)
@@ -77,7 +77,11 @@ class Window:
             found["observation_is_pad"] = Kind(seen, "bool")
         if done:
             found["action_is_pad"] = Kind(done, "bool")
-        found |= {"next.success": Kind((), "bool"), "task": Kind((), "str"), "timestamp": Kind((), "float32")}
+        if has_success:
+            found["next.success"] = Kind((), "bool")
+        if features.hz is not None:
+            found["timestamp"] = Kind((), "float32")
+        found["task"] = Kind((), "str")
         return found | {f"{name}_index": Kind((), "int64") for name in ("frame", "episode", "dataset")}
 
 
@@ -110,11 +114,12 @@ class Windows:
         self.order: Order = source.order if isinstance(source, Mixture) else InOrder(lengths_of(self._data[0]))
         self.features = source.features if isinstance(source, Mixture) else self._data[0].features
         self.window = window.chosen(self.features)
+        self._has_success = all(success_is_recorded(data) for data in self._data)
 
     @property
     def kinds(self) -> dict[str, Kind]:
         """Shape and type of everything in a sample."""
-        return self.window.kinds(self.features)
+        return self.window.kinds(self.features, has_success=self._has_success)
 
     @property
     def state_names(self) -> list[str]:
@@ -131,7 +136,15 @@ class Windows:
 
     def __getitem__(self, index: int) -> Sample:
         place = self.order[index]
-        return _cut(self.window, self._episode(place), place, self.features)
+        episode = self._episode(place)
+        sample = _cut(self.window, episode, place)
+        if self.features.hz is not None:
+            sample["timestamp"] = np.float32(place.step / self.features.hz)
+        if self._has_success:
+            if episode.success is None:
+                raise UnreadableData(f"episode {place.episode} does not say whether it was solved, as others do")
+            sample["next.success"] = np.bool_(episode.success[place.step])
+        return sample
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name not in ("_data", "_episodes")}
@@ -156,7 +169,7 @@ class Windows:
         return self._episodes[key]
 
 
-def _cut(window: Window, episode: Demonstration, place: Place, features: Features) -> Sample:
+def _cut(window: Window, episode: Demonstration, place: Place) -> Sample:
     """The sample at a frame, of a window whose cameras and vectors are named."""
     step, count = place.step, len(episode)
     seen = np.arange(step - (window.history or 1) + 1, step + 1)
@@ -180,9 +193,7 @@ def _cut(window: Window, episode: Demonstration, place: Place, features: Feature
     else:
         sample["action_is_pad"] = done >= count
     return sample | {
-        "next.success": np.bool_(episode.success[step]),
         "task": episode.instructions[step],
-        "timestamp": np.float32(step / features.hz),
         "frame_index": np.int64(step),
         "episode_index": np.int64(place.episode),
         "dataset_index": np.int64(place.data),
