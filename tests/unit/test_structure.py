@@ -71,16 +71,16 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "policy_contract", "records", "robots", "running", "sim", "spaces", "tasks", "users_code", "wires",
     },
     "video": {
-        "errors", "interventions", "policy_contract", "records", "running", "sim", "situations", "tasks",
+        "datasets", "errors", "interventions", "policy_contract", "records", "running", "sim", "situations", "tasks",
     },
     "report": {"analysis", "errors", "records", "registry", "users_code"},
-    "terminal": {"analysis", "errors", "output", "records", "running", "suites"},
+    "terminal": {"analysis", "datasets", "errors", "output", "records", "running", "suites"},
     "catalogue": {
-        "analysis", "faults", "interventions", "perturbations", "policy_contract", "records", "registry", "sim",
-        "suites", "tasks", "wires",
+        "analysis", "datasets", "faults", "interventions", "perturbations", "policy_contract", "records", "registry",
+        "sim", "suites", "tasks", "wires",
     },
     "cli": {
-        "analysis", "catalogue", "compatibility", "errors", "interventions", "output", "perturbations",
+        "analysis", "catalogue", "compatibility", "datasets", "errors", "interventions", "output", "perturbations",
         "policy_contract", "records", "registry", "report", "running", "sim", "suites", "terminal", "users_code",
         "video", "wires",
     },
