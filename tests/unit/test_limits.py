@@ -36,8 +36,8 @@ HUGE = 99999999999999999999
 
 def options() -> Iterator[tuple[str, str, type, ParameterInfo]]:
     """Every option and argument of every command that is a number, with its declaration."""
-    groups = {"": app, **{f"{one.name} ": one.typer_instance for one in app.registered_groups}}
-    for group, command in ((name, one) for name, each in groups.items() if each for one in each.registered_commands):
+    groups = {"": app, **{f"{one.name} ": one.typer_instance for one in app.registered_groups if one.typer_instance}}
+    for group, command in ((name, one) for name, each in groups.items() for one in each.registered_commands):
         assert command.callback is not None
         hints = get_type_hints(command.callback, include_extras=True)
         for name in inspect.signature(command.callback).parameters:
