@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -14,6 +15,8 @@ import numpy as np
 
 from robodx.datasets.formats.base import FORMATS, DataFormat
 from robodx.datasets.schema import DataSet, Demonstration, Features, InMemory, Pictures
+
+DOCS = Path(__file__).parents[1] / "docs" / "datasets.md"
 
 FEATURES = Features(
     hz=10.0,
@@ -110,3 +113,11 @@ def stored(path: Path, *lengths: int, features: Features = FEATURES) -> Path:
     data = in_memory(*lengths, features=features)
     _write(path, data.features, data.demonstrations)
     return path
+
+
+def documented(heading: str) -> str:
+    """The Python example under a heading of docs/datasets.md, with data sets of this format."""
+    under = DOCS.read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    found = re.search(r"```python\n(.*?)```", under, re.DOTALL)
+    assert found is not None, heading
+    return re.sub(r"\.(lerobot|hdf5)\b", ".tiny", found[1])

@@ -20,7 +20,7 @@ from robodx.errors import UserError
 from robodx.video.demonstrations import LINE, film_demonstration, frames
 from robodx.video.lettering import written
 from tests.commands import call
-from tests.demonstrations import FEATURES, TINY, demonstration, format_registered, in_memory, stored
+from tests.demonstrations import FEATURES, TINY, demonstration, documented, format_registered, in_memory, stored
 
 
 @pytest.fixture(autouse=True)
@@ -218,3 +218,14 @@ def test_a_conversion_that_fails_leaves_nothing_behind(tmp_path: Path, is_folder
         assert list(tmp_path.iterdir()) == []
         write_data(tmp_path / "b", "other", FEATURES, [])
         assert [one.name for one in tmp_path.iterdir()] == ["b"]
+
+
+@pytest.mark.parametrize("heading", ["Reading", "Mixtures"])
+def test_the_examples_of_the_docs_run(
+    heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored(tmp_path / "cubes.tiny", 7, 5)
+    stored(tmp_path / "bins.tiny", 6)
+    monkeypatch.chdir(tmp_path)
+    exec(documented(heading), {})
+    assert {"Reading": "(7, 2)", "Mixtures": "30 (0.8, 0.2)"}[heading] in capsys.readouterr().out

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from robodx.datasets.tensorflow_data import tensorflow_data
 from robodx.datasets.windows import Window
-from tests.demonstrations import format_registered, in_memory, stored
+from tests.demonstrations import documented, format_registered, in_memory, stored
 
 
 def test_samples_have_the_declared_shapes_and_types_and_come_in_order() -> None:
@@ -39,3 +39,13 @@ def test_shuffled_data_and_mixtures_batch_and_repeat(tmp_path: Path) -> None:
         batches = list(tensorflow_data(f"{first}*2,{second}").repeat(2).batch(4).as_numpy_iterator())
     assert [len(batch["task"]) for batch in batches] == [4, 4, 4, 4]
     assert sum(int((batch["dataset_index"] == 0).sum()) for batch in batches) == 12
+
+
+def test_the_example_of_the_docs_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored(tmp_path / "cubes.tiny", 5, 3)
+    monkeypatch.chdir(tmp_path)
+    with format_registered():
+        exec(documented("TensorFlow"), {})
+    assert "(8, 2, 8, 12, 3) (8, 16, 2)" in capsys.readouterr().out

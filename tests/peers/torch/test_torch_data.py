@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, random_split
 from robodx.datasets.formats.base import FORMATS
 from robodx.datasets.torch_data import TorchData
 from robodx.datasets.windows import Window
-from tests.demonstrations import TINY, in_memory, stored
+from tests.demonstrations import TINY, documented, in_memory, stored
 
 # When it is imported, so that spawned workers know the format, too: they import what the transform is from.
 if TINY.name not in FORMATS:
@@ -100,3 +100,13 @@ def test_a_network_learns_from_it(path: Path) -> None:
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.01 * losses[0]
+
+
+def test_the_example_of_the_docs_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored(tmp_path / "cubes.tiny", 5, 3)
+    stored(tmp_path / "bins.tiny", 4)
+    monkeypatch.chdir(tmp_path)
+    exec(documented("PyTorch"), {})
+    assert "torch.Size([8, 2, 3, 8, 12]) torch.Size([8, 16, 2])" in capsys.readouterr().out
