@@ -15,6 +15,7 @@ from robodx.datasets.formats.base import UnreadableData
 from robodx.datasets.frames import Drawn, InOrder, Place, lengths_of
 from robodx.datasets.mixtures import Mixture, UnmixableData, open_mixture, parse_mixture
 from robodx.datasets.schema import Features
+from robodx.registry import UnknownName
 from tests.demonstrations import FEATURES, format_registered, in_memory, stored
 
 
@@ -53,6 +54,8 @@ def test_by_data_sets_the_weights_are_shares_however_large_each_is() -> None:
     mixture = Mixture([(in_memory(90), 1), (in_memory(5, 5), 3)], by="data sets")
     assert mixture.shares == pytest.approx((0.25, 0.75)) and len(mixture) == 100
     assert Counter(place.data for place in drawn(mixture)) == {0: 25, 1: 75}
+    with pytest.raises(UnknownName, match='No way to weigh data sets "episodes"'):
+        Mixture([(in_memory(3), 1)], by="episodes")  # type: ignore[arg-type]
 
 
 def test_the_order_is_random_and_the_same_for_the_same_seed_and_epoch() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from robodx.datasets.formats.base import open_data
 from robodx.datasets.frames import Drawn, Place, lengths_of, rates_of
 from robodx.datasets.schema import DataSet, Features
 from robodx.errors import UserError
+from robodx.registry import require
 
 # What a weight counts: each frame of a data set, or the data set as a whole.
 By = Literal["frames", "data sets"]
@@ -37,6 +38,7 @@ class Mixture:
     order: Drawn = field(init=False)
 
     def __post_init__(self) -> None:
+        require("way to weigh data sets", self.by, get_args(By))
         if not self.parts:
             raise UnmixableData("a mixture needs at least one data set")
         names = list(self.names) or [f"data set {number}" for number in range(1, len(self.parts) + 1)]

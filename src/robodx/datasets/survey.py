@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.datasets.formats.base import Located
-from robodx.datasets.frames import NOT_RECORDED, lengths_of
+from robodx.datasets.frames import lengths_of, success_is_recorded
 from robodx.datasets.schema import DataSet, Demonstration
 
 # Episodes that are read for ranges, instructions, tasks and success: spread evenly over all.
@@ -114,7 +114,7 @@ def survey_episode(data: DataSet, number: int) -> EpisodeSurvey:
         number,
         len(episode),
         {step: text for step, text in enumerate(said) if not step or text != said[step - 1]},
-        episode.is_solved if len(episode) and _says_success(data) else None,
+        episode.is_solved if len(episode) and success_is_recorded(data) else None,
         _plain(episode.metadata),
     )
 
@@ -136,12 +136,8 @@ def _counted(texts: Iterable[str]) -> dict[str, int]:
     return dict(Counter(texts).most_common())
 
 
-def _says_success(data: DataSet) -> bool:
-    return data.features.about.get("success") != NOT_RECORDED
-
-
 def _success(data: DataSet, read: list[Demonstration]) -> float | None:
-    solved = [episode.is_solved for episode in read if len(episode)] if _says_success(data) else []
+    solved = [episode.is_solved for episode in read if len(episode)] if success_is_recorded(data) else []
     if not solved or None in solved:
         return None
     return sum(map(bool, solved)) / len(solved)
