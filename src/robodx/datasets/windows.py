@@ -13,7 +13,7 @@ import numpy as np
 from robodx.datasets.formats.base import UnreadableData, open_data
 from robodx.datasets.frames import Drawn, InOrder, Order, Place, lengths_of, success_is_recorded
 from robodx.datasets.mixtures import By, Mixture, parse_mixture
-from robodx.datasets.schema import DataSet, Demonstration, Features
+from robodx.datasets.schema import DataSet, Demonstration, Features, InMemory
 from robodx.errors import UserError
 from robodx.registry import require
 
@@ -21,6 +21,11 @@ from robodx.registry import require
 Sample = dict[str, Any]
 # Episodes that a process keeps: their numbers, not their pictures.
 KEPT_EPISODES = 16
+# Polars waits for threads that a fork does not have, and open files of HDF5 cannot be shared: better an error than a
+# training that never begins.
+FORKED = (
+    'data sets cannot be read in a forked process: give the DataLoader multiprocessing_context="spawn" or "forkserver"'
+)
 
 
 class Kind(NamedTuple):
@@ -93,8 +98,8 @@ ONE_FRAME = Window()
 class Windows:
     """The samples of a data set, frame by frame, or of a mixture, in its drawn order; by number.
 
-    Data sets that are given by path are opened anew in every process, because files that were opened before a fork
-    cannot be shared. A Path is always one data set, and may have a comma in it.
+    Data sets that are given by path are opened anew where they arrive: in workers that are spawned, not forked. A Path
+    is always one data set, and may have a comma in it.
     """
 
     def __init__(self, source: Source, window: Window = ONE_FRAME, *, seed: int = 0, by: By = "frames") -> None:
@@ -155,11 +160,14 @@ class Windows:
     def _open(self) -> None:
         self._data: Sequence[DataSet] = [open_data(place) for place in self._places] or self._given
         self._episodes: OrderedDict[tuple[int, int], Demonstration] = OrderedDict()
+        # None where it arrived, until it is opened there.
         self._process: int | None = os.getpid()
 
     def _episode(self, place: Place) -> Demonstration:
-        if self._process != os.getpid():
+        if self._process is None:
             self._open()
+        elif self._process != os.getpid() and not all(isinstance(data, InMemory) for data in self._data):
+            raise UserError(FORKED)
         key = place.data, place.episode
         if key not in self._episodes:
             self._episodes[key] = self._data[place.data][place.episode]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from torch.utils.data import DataLoader, random_split
 from robodx.datasets.formats.base import FORMATS
 from robodx.datasets.torch_data import TorchData
 from robodx.datasets.windows import Window
+from robodx.errors import UserError
 from tests.demonstrations import TINY, documented, in_memory, stored
 
 # When it is imported, so that spawned workers know the format, too: they import what the transform is from.
@@ -42,7 +46,7 @@ def test_a_sample_is_tensors_channels_first_and_pictures_are_floats(path: Path) 
     assert TorchData(str(path))[0]["observation.images.wrist"].shape == (3, 8, 8)
 
 
-@pytest.mark.parametrize("how", [None, "fork", "spawn"])
+@pytest.mark.parametrize("how", [None, "spawn", "forkserver"])
 def test_a_loader_gets_every_frame_once_with_any_workers(path: Path, how: str | None) -> None:
     data = TorchData(path, Window(chunk=3, history=2), transform=halved)
     loader: DataLoader[Any] = DataLoader(
@@ -59,6 +63,13 @@ def test_a_loader_gets_every_frame_once_with_any_workers(path: Path, how: str | 
         shown = batch["observation.images.wrist"][:, -1, 0, 0, 0].long()
         assert torch.equal(shown, 10 * batch["episode_index"] + batch["frame_index"])
         assert torch.equal(batch["action"][:, 0, 1], batch["observation.state"][:, -1, 0])
+
+
+def test_forked_workers_are_refused_where_they_would_hang_and_read_what_is_in_memory(path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be read in a forked process"):
+        list(DataLoader(TorchData(path), num_workers=1, multiprocessing_context="fork"))
+    loader: DataLoader[Any] = DataLoader(TorchData(in_memory(4)), num_workers=2, multiprocessing_context="fork")
+    assert [int(batch["frame_index"]) for batch in loader] == [0, 1, 2, 3]
 
 
 def test_workers_see_the_same_mixture_as_one_process_and_the_next_epoch_another(path: Path, tmp_path: Path) -> None:
@@ -102,11 +113,20 @@ def test_a_network_learns_from_it(path: Path) -> None:
     assert losses[-1] < 0.01 * losses[0]
 
 
-def test_the_example_of_the_docs_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+REGISTERING = """
+from robodx.datasets.formats.base import FORMATS
+from tests.demonstrations import TINY
+
+FORMATS.add(TINY.name, TINY)
+"""
+
+
+def test_the_example_of_the_docs_runs(tmp_path: Path) -> None:
     stored(tmp_path / "cubes.tiny", 5, 3)
     stored(tmp_path / "bins.tiny", 4)
-    monkeypatch.chdir(tmp_path)
-    exec(documented("PyTorch"), {})
-    assert "torch.Size([8, 2, 3, 8, 12]) torch.Size([8, 16, 2])" in capsys.readouterr().out
+    (tmp_path / "train.py").write_text(REGISTERING + documented("PyTorch"))
+    paths = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    ran = subprocess.run(
+        [sys.executable, "train.py"], cwd=tmp_path, text=True, capture_output=True, timeout=240, env=os.environ | paths
+    )
+    assert "torch.Size([8, 2, 3, 8, 12]) torch.Size([8, 16, 2])" in ran.stdout, ran.stderr
