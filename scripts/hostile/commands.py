@@ -27,15 +27,17 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Command:
+    # Two words, if it is in a group of commands.
     name: str
     parameters: tuple[Parameter, ...]
 
 
 def commands() -> list[Command]:
+    groups = {"": app, **{f"{one.name} ": one.typer_instance for one in app.registered_groups if one.typer_instance}}
     found = []
-    for one in app.registered_commands:
+    for group, one in ((name, one) for name, each in groups.items() for one in each.registered_commands):
         assert one.callback is not None
-        name = one.name or one.callback.__name__.replace("_", "-")
+        name = group + (one.name or one.callback.__name__.replace("_", "-"))
         hints = get_type_hints(one.callback, include_extras=True)
         signature = inspect.signature(one.callback)
         parameters = tuple(_parameter(each, hints[each.name]) for each in signature.parameters.values())

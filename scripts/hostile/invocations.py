@@ -20,6 +20,7 @@ VALUES = {"flag": 0, "whole number": 2, "number": 2, "path": 2, "text": 2}
 NAMES = frozenset({
     "policy", "preset", "robot", "quality", "task", "stressor", "clock", "kind", "by", "videos", "metric", "only",
     "shard", "require", "protocol", "perturb", "selectors", "plugin", "most", "camera", "fault",
+    "path", "source", "form",
 })  # fmt: skip
 # Paths to what must be there already.
 SOURCES = frozenset({"run", "runs", "first", "second", "against", "folder"})
@@ -33,7 +34,7 @@ class Value:
 
 def cases(places: Places, rng: random.Random) -> Iterator[Case]:
     for command in commands():
-        yield Case(PART, f"{command.name} --help", (command.name, "--help"), frozenset({0}), cwd=places.folder)
+        yield Case(PART, f"{command.name} --help", (*command.name.split(), "--help"), frozenset({0}), cwd=places.folder)
         for parameter in command.parameters:
             values = list(_values(parameter, places))
             for value in rng.sample(values, min(VALUES[parameter.kind], len(values))):
@@ -47,7 +48,7 @@ def _case(command: Command, parameter: Parameter, value: Value, places: Places) 
     if parameter.flag is None and value.text.startswith("-"):
         words.insert(-1, "--")
     return Case(
-        PART, f"{command.name} {parameter.flag or parameter.name}={value.text[:40]!r}", (command.name, *words),
+        PART, f"{command.name} {parameter.flag or parameter.name}={value.text[:40]!r}", (*command.name.split(), *words),
         value.exits, serves=SERVES.get(command.name), cwd=places.folder, deadline_s=90,
     )  # fmt: skip
 
@@ -67,6 +68,7 @@ VALID: dict[str, dict[str, str]] = {
     "check": {"policy": "still"},
     "show": {"task": TASK, "out": "scene.png"},
     "list": {"kind": "tasks"},
+    "data convert": {"source": "a_file", "target": "new", "form": "lerobot"},
 }
 # Commands that go on for ever, and what they say when they are open.
 SERVES = {"serve": "Serving", "view": "Viewing"}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 KINDS = (
     "tasks", "policies", "faults", "presets", "protocols", "robots", "perturbations", "interventions", "suites",
-    "metrics", "cameras",
+    "metrics", "cameras", "formats",
 )  # fmt: skip
 
 
@@ -106,6 +106,14 @@ def rows(kind: str) -> list[dict[str, Any]]:
 
         standing = [{"camera": camera.name, "on": "table-top scene"} for camera in CAMERAS]
         return standing + [{"camera": name, "on": robot.name} for robot in ROBOTS.entries() for name in robot.cameras]
+    if kind == "formats":
+        from robodx.datasets.formats.base import FORMATS
+
+        # One that is registered is read; who has no writer is only read.
+        return [
+            {"format": f.name, "reads": "yes", "writes": "yes" if f.write else "no", "summary": f.summary}
+            for f in FORMATS.entries()
+        ]
     from robodx.suites.base import SUITES
 
     return [{"suite": name, "summary": (SUITES[name].__doc__ or "").strip()} for name in SUITES]

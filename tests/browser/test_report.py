@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize
 
 from robodx.report.page import write_report
-from robodx.video.rendering import write_mp4
+from robodx.video.mp4 import write_mp4
 from tests.browsing import Watch
 from tests.reporting import capability, episode, run_folder, stressed
 

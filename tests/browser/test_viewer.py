@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from robodx.video.rendering import write_mp4
+from robodx.video.mp4 import write_mp4
 from tests.viewing import HZ, LATENCY, episode, viewer, write_run, write_trajectory
 
 # A film long enough not to end while a busy machine looks away.

@@ -129,3 +129,4 @@ def test_every_option_of_every_command_is_attacked() -> None:
     assert found["run"]["--seeds"] == "whole number" and found["run"]["--policy-gpus"] == "number"
     assert found["run"]["selectors"] == "text" and found["merge"]["runs"] == "path"
     assert found["list"]["--json"] == "flag" and found["cliff"]["--max"] == "text"
+    assert found["data show"]["--episode"] == "whole number" and found["data convert"]["target"] == "path"

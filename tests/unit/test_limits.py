@@ -36,14 +36,15 @@ HUGE = 99999999999999999999
 
 def options() -> Iterator[tuple[str, str, type, ParameterInfo]]:
     """Every option and argument of every command that is a number, with its declaration."""
-    for command in app.registered_commands:
+    groups = {"": app, **{f"{one.name} ": one.typer_instance for one in app.registered_groups if one.typer_instance}}
+    for group, command in ((name, one) for name, each in groups.items() for one in each.registered_commands):
         assert command.callback is not None
         hints = get_type_hints(command.callback, include_extras=True)
         for name in inspect.signature(command.callback).parameters:
             kind, *said = get_args(hints[name]) or (hints[name],)
             kinds = {kind, *get_args(kind)} & {int, float}
             for info in (one for one in said if isinstance(one, ParameterInfo) and kinds):
-                yield command.name or command.callback.__name__, name, kinds.pop(), info
+                yield group + (command.name or command.callback.__name__), name, kinds.pop(), info
 
 
 def test_every_whole_number_of_the_command_line_has_bounds() -> None:

@@ -42,6 +42,8 @@ def test_control_characters_are_spelled_out_and_lines_stay_lines(capsys: pytest.
         ("run", "primitive/press_switch", "--policy", "still", "--seeds", HOSTILE),
         ("diff", f"a{HOSTILE}", "b"),
         ("show", HOSTILE),
+        ("data", "show", HOSTILE),
+        ("data", "convert", HOSTILE, HOSTILE, "--format", HOSTILE),
         ("check", f"openpi://{HOSTILE}:1"),
     ],
 )

@@ -35,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "tasks": {"errors", "language", "registry", "scoring", "sim", "streams", "users_code"},
     "records": {"errors", "streams"},
     "analysis": {"errors", "records", "registry", "users_code"},
-    "datasets": {"errors", "records", "registry"},
+    "datasets": {"errors", "records", "registry", "streams"},
     "verbs": {"analysis", "experts", "language", "registry", "scoring", "sim"},
     "policy_contract": {"errors", "language", "output", "registry", "sim", "spaces", "users_code"},
     "wires": {"errors", "output", "policy_contract", "registry", "sim", "spaces", "users_code"},
@@ -59,9 +59,9 @@ ALLOWED: dict[str, set[str]] = {
         "streams", "users_code",
     },
     "running": {
-        "analysis", "errors", "experts", "faults", "interventions", "language", "output", "perturbations", "policies",
-        "policy_contract", "records", "registry", "robots", "scoring", "sim", "situations", "spaces", "streams",
-        "suites", "tasks", "users_code", "wires",
+        "analysis", "datasets", "errors", "experts", "faults", "interventions", "language", "output", "perturbations",
+        "policies", "policy_contract", "records", "registry", "robots", "scoring", "sim", "situations", "spaces",
+        "streams", "suites", "tasks", "users_code", "wires",
     },
     "evaluation": {"analysis", "errors", "policy_contract", "running"},
     "environments": {
@@ -72,18 +72,18 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "policy_contract", "records", "robots", "running", "sim", "spaces", "tasks", "users_code", "wires",
     },
     "video": {
-        "errors", "interventions", "policy_contract", "records", "running", "sim", "situations", "tasks",
+        "datasets", "errors", "interventions", "policy_contract", "records", "running", "sim", "situations", "tasks",
     },
     "report": {"analysis", "errors", "records", "registry", "users_code"},
-    "terminal": {"analysis", "errors", "output", "records", "running", "suites"},
+    "terminal": {"analysis", "datasets", "errors", "output", "records", "running", "suites"},
     "catalogue": {
-        "analysis", "faults", "interventions", "perturbations", "policy_contract", "records", "registry", "sim",
-        "suites", "tasks", "wires",
+        "analysis", "datasets", "faults", "interventions", "perturbations", "policy_contract", "records", "registry",
+        "sim", "suites", "tasks", "wires",
     },
     "cli": {
-        "analysis", "catalogue", "compatibility", "errors", "interventions", "output", "perturbations",
-        "policy_contract", "records", "registry", "report", "running", "sim", "suites", "terminal", "users_code",
-        "video", "wires",
+        "analysis", "catalogue", "compatibility", "datasets", "errors", "interventions", "output", "perturbations",
+        "policy_contract", "records", "registry", "report", "running", "sim", "streams", "suites", "terminal",
+        "users_code", "video", "wires",
     },
 }  # fmt: skip
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from robodx.datasets.formats.base import FORMATS
 from robodx.datasets.schema import Features
@@ -27,7 +26,6 @@ class Card:
     failed: Mapping[str, int]
     format_name: str
     licence: str
-    about: Mapping[str, Any]
 
     def text(self) -> str:
         """With the header that hubs of data sets read."""
@@ -47,21 +45,20 @@ class Card:
             ("cameras", cameras or "none"),
             *((f"state `{name}`", ", ".join(names)) for name, names in features.state.items()),
             ("action", ", ".join(features.action)),
-            *((name.replace("_", " "), str(value)) for name, value in self.about.items()),
+            *((name.replace("_", " "), str(value)) for name, value in features.about.items()),
             ("licence", self.licence),
         ]
         tasks = [
             f"| {task} | {self.episodes.get(task, 0)} | {self.frames.get(task, 0):,} | {self.failed.get(task, 0)} |"
             for task in sorted({*self.episodes, *self.failed})
         ]
-        return "\n".join(
-            [
-                *head, "", f"# {self.name}", "",
-                "Demonstrations by RoboDx's expert, which sees the simulator's state; pictures and numbers are what a policy",
-                "would be given. Only solved episodes are in it. Seeds are for training: RoboDx tests on others.",
-                "", "| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in facts),
-                "", "## Load it", "", "```python", *FORMATS[self.format_name].loading.strip().splitlines(), "```",
-                "", "`robodx data show PATH` tells what is in it.",
-                "", "## Tasks", "", "| task | episodes | frames | left out |", "|---|---|---|---|", *tasks, "",
-            ]  # fmt: skip
-        )
+        lines = [
+            *head, "", f"# {self.name}", "",
+            "Demonstrations by RoboDx's expert, which sees the simulator's state; pictures and numbers are what a",
+            "policy would be given. Only solved episodes are in it. Seeds are for training: RoboDx tests on others.",
+            "", "| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in facts),
+            "", "## Load it", "", "```python", *FORMATS[self.format_name].loading.strip().splitlines(), "```",
+            "", "`robodx data show PATH` tells what is in it.",
+            "", "## Tasks", "", "| task | episodes | frames | left out |", "|---|---|---|---|", *tasks, "",
+        ]  # fmt: skip
+        return "\n".join(lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import cast
 
 import av
 import numpy as np
@@ -21,9 +22,7 @@ LOSSY = ("libx264", "yuv420p", OPTIONS)
 LOSSLESS = ("libx264rgb", "rgb24", {**OPTIONS, "crf": "0", "preset": "ultrafast"})
 
 
-def encode(
-    path: Path, images: Iterable[NDArray[np.uint8]], hz: float, *, is_lossless: bool = False
-) -> None:
+def encode(path: Path, images: Iterable[NDArray[np.uint8]], hz: float, *, is_lossless: bool = False) -> None:
     """Pictures (height, width, 3) with even sides; timestamps are whole multiples of the period."""
     codec, pixels, options = LOSSLESS if is_lossless else LOSSY
     with av.open(str(path), "w", format="mp4") as file:
@@ -31,7 +30,7 @@ def encode(
         stream = None
         for image in images:
             if stream is None:
-                stream = file.add_stream(codec, rate=rate)
+                stream = cast("av.VideoStream", file.add_stream(codec, rate=rate))
                 stream.height, stream.width, _ = image.shape
                 stream.pix_fmt = pixels
                 stream.options = options

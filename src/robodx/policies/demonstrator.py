@@ -16,11 +16,11 @@ STATE = ("ee_pose", "gripper_opening", "joint_positions")
 
 @policy("demonstrator", takes="CAMERA@SIZE,…")
 class Demonstrator(ExpertPolicy):
-    """The expert with pictures that it does not need, such as demonstrator:front@128,wrist@128: for `robodx generate`."""
+    """The expert, shown pictures too, for `robodx generate`: demonstrator:front@128,wrist@128."""
 
     def __init__(self, cameras: str) -> None:
         super().__init__()
-        self.spec = replace(type(self).spec, cameras=cameras_of(cameras), state=STATE)  # type: ignore[misc]
+        self.spec = replace(type(self).spec, cameras=cameras_of(cameras), state=STATE)
 
 
 def cameras_of(words: str) -> tuple[CameraRequest, ...]:

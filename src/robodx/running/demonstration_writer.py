@@ -21,6 +21,8 @@ from robodx.running.observers import EpisodeObserver, Finished
 
 # The name of the one vector of state, as learned policies expect it.
 STATE = "state"
+# Numbers of a pose, position and quaternion, and of an action of one hand.
+POSE_WIDTH, ACTION_WIDTH = 7, 8
 
 
 @dataclass
@@ -74,11 +76,22 @@ class DemonstrationWriter(EpisodeObserver):
             np.savez(
                 file,
                 state=np.stack(seen.state),
-                action=finished.trajectory.actions[last],
+                action=_turned_as(np.stack(seen.state), finished.trajectory.actions[last]),
                 success=np.array(seen.success)[last],
                 instructions=np.array(json.dumps(seen.instructions)),
             )
         return finished
+
+
+def _turned_as(state: NDArray[np.float32], action: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of the two quaternions of a rotation the one nearer to the tool's: a mean of both would be no rotation."""
+    turned = action.copy()
+    hands = action.shape[1] // ACTION_WIDTH
+    for hand in range(hands):
+        there = state[:, hand * POSE_WIDTH + 3 : hand * POSE_WIDTH + 7]
+        asked = turned[:, hand * ACTION_WIDTH + 3 : hand * ACTION_WIDTH + 7]
+        asked[(there * asked).sum(axis=1) < 0] *= -1
+    return turned
 
 
 def read_demonstration(writer: DemonstrationWriter, trial: Trial, cameras: list[str], metadata: Any) -> Demonstration:

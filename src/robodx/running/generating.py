@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -87,6 +87,10 @@ class Generation:
         return list(found)
 
     @property
+    def policy(self) -> str:
+        return f"demonstrator:{self.cameras}"
+
+    @property
     def each(self) -> int:
         return self.episodes or next(SETS[one] for one in self.selectors if one in SETS)
 
@@ -94,7 +98,7 @@ class Generation:
         """Task by task; of two seeds the second is disturbed."""
         return [
             Trial(
-                task, TASKS[task].version, "expert", seed, self.robot,
+                task, TASKS[task].version, self.policy, seed, self.robot,
                 perturbations=(("disturbance", self.disturb_m),) if self.disturb_m and seed % 2 else (),
             )
             for task in self.tasks
@@ -114,53 +118,68 @@ class Generated:
     failed: dict[str, int]
 
 
-def generate(
+class Recorded(NamedTuple):
+    """All episodes of a data set that is to be written, in a folder beside it."""
+
+    asked: Generation
+    out: Path
+    format_name: str
+    writer: DemonstrationWriter
+    good: list[Trial]
+    failed: dict[str, int]
+
+
+def record(
     asked: Generation,
     out: Path,
     format_name: str,
     execution: Execution | None = None,
     *,
-    licence: str = "apache-2.0",
     observers: Sequence[RunObserver] = (),
-    tracked: Callable[[Iterator[Demonstration], int], Iterator[Demonstration]] = lambda found, total: found,
     tell: Callable[[str], None] = lambda line: None,
-) -> Generated:
-    """Run what is missing, then write all in one go; the same call goes on where one was cut off.
-
-    Episodes are kept beside the data set, in a folder that is removed when it is whole.
-    """
+) -> Recorded:
+    """Run what is missing; the same call goes on where one was cut off."""
     check_target(out, format_name)
     trials = asked.trials()
-    cameras = cameras_of(asked.cameras)
-    scratch = out.with_name(out.name + UNFINISHED)
+    scratch = _unfinished(out)
     _remember(scratch, asked, format_name)
     kept = scratch / "demonstrations"
     kept.mkdir(exist_ok=True)
     writer = DemonstrationWriter(kept, EXPERT_HZ // asked.hz, asked.hz, FORMATS[format_name].pictured)
     request = Request(
-        asked.selectors if not set(asked.selectors) & SETS.keys() else tuple(asked.tasks),
-        f"demonstrator:{asked.cameras}",
+        tuple(asked.tasks),
+        asked.policy,
         asked.each,
         first_seed=asked.first_seed,
         robot=asked.robot,
         quality=asked.quality,
         plugins=asked.plugins,
-        name="expert",
     )
     planned = [Planned(trial) for trial in trials]
     table = run(
         request, scratch / "run", execution, observers=observers, episode_observers=[writer], planned=planned, tell=tell
     )
     solved = set(table.filter("success")["trial_id"])
-    failed = Counter(trial.task for trial in trials if trial.id not in solved)
-    good = [trial for trial in trials if trial.id in solved]
-    if not good:
+    if not solved:
         raise UserError(f"the expert solved none of {len(trials)} situations, so there is nothing to write")
+    failed = Counter(trial.task for trial in trials if trial.id not in solved)
+    return Recorded(asked, out, format_name, writer, [trial for trial in trials if trial.id in solved], dict(failed))
+
+
+def write(
+    recorded: Recorded,
+    *,
+    licence: str = "apache-2.0",
+    tracked: Callable[[Iterator[Demonstration], int], Iterator[Demonstration]] = lambda found, total: found,
+) -> Generated:
+    """The data set and its card; what it was made from is removed when both are whole."""
+    asked, out, good = recorded.asked, recorded.out, recorded.good
+    robot = ROBOTS[asked.robot]
     features = Features(
         hz=float(asked.hz),
-        cameras={one.name: (one.height, one.width) for one in cameras},
-        state={STATE: state_names(ROBOTS[asked.robot])},
-        action=action_names(ROBOTS[asked.robot]),
+        cameras={one.name: (one.height, one.width) for one in cameras_of(asked.cameras)},
+        state={STATE: state_names(robot)},
+        action=action_names(robot),
         robot=asked.robot,
         about=_about(asked),
     )
@@ -168,22 +187,26 @@ def generate(
 
     def demonstrations() -> Iterator[Demonstration]:
         for trial in good:
-            found = read_demonstration(writer, trial, list(features.cameras), _metadata(trial))
+            found = read_demonstration(recorded.writer, trial, list(features.cameras), _metadata(trial))
             frames[trial.task] += len(found)
             yield found
 
-    write_data(out, format_name, features, tracked(demonstrations(), len(good)))
+    write_data(out, recorded.format_name, features, tracked(demonstrations(), len(good)))
     counted = Counter(trial.task for trial in good)
-    card = Card(out.name, features, dict(counted), dict(frames), dict(failed), format_name, licence, _about(asked))
+    card = Card(out.name, features, dict(counted), dict(frames), recorded.failed, recorded.format_name, licence)
     path = card_path(out)
     files.write(path, card.text().encode())
-    shutil.rmtree(scratch)
-    return Generated(out, path, len(good), frames.total(), dict(failed))
+    shutil.rmtree(_unfinished(out))
+    return Generated(out, path, len(good), frames.total(), recorded.failed)
+
+
+def _unfinished(out: Path) -> Path:
+    return out.with_name(out.name + UNFINISHED)
 
 
 def state_names(robot: Robot) -> tuple[str, ...]:
     """Tool poses in the base, openings, joints: in the order in which learned policies take them."""
-    hands = [""] if len(robot.arms) == 1 else [f"{arm.name}_" for arm in robot.arms]
+    hands = _hands(robot)
     poses = [f"{hand}{name}" for hand in hands for name in POSE]
     joints = [f"{hand}joint_{place + 1}" for hand, arm in zip(hands, robot.arms, strict=True)
               for place in range(len(arm.lower_rad))]  # fmt: skip
@@ -191,13 +214,17 @@ def state_names(robot: Robot) -> tuple[str, ...]:
 
 
 def action_names(robot: Robot) -> tuple[str, ...]:
-    hands = [""] if len(robot.arms) == 1 else [f"{arm.name}_" for arm in robot.arms]
-    return tuple(f"{hand}{name}" for hand in hands for name in (*POSE, "opening"))
+    return tuple(f"{hand}{name}" for hand in _hands(robot) for name in (*POSE, "opening"))
+
+
+def _hands(robot: Robot) -> list[str]:
+    """What names of numbers begin with, where there are several hands."""
+    return [""] if len(robot.arms) == 1 else [f"{arm.role}_" for arm in robot.arms]
 
 
 def _metadata(trial: Trial) -> dict[str, Any]:
-    disturbed = dict(trial.perturbations).get("disturbance", 0.0)
-    return {"task": trial.task, "task_version": trial.task_version, "seed": trial.seed, "disturb_m": float(disturbed)}
+    disturb_m = dict(trial.perturbations).get("disturbance", 0.0)
+    return {"task": trial.task, "task_version": trial.task_version, "seed": trial.seed, "disturb_m": disturb_m}
 
 
 def _about(asked: Generation) -> dict[str, Any]:

@@ -17,6 +17,8 @@ MOST_GPUS = 1024.0
 # An error that comes this often is none that passes.
 MOST_RETRIES = 100
 MOST_FILMS = 10_000
+# Of a data set.
+LAST_EPISODE = 2**31
 LARGEST_PAGE_MB = 100_000.0
 # Of a validation. Each set has fifteen hundred seeds of its own, of which the last must be one too.
 MOST_CASES = 10_000

@@ -15,6 +15,7 @@ from robodx.running.rollout import rollout
 
 # A path this many times the expert's is a detour.
 DETOUR = 2.0
+EXPERTS = ("expert", "demonstrator")
 
 
 class Needs(NamedTuple):
@@ -41,7 +42,9 @@ def _measured(finished: Finished, trial: Trial) -> Finished:
     episode, path_m = finished.episode, finished.episode.path_length_m
     assert path_m is not None
     reference = reference_trial(trial)
-    if reference.id == trial.id and reference.id not in _NEEDS:
+    # Who demonstrates is the expert, shown pictures too.
+    is_expert = trial.policy.partition(":")[0] in EXPERTS
+    if is_expert and replace(trial, policy="expert").id == reference.id and reference.id not in _NEEDS:
         _NEEDS[reference.id] = _needs(episode)
     if reference.id not in _NEEDS:
         (expert,) = rollout([reference], _expert())

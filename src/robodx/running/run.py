@@ -98,7 +98,7 @@ def run(
             "is_named": request.name is not None,
         }
         folder = stack.enter_context(RunFolder.open(out, _asked(request, facts, rounds.first), facts))
-        if any(trial.seed >= FIRST_TRAINING_SEED for trial in rounds.first):
+        if planned is None and any(trial.seed >= FIRST_TRAINING_SEED for trial in rounds.first):
             tell(f"Seeds from {FIRST_TRAINING_SEED:,} on are for training; scores on them are no test.")
         recorded = folder.episodes()
         if len(recorded) >= MANY_FILES:

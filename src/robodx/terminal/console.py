@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import textwrap
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from robodx.output import print_text, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import rich.progress
     from rich.console import Console
 
     from robodx.running.loop import RunObserver
+
+T = TypeVar("T")
 
 # The rest are in the record, with their tracebacks.
 SHOWN_ERRORS = 3
@@ -107,6 +109,14 @@ def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         job = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(job, completed=done, total=total)
+
+
+def tracked(items: Iterable[T], total: int, what: str) -> Iterator[T]:
+    """The same, with a bar and an ETA on a terminal."""
+    from rich.console import Console
+
+    with eta_bar(Console(stderr=True)) as bar:
+        yield from bar.track(items, total=total, description=what)
 
 
 def print_table(rows: list[dict[str, Any]]) -> None:

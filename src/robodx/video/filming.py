@@ -15,7 +15,8 @@ from robodx.records.table import load, load_readable, parts_of
 from robodx.records.trajectory import DAMAGED, Trajectory
 from robodx.records.trajectory_files import trajectory_file
 from robodx.records.trial import Trial
-from robodx.video.rendering import frames, write_mp4
+from robodx.video.mp4 import write_mp4
+from robodx.video.rendering import frames
 
 
 def film(out: Path, per_task: int) -> Iterator[Path]:

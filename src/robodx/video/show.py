@@ -23,7 +23,8 @@ from robodx.running.rollout import rollout
 from robodx.sim.render import Renderer
 from robodx.situations.features import features_of
 from robodx.tasks.base import TASKS
-from robodx.video.rendering import frames, write_mp4
+from robodx.video.mp4 import write_mp4
+from robodx.video.rendering import frames
 
 # Pixels between two pictures.
 LINE = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from robodx.datasets.schema import DataSet, Demonstration, Features
 from robodx.errors import UserError
@@ -32,19 +32,28 @@ class DataFormat:
     pictured: Pictured = "arrays"
     # What the file's name ends in; "" if a data set is a folder.
     suffix: str = ""
+    # How others load it, in Python; for the card. PATH stands for where it is.
+    loading: str = "from robodx.datasets.formats.base import open_data\n\ndata = open_data('PATH')"
 
 
 FORMATS: Registry[DataFormat] = Registry("data set format", "datasets.formats")
 
 
-def open_data(place: str) -> DataSet:
+class Located(NamedTuple):
+    """Where a data set is, and what it is to be read as."""
+
+    format: DataFormat
+    path: Path
+
+
+def locate(place: str) -> Located:
     """The data set at PATH, or FORMAT:PATH where it is to be read as one format."""
     head, separator, rest = place.partition(":")
     if separator and head in FORMATS:
         path = Path(rest).expanduser()
         if not path.exists():
             raise UnreadableData(f"there is no data set {path}")
-        return FORMATS[head].read(path)
+        return Located(FORMATS[head], path)
     path = Path(place).expanduser()
     if not path.exists():
         if separator and head.isidentifier():
@@ -52,8 +61,14 @@ def open_data(place: str) -> DataSet:
         raise UnreadableData(f"there is no data set {path}")
     for entry in FORMATS.entries():
         if entry.is_at(path):
-            return entry.read(path)
+            return Located(entry, path)
     raise UnreadableData(f"{path} is no data set of a known format; these are: {', '.join(FORMATS)}")
+
+
+def open_data(place: str) -> DataSet:
+    """The data set at PATH or FORMAT:PATH."""
+    found = locate(place)
+    return found.format.read(found.path)
 
 
 def episodes(data: DataSet) -> Iterator[Demonstration]:

@@ -224,5 +224,6 @@ FORMATS.add(
         read=read,
         write=write,
         suffix=".hdf5",
+        loading='import h5py\n\nfirst = h5py.File("PATH")["data/demo_0"]  # actions, obs/front_image, …',
     ),
 )

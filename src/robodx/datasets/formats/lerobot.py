@@ -174,4 +174,13 @@ def _read_episodes(folder: Path) -> list[dict[str, Any]]:
         return pl.concat(tables, how="diagonal_relaxed").sort("episode_index").to_dicts()
 
 
-FORMATS.add("lerobot", DataFormat("lerobot", f"LeRobot {VERSION}", is_at, read, write, pictured="video"))
+# As LeRobot itself loads it.
+LOADING = """
+from lerobot.datasets.lerobot_dataset import LeRobotDataset
+
+data = LeRobotDataset("me/NAME", root="PATH")
+"""
+FORMATS.add(
+    "lerobot",
+    DataFormat("lerobot", f"LeRobot {VERSION}", is_at, read, write, pictured="video", loading=LOADING),
+)

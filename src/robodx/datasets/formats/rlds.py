@@ -278,5 +278,7 @@ FORMATS.add(
         is_at=lambda path: (path / INFO).is_file() and (path / FEATURES).is_file(),
         read=read,
         write=write,
+        loading='import tensorflow_datasets as tfds\n\nbuilder = tfds.builder_from_directory("PATH")\n'
+        'data = builder.as_dataset(split="train")',
     ),
 )

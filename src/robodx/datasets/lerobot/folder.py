@@ -39,6 +39,12 @@ class Folder:
     def features(self) -> Features:
         return self.layout.features
 
+    @property
+    def lengths(self) -> list[int]:
+        """Steps of each episode, without reading them."""
+        with reading(self.episodes_at):
+            return [int(row["length"]) for row in self.episodes]
+
     def __len__(self) -> int:
         return len(self.episodes)
 
@@ -46,7 +52,7 @@ class Folder:
         row = self.episodes[index]
         with reading(self.episodes_at):
             episode, count = int(row["episode_index"]), int(row["length"])
-            file = self.path / self.rows_of(row)
+            file = self.rows_of(row)
             videos = {name: self.video_of(row, key) for name, key in self.layout.videos.items()}
         images = {name: pictures_in_video(video, count, self.features.known_hz) for name, video in videos.items()}
         images |= {name: pictures_in_rows(file, key, episode, count) for name, key in self.layout.images.items()}
