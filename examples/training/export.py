@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("checkpoint", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--encoder", default="act.onnx", help="of a flow: the file beside it with the act's network")
-    parser.add_argument("--replan", type=int, default=REPLAN, help="actions of a chunk to execute before the next query")
+    parser.add_argument("--replan", type=int, default=REPLAN, help="actions executed before the next query")
     options = parser.parse_args()
     stored = torch.load(options.checkpoint, map_location="cpu", weights_only=True)
     export(stored, options.out, replan=options.replan, encoder=options.encoder)
@@ -51,13 +51,20 @@ def main() -> None:
 def export(stored: dict[str, Any], out: Path, *, replan: int = REPLAN, encoder: str = "act.onnx") -> None:
     shape, is_flow = Shape.of(stored["shape"]), stored["network"] == "flow"
     pictures = [torch.zeros(1, size, size, 3, dtype=torch.uint8) for size in shape.cameras.values()]
-    inputs = [*pictures, torch.zeros(1, shape.state), *([torch.ones(1, shape.longest, dtype=torch.long)] * bool(shape.words))]
+    inputs = [
+        *pictures,
+        torch.zeros(1, shape.state),
+        *([torch.ones(1, shape.longest, dtype=torch.long)] * bool(shape.words)),
+    ]
     names = [*shape.cameras, "state", *["words"] * bool(shape.words)]
     network: nn.Module = Flat(Act(shape))
     outputs = ["chunk", "tokens", "hidden"]
     if is_flow:
         _, tokens, hidden = network.eval()(*inputs)
-        inputs, names = [torch.zeros(1, shape.chunk, WIDTH), tokens.detach(), hidden.detach()], ["noise", "tokens", "hidden"]
+        inputs, names = (
+            [torch.zeros(1, shape.chunk, WIDTH), tokens.detach(), hidden.detach()],
+            ["noise", "tokens", "hidden"],
+        )
         network, outputs = Flow(shape), ["chunk"]
         network.load_state_dict(stored["average"])
     else:

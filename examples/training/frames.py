@@ -53,7 +53,9 @@ class Frames:
         if not (cache / "about.json").exists():
             _decode(place, cache, workers)
         about = json.loads((cache / "about.json").read_text())
-        arrays = {name: torch.from_numpy(np.load(cache / f"{name}.npy")) for name in ("state", "action", "said", "episode")}
+        arrays = {
+            name: torch.from_numpy(np.load(cache / f"{name}.npy")) for name in ("state", "action", "said", "episode")
+        }
         ends = torch.tensor(np.cumsum(about["lengths"]))
         chosen = [number % HELD_OUT_EVERY != 0 for number in range(len(ends))]
         held_out = torch.tensor([not one for one in chosen])[arrays["episode"]]
@@ -67,7 +69,9 @@ class Frames:
             cameras=about["cameras"],
             state_names=about["state"],
             vocabulary=vocabulary,
-            images={name: torch.from_numpy(np.load(cache / f"{name}.npy", mmap_mode="r+")) for name in about["cameras"]},
+            images={
+                name: torch.from_numpy(np.load(cache / f"{name}.npy", mmap_mode="r+")) for name in about["cameras"]
+            },
             state=arrays["state"],
             action=arrays["action"],
             said=arrays["said"],

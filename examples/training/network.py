@@ -64,7 +64,8 @@ class Layer(nn.Module):
     def __init__(self, width: int, *, crosses: bool = False, wider: int = 2) -> None:
         super().__init__()
         self.own_norm, self.own = nn.LayerNorm(width), Attention(width)
-        self.cross_norm, self.cross = (nn.LayerNorm(width), Attention(width)) if crosses else (None, None)
+        self.cross_norm: nn.Module | None = nn.LayerNorm(width) if crosses else None
+        self.cross: nn.Module | None = Attention(width) if crosses else None
         self.think_norm = nn.LayerNorm(width)
         self.think = nn.Sequential(nn.Linear(width, wider * width), nn.GELU(), nn.Linear(wider * width, width))
 
@@ -77,9 +78,7 @@ class Layer(nn.Module):
 
 
 def _conv(inputs: int, outputs: int, size: int = 3, stride: int = 1) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False), nn.BatchNorm2d(outputs)
-    )
+    return nn.Sequential(nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False), nn.BatchNorm2d(outputs))
 
 
 class Eye(nn.Module):
@@ -168,9 +167,7 @@ class Act(nn.Module):
         self.decoder = nn.ModuleList(Layer(shape.width, crosses=True) for _ in range(shape.decoder_layers))
         self.head = nn.Sequential(nn.LayerNorm(shape.width), nn.Linear(shape.width, WIDTH))
 
-    def forward(
-        self, images: dict[str, Tensor], state: Tensor, words: Tensor | None
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, images: dict[str, Tensor], state: Tensor, words: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """The chunk (batch, actions, 10) as the network writes it, and the tokens that it was read from."""
         tokens, hidden = self.encoder(images, state, words)
         x = self.queries.expand(len(tokens), -1, -1)

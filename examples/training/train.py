@@ -22,11 +22,11 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from frames import Frames
-from network import POSITION, WIDTH, Act, Flow, Shape, inward, smooth
+from network import POSITION, Act, Flow, Shape, inward, smooth
 from torch import Tensor, nn
 
 NETWORKS = ("act", "act_no_language", "flow")
-SMALL = {"width": 120, "channels": (16, 32, 64, 120), "encoder_layers": 2, "decoder_layers": 1}
+SMALL: dict[str, Any] = {"width": 120, "channels": (16, 32, 64, 120), "encoder_layers": 2, "decoder_layers": 1}
 # Pictures are shifted by up to so many pixels, and made brighter or darker by up to this share.
 SHIFT, BRIGHTNESS = 4, 0.15
 # Of the episodes: they are never trained on, and say how well it predicts what it has not seen.
@@ -55,7 +55,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--cache", type=Path, help="folder of decoded frames, to be shared between trainings")
     parser.add_argument("--steps", type=int, default=14000)
     parser.add_argument("--batch", type=int, default=512)
-    parser.add_argument("--rate", type=float, default=6e-4, help="highest learning rate; it warms up, and falls as a cosine")
+    parser.add_argument("--rate", type=float, default=6e-4, help="highest learning rate; warm-up, then a cosine")
     parser.add_argument("--share", type=float, default=1.0, help="share of each task's episodes to train on")
     parser.add_argument("--keep", type=int, default=5, help="checkpoints to keep, spread over the training")
     parser.add_argument("--save-every", type=int, default=1000, help="steps between checkpoints to resume from")
@@ -79,7 +79,9 @@ class Learner:
         # A moving average of the weights does better than the last of them.
         self.average = self._network().to(device)
         self.average.load_state_dict(self.network.state_dict())
-        self.optimiser = torch.optim.AdamW(self.network.parameters(), options.rate, weight_decay=0.01, fused=device.type == "cuda")
+        self.optimiser = torch.optim.AdamW(
+            self.network.parameters(), options.rate, weight_decay=0.01, fused=device.type == "cuda"
+        )
         self.step, self.seconds = 0, 0.0
         self.loss: Callable[..., Tensor] = self._flow_loss if options.network == "flow" else self._act_loss
         if options.compile:
@@ -147,7 +149,9 @@ class Learner:
         moving = [name for name, value in mine.items() if value.is_floating_point()]
         torch._foreach_lerp_([mine[name] for name in moving], [theirs[name] for name in moving], share)
 
-    def _batch(self, among: Tensor, size: int, *, augments: bool = True) -> tuple[dict[str, Tensor], Tensor, Tensor, Tensor]:
+    def _batch(
+        self, among: Tensor, size: int, *, augments: bool = True
+    ) -> tuple[dict[str, Tensor], Tensor, Tensor, Tensor]:
         at = among[torch.randint(len(among), (size,), device=self.device)]
         frames = self.frames
         images = {name: pictures[at] for name, pictures in frames.images.items()}
@@ -158,11 +162,15 @@ class Learner:
         target = inward(frames.chunks(at, chunk), state[:, :POSITION])
         return images, state, frames.words[frames.said[at]], target
 
-    def _act_loss(self, network: nn.Module, images: dict[str, Tensor], state: Tensor, words: Tensor, target: Tensor) -> Tensor:
+    def _act_loss(
+        self, network: nn.Module, images: dict[str, Tensor], state: Tensor, words: Tensor, target: Tensor
+    ) -> Tensor:
         chunk, _, _ = network(images, state, words)
         return F.l1_loss(chunk.float(), target)
 
-    def _flow_loss(self, network: nn.Module, images: dict[str, Tensor], state: Tensor, words: Tensor, target: Tensor) -> Tensor:
+    def _flow_loss(
+        self, network: nn.Module, images: dict[str, Tensor], state: Tensor, words: Tensor, target: Tensor
+    ) -> Tensor:
         assert self.encoder is not None
         with torch.no_grad():
             _, tokens, hidden = self.encoder(images, state, words)
@@ -208,7 +216,11 @@ class Learner:
             known["act"] = self.options.act.resolve().name
         if is_kept:
             _write(known, self.options.out / f"step_{self.step:06}.pt")
-        going_on = {"weights": self.network.state_dict(), "optimiser": self.optimiser.state_dict(), "seconds": self.seconds}
+        going_on = {
+            "weights": self.network.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "seconds": self.seconds,
+        }
         _write({**known, **going_on}, self.options.out / "last.pt")
 
     def resume(self) -> None:
@@ -258,19 +270,25 @@ def draw_losses(log: Path, out: Path) -> None:
         return f"{edge + (wide - 2 * edge) * step / last:.1f},{high - edge - (high - 2 * edge) * share:.1f}"
 
     lines = []
-    for name, colour, dashes, says in (("loss", "#2266aa", "", "training"), ("held_out_loss", "#cc5522", "4 3", "held out")):
+    for name, colour, dashes, says in (
+        ("loss", "#2266aa", "", "training"),
+        ("held_out_loss", "#cc5522", "4 3", "held out"),
+    ):
         points = " ".join(place(row["step"], row[name]) for row in rows)
         x, y = place(rows[-1]["step"], rows[-1][name]).split(",")
         lines.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-dasharray="{dashes}"/>')
-        lines.append(f'<text x="{x}" y="{float(y) - (6 if name == "loss" else -14)}" fill="{colour}" text-anchor="end">{says}</text>')
+        above = 6 if name == "loss" else -14
+        lines.append(f'<text x="{x}" y="{float(y) - above}" fill="{colour}" text-anchor="end">{says}</text>')
     ticks = [low + index * (top - low) / 4 for index in range(5)]
     lines += [
-        f'<text x="{edge - 6}" y="{high - edge - (high - 2 * edge) * index / 4 + 4:.1f}" text-anchor="end">{10**tick:.3g}</text>'
+        f'<text x="{edge - 6}" y="{high - edge - (high - 2 * edge) * index / 4 + 4:.1f}" text-anchor="end">'
+        f"{10**tick:.3g}</text>"
         for index, tick in enumerate(ticks)
     ]
     lines.append(f'<text x="{wide - edge}" y="{high - edge + 18}" text-anchor="end">{last:.0f} steps</text>')
     out.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" font-family="sans-serif" font-size="12">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" '
+        'font-family="sans-serif" font-size="12">'
         f'<rect width="{wide}" height="{high}" fill="white"/>{"".join(lines)}</svg>\n'
     )
 

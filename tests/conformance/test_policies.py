@@ -48,6 +48,8 @@ def make(recorded: Path, addresses: Mapping[str, str]) -> Iterator[Make]:
         "RUN": str(recorded),
         "PACKAGE.MODULE:NAME": "robodx.policies.still:StillPolicy",
         "NAME": "colour_blind+jerky+stale_view",
+        "CAMERA@SIZE,…": "front@32",
+        "FILE": str(Path(__file__).parent.parent / "golden" / "networks" / "flow.onnx"),
     }
     with ExitStack() as stack:
 

@@ -167,7 +167,7 @@ def test_what_a_data_set_does_not_say_is_in_no_sample() -> None:
     told = demonstration(3, features=features)
     untold = InMemory(features, [replace(told, success=None)])
     assert not {"next.success", "timestamp"} & (Windows(untold)[0].keys() | Windows(untold).kinds.keys())
-    said_elsewhere = replace(features, about={"success": "not recorded"})
+    said_elsewhere = replace(features, about={"missing": ["success"]})
     assert "next.success" not in Windows(InMemory(said_elsewhere, [told]))[0]
     with pytest.raises(UnreadableData, match="episode 1 does not say whether it was solved"):
         Windows(InMemory(features, [told, replace(told, success=None)]))[4]

@@ -106,7 +106,7 @@ def assert_same(found: LeRobotDataset, made: DataSet) -> None:
             )
             assert item["timestamp"].item() == pytest.approx(step / 20)
             assert item["task"] == wanted.instructions[step]
-            assert bool(item["next.success"]) == wanted.success[step]
+            assert wanted.success is not None and bool(item["next.success"]) == wanted.success[step]
             state = np.concatenate([wanted.state["joint_positions"][step], wanted.state["gripper_opening"][step]])
             np.testing.assert_array_equal(item["observation.state"].numpy(), state)
             np.testing.assert_array_equal(item["action"].numpy(), wanted.action[step])
