@@ -15,11 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robodx.datasets.formats.base import open_data
+from robodx.datasets.formats.base import locate, open_data
 from robodx.datasets.schema import DataSet, Video
+from robodx.datasets.survey import survey
 from robodx.datasets.videos import encode, pictures
 from robodx.errors import UserError
+from robodx.policy_contract import Observation
+from robodx.records.folder import locked
+from robodx.running.environment import Environment
 from robodx.running.generating import UNFINISHED, Generated, Generation, record, write
+from robodx.running.run import Execution
 from robodx.streams import FIRST_TRAINING_SEED
 from tests.commands import call
 
@@ -72,6 +77,53 @@ def test_the_same_command_gives_the_same_numbers_in_any_format(made: Path, tmp_p
     assert numbers(again) == numbers(data)
     exact, coded = again[0].images["front"].all(), data[0].images["front"].all()
     assert np.abs(exact.astype(float) - coded).mean() < 4 and exact.std() > 10
+
+
+def test_an_episode_that_erred_is_no_failure_of_the_expert_and_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, whole = tmp_path / "small.lerobot", Environment.observe
+
+    def lost(self: Environment) -> Observation:
+        if self.trial.seed == FIRST_TRAINING_SEED + 1:
+            raise RuntimeError("the renderer is lost")
+        return whole(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Environment, "observe", lost)
+        with pytest.raises(UserError, match=r"1 of 2 episodes ended in an error.*the renderer is lost"):
+            record(SMALL, out, "lerobot", Execution(retries=0))
+    assert not out.exists()
+    assert generated(SMALL, out).episodes == 2
+
+
+def test_a_second_process_in_the_same_place_is_refused_and_what_a_dead_one_left_is_removed(tmp_path: Path) -> None:
+    out = tmp_path / "small.lerobot"
+    left = tmp_path / ".part-999999999-small.lerobot"
+    left.mkdir()
+    unfinished = tmp_path / f"small.lerobot{UNFINISHED}"
+    unfinished.mkdir()
+    with locked(unfinished), pytest.raises(UserError, match="is being written by another run"):
+        record(SMALL, out, "lerobot")
+    generated(SMALL, out)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["small.lerobot"]
+
+
+def test_the_card_of_a_file_lies_beside_it_and_is_shown(tmp_path: Path) -> None:
+    generated(replace(SMALL, episodes=1), tmp_path / "small.hdf5", "hdf5")
+    assert "h5py.File" in (tmp_path / "small.hdf5.md").read_text()
+    assert any("# small.hdf5" in line for line in shown_card(tmp_path / "small.hdf5"))
+
+
+def shown_card(path: Path) -> list[str]:
+    located = locate(str(path))
+    return survey(located, located.format.read(located.path)).card
+
+
+def test_gr00t_is_told_which_numbers_move_the_gripper(tmp_path: Path) -> None:
+    generated(replace(SMALL, episodes=1), tmp_path / "small.v21", "lerobot-v2.1")
+    told = json.loads((tmp_path / "small.v21" / "meta" / "modality.json").read_text())
+    assert told["action"] == {"arm": {"start": 0, "end": 7}, "gripper": {"start": 7, "end": 8}}
 
 
 def test_lossless_videos_give_back_the_very_pictures(tmp_path: Path) -> None:

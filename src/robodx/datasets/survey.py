@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.datasets.cards import card_path
 from robodx.datasets.formats.base import Located
 from robodx.datasets.frames import lengths_of, success_is_recorded
 from robodx.datasets.schema import DataSet, Demonstration
@@ -18,8 +19,6 @@ from robodx.datasets.schema import DataSet, Demonstration
 # Episodes that are read for ranges, instructions, tasks and success: spread evenly over all.
 MOST_READ = 200
 CARD_LINES = 8
-# The card of a folder is in it; that of a file lies beside it.
-CARD = "README.md"
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ def _plain(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def _card(path: Path) -> list[str]:
     """Its first lines, without a header of YAML, which is for machines."""
-    file = path / CARD if path.is_dir() else path.with_suffix(".md")
+    file = card_path(path)
     if not file.is_file():
         return []
     lines = file.read_text(errors="replace").splitlines()

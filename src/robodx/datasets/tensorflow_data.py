@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 from robodx.datasets.mixtures import By
@@ -22,8 +23,13 @@ def tensorflow_data(
 
     windows = Windows(source, window, seed=seed, by=by)
 
+    epochs = count()
+
     def generate() -> Iterator[Sample]:
-        numbers = Streams(seed).rng("shuffle").permutation(len(windows)) if shuffle else range(len(windows))
+        # Called anew for each epoch, as by `repeat`.
+        epoch = next(epochs)
+        windows.set_epoch(epoch)
+        numbers = Streams(seed).rng("shuffle", epoch).permutation(len(windows)) if shuffle else range(len(windows))
         return (windows[int(number)] for number in numbers)
 
     signature = {

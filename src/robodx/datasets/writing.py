@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from robodx.datasets.cards import card_path
 from robodx.datasets.formats.base import FORMATS, writable
 from robodx.datasets.schema import Demonstration, Features
 from robodx.errors import UserError
+from robodx.records import files
 
 
 def check_target(target: Path, format_name: str) -> None:
@@ -22,19 +25,48 @@ def check_target(target: Path, format_name: str) -> None:
         raise UserError(f"there is no folder {target.parent} to write {target.name} to")
 
 
-def write_data(target: Path, format_name: str, features: Features, demonstrations: Iterable[Demonstration]) -> None:
-    """Stream episodes into a new data set. If that fails or is interrupted, nothing is left behind."""
+def write_data(
+    target: Path,
+    format_name: str,
+    features: Features,
+    demonstrations: Iterable[Demonstration],
+    card: Callable[[], str] | None = None,
+) -> None:
+    """Stream episodes into a new data set, with its card. If that fails or is interrupted, nothing is left behind.
+
+    What a killed process left is removed by the next that writes there.
+    """
     check_target(target, format_name)
     write = FORMATS[format_name].write
     assert write is not None
+    for other in target.parent.glob(f".part-*-{glob.escape(target.name)}"):
+        if not _is_alive(other.name.split("-")[1]):
+            _remove(other)
     # The name ends as the target's does: formats may go by it.
     part = target.with_name(f".part-{os.getpid()}-{target.name}")
     try:
         write(part, features, demonstrations)
         check_target(target, format_name)
+        if card is not None:
+            # Of a folder in it; of a file beside where the file is to be.
+            files.write(card_path(part if part.is_dir() else target), card().encode())
         part.rename(target)
     finally:
-        if part.is_dir():
-            shutil.rmtree(part)
-        else:
-            part.unlink(missing_ok=True)
+        _remove(part)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _is_alive(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    except PermissionError:
+        pass
+    return True

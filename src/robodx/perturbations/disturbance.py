@@ -14,6 +14,8 @@ from robodx.records.values import Value
 
 # After this long an offset has mostly become another one: long enough for a hand to follow it.
 MEMORY_S = 0.5
+# Numbers of an `ee_pose` action for each hand: position, quaternion, opening.
+HAND = 8
 
 
 @perturbation("disturbance", kind="execution", levels={"usual": 0.006}, most=0.1)
@@ -32,10 +34,11 @@ class Disturbance(Perturbation):
             raise UserError(f'the disturbance is of ee_pose actions, not of "{spec.action_space}"')
 
     def reply(self, action: NDArray[np.float32], step: int) -> NDArray[np.float32]:
-        drawn = self.draws.rng(step).normal(0.0, self.severity, 3)
+        drawn = self.draws.rng(step).normal(0.0, self.severity, (len(action) // HAND, 3))
         keeps = math.exp(-self.period_s / MEMORY_S)
         last = drawn if self._offset_m is None else keeps * self._offset_m + math.sqrt(1 - keeps**2) * drawn
         self._offset_m = last
         moved = action.copy()
-        moved[:3] += last.astype(np.float32)
+        for hand, offset_m in enumerate(last):
+            moved[hand * HAND : hand * HAND + 3] += offset_m.astype(np.float32)
         return moved

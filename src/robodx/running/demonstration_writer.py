@@ -27,8 +27,9 @@ POSE_WIDTH, ACTION_WIDTH = 7, 8
 
 @dataclass
 class _Seen:
-    """What was there when the policy was asked, at each step; and whether the task was solved after it."""
+    """What was there when the policy was asked, by step; and after each step whether the task was solved."""
 
+    steps: list[int] = field(default_factory=list)
     state: list[NDArray[np.float32]] = field(default_factory=list)
     instructions: list[str] = field(default_factory=list)
     images: dict[str, list[NDArray[np.uint8]]] = field(default_factory=dict)
@@ -51,9 +52,11 @@ class DemonstrationWriter(EpisodeObserver):
         self._seen[environment.trial.id] = _Seen()
 
     def before_query(self, environment: Environment, observation: Observation) -> None:
-        if environment.simulation.step_count % self.every:
+        step = environment.simulation.step_count
+        if step % self.every:
             return
         seen = self._seen[environment.trial.id]
+        seen.steps.append(step)
         seen.state.append(np.concatenate([np.atleast_1d(part) for part in observation.state.values()]))
         seen.instructions.append(observation.instruction)
         for name, image in observation.images.items():
@@ -64,11 +67,12 @@ class DemonstrationWriter(EpisodeObserver):
 
     def after_episode(self, trial: Trial, finished: Finished) -> Finished:
         seen = self._seen.pop(trial.id, None)
-        if seen is None or finished.trajectory is None or not finished.episode.success:
+        if finished.trajectory is None or not finished.episode.success:
             return finished
-        steps = len(finished.trajectory.actions)
+        if seen is None or not seen.steps:
+            raise RuntimeError(f"{trial.task} seed {trial.seed} was solved, but nothing was seen of it here")
         # What the expert had told the hand by the end of each period: of absolute poses the last says it all.
-        last = np.minimum(np.arange(0, steps, self.every) + self.every, steps) - 1
+        last = np.minimum(np.array(seen.steps) + self.every, len(finished.trajectory.actions)) - 1
         for name, images in seen.images.items():
             with files.beside(self.folder / f"{trial.id}.{name}.mp4") as part:
                 encode(part, images, self.hz, is_lossless=self.pictured == "arrays")

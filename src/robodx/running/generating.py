@@ -20,6 +20,7 @@ from robodx.errors import UserError
 from robodx.policies.demonstrator import cameras_of
 from robodx.records import files
 from robodx.records.design import Planned
+from robodx.records.folder import locked
 from robodx.records.schema import SCHEMA
 from robodx.records.trial import Trial
 from robodx.records.versions import versions
@@ -139,6 +140,9 @@ def record(
     tell: Callable[[str], None] = lambda line: None,
 ) -> Recorded:
     """Run what is missing; the same call goes on where one was cut off."""
+    if execution is not None and execution.cluster is not None:
+        raise UserError("demonstrations are written where they are made: not on a cluster")
+    out = out.absolute()
     check_target(out, format_name)
     trials = asked.trials()
     scratch = _unfinished(out)
@@ -156,9 +160,18 @@ def record(
         plugins=asked.plugins,
     )
     planned = [Planned(trial) for trial in trials]
-    table = run(
-        request, scratch / "run", execution, observers=observers, episode_observers=[writer], planned=planned, tell=tell
-    )
+    with locked(scratch):
+        table = run(
+            request, scratch / "run", execution,
+            observers=observers, episode_observers=[writer], planned=planned, tell=tell,
+        )  # fmt: skip
+    errors = table.filter(pl.col("outcome") == "error")
+    if len(errors):
+        said = "".join((errors["error"][0] or "").strip().splitlines()[-1:])
+        raise UserError(
+            f"{len(errors)} of {len(trials)} episodes ended in an error, such as {errors['task'][0]} seed "
+            f"{errors['seed'][0]}: {said}. The others are kept in {scratch}; the same command tries these again."
+        )
     solved = set(table.filter("success")["trial_id"])
     if not solved:
         raise UserError(f"the expert solved none of {len(trials)} situations, so there is nothing to write")
@@ -191,13 +204,15 @@ def write(
             frames[trial.task] += len(found)
             yield found
 
-    write_data(out, recorded.format_name, features, tracked(demonstrations(), len(good)))
-    counted = Counter(trial.task for trial in good)
-    card = Card(out.name, features, dict(counted), dict(frames), recorded.failed, recorded.format_name, licence)
-    path = card_path(out)
-    files.write(path, card.text().encode())
-    shutil.rmtree(_unfinished(out))
-    return Generated(out, path, len(good), frames.total(), recorded.failed)
+    def card() -> str:
+        counted = Counter(trial.task for trial in good)
+        found = Card(out.name, features, dict(counted), dict(frames), recorded.failed, recorded.format_name, licence)
+        return found.text()
+
+    with locked(_unfinished(out)):
+        write_data(out, recorded.format_name, features, tracked(demonstrations(), len(good)), card)
+        shutil.rmtree(_unfinished(out))
+    return Generated(out, card_path(out), len(good), frames.total(), recorded.failed)
 
 
 def _unfinished(out: Path) -> Path:

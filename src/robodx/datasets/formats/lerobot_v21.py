@@ -108,7 +108,7 @@ def modality(layout: Layout) -> dict[str, Any]:
 def _action_groups(names: Sequence[str]) -> dict[str, dict[str, int]]:
     """What moves the gripper is a group of its own, as GR00T's own configurations have it."""
     runs: list[tuple[str, int]] = []
-    for is_gripper, run in groupby(names, key=lambda name: "gripper" in name):
+    for is_gripper, run in groupby(names, key=lambda name: "gripper" in name or name.endswith("opening")):
         runs.append(("gripper" if is_gripper else "arm", len(list(run))))
     groups: dict[str, dict[str, int]] = {}
     start = 0

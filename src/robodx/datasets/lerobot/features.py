@@ -79,7 +79,9 @@ def _layout_of(info: Mapping[str, Any], file: Path, groups: Mapping[str, Part]) 
     state = _parts(given, own_parts or groups)
     names = {name: _names(given[part.key])[part.start : part.end] for name, part in state.items()}
     names |= {name: tuple(own_names[name]) for name in own_parts}
-    about = {**(own.get("about") or {}), **({} if SUCCESS in given else {"missing": ["success"]})}
+    about = dict(own.get("about") or {})
+    if SUCCESS not in given:
+        about["missing"] = sorted({*about.get("missing", ()), "success"})
     robot = str(info.get("robot_type") or "unknown")
     return Layout(
         Features(hz, sizes, names, _names(given[action]), robot, about),
