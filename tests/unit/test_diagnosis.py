@@ -276,7 +276,11 @@ def test_a_weakness_that_most_failures_hide_is_tested_where_these_do_not_happen(
         )
     )
     assert causes(both)[:2] == [hiding.name, "requires language/negation=yes"]
-    shown = [both.diagnosis.decided[1].undo, both.diagnosis.decided[1].put_in]
+    first, second = both.diagnosis.decided[:2]
+    shown = [second.undo, second.put_in]
+    # Of failures that have both, taking the negation away recovers none.
+    assert second.without and "Tested where it is not so that" in second.statement and not first.without
+    assert first.share + second.share <= 1.0
     of_hidden = [one.trial for one in both.pairs if factors(one)["condition"] == hidden.name]
     known = [hiding.holds(of_trial(trial)) for trial in of_hidden]
     # Until the one is known, some are of both.

@@ -128,6 +128,8 @@ class Finding:
     because: str | None = None
     # What the same changes take from each policy of the reference panel.
     panel: tuple[PanelLoss, ...] = ()
+    # Other causes that do not hold where it was tested, in words: of failures that have both nothing is said.
+    without: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -203,10 +203,7 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
     shown = [*together, *alone]
     shown = told_apart(sorted(shown, key=lambda one: -evidence.share(one, _concerned(subject, one), failed)))
     concerned = [_concerned(subject, one) for one in shown]
-    causes = [
-        _finding(subject, one, _certainty(one), others=[each for each in concerned if each is not own])
-        for one, own in zip(shown, concerned, strict=True)
-    ]
+    causes = [_finding(subject, one, _certainty(one), beside=shown) for one in shown]
     known = {one.condition for one in shown}
     causes += [
         _finding(subject, one, "cause") for one in done if one.certainty == "sufficient" and one.condition not in known
@@ -256,12 +253,19 @@ def _finding(
     certainty: Certainty,
     suspect: Suspect | None = None,
     tested: Mapping[Condition, Tally] | None = None,
-    others: Sequence[Mask] = (),
+    beside: Sequence[Tally] = (),
 ) -> Finding:
     condition, failed = tally.condition, subject.screened.failed
     inside = _concerned(subject, tally)
+    others = [one for one in beside if one is not tally]
+    # Of what does not hold together with it anyway there is nothing to say.
+    overlapping = [one.condition for one in others if (_concerned(subject, one) & inside).any()]
+    absent = evidence.tested_without(tally, overlapping, subject.paired)
+    tested_inside = inside & ~np.any([np.zeros_like(failed), *(_inside(subject, one) for one in absent)], axis=0)
+    without = tuple(when(one) for one in absent)
     # How it fails for this reason: where others hold too, it may fail in their way.
-    own_failures = failed & inside & ~np.any([np.zeros_like(failed), *others], axis=0)
+    of_others = [_concerned(subject, one) for one in others]
+    own_failures = failed & inside & ~np.any([np.zeros_like(failed), *of_others], axis=0)
     mode = mostly(own_failures if own_failures.sum() >= LEAST_OWN else failed & inside, subject.modes)
     name = named(condition, mode)
     own = next((one.says for one in subject.own if one.condition == condition), None)
@@ -277,7 +281,9 @@ def _finding(
     return Finding(
         kind=name.kind.name,
         subject=name.subject,
-        statement=statement(name, says, mode.says, certainty, undo, put_in, *rates[:2], along=along, crossed=crossed),
+        statement=statement(
+            name, says, mode.says, certainty, undo, put_in, *rates[:2], along=along, crossed=crossed, without=without
+        ),
         attribute=condition.attribute,
         levels=condition.levels,
         given=None if tally.given is None else tally.given.name,
@@ -295,7 +301,8 @@ def _finding(
         crossed=crossed,
         rivals=tuple(when(one) for one in rivals),
         along=along,
-        share=evidence.share(tally, inside, failed),
+        without=without,
+        share=evidence.share(tally, tested_inside, failed),
         p=None if suspect is None or subject.chance is None else subject.chance(suspect.alone),
         examples=tuple((examples or [one.treated for one in tally.put_in if not one.treated_success])[:EXAMPLES]),
         pair=evidence.shown_best(tally),

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 import polars as pl
 
 from robodx.analysis.findings.base import Crossed, PairEvidence
-from robodx.analysis.findings.conditions import Mask
+from robodx.analysis.findings.conditions import Condition, Mask
 from robodx.analysis.findings.decisions import PairSeen, Tally
 from robodx.analysis.findings.factors import says_the_same
 from robodx.analysis.findings.wording import attribute_in_words, when
 from robodx.analysis.statistics.estimates import NOTHING, Estimate, newcombe, wilson
 from robodx.analysis.statistics.sequential_pairs import Decision
 from robodx.records.features import features_of_row
+
+# Pairs by which it is told what a condition was tested without.
+LAST = 4
 
 
 def rates(failed: Mask, inside: Mask) -> tuple[Estimate, Estimate, Estimate]:
@@ -46,8 +49,19 @@ def _negated(one: Estimate) -> Estimate:
     return Estimate(value, low, high, one.n)
 
 
+def tested_without(tally: Tally, others: Sequence[Condition], paired: pl.DataFrame) -> tuple[Condition, ...]:
+    """Of other causes, those that held in none of its last pairs: once known, they are kept out of its pairs."""
+    last = tally.undo[-LAST:] or tally.put_in[-LAST:]
+    ids = [trial for pair in last for trial in (pair.treated, pair.placebo)]
+    trials = [features_of_row(row) for row in paired.filter(pl.col("trial_id").is_in(ids)).iter_rows(named=True)]
+    return tuple(one for one in others if trials and not any(one.holds(each) for each in trials))
+
+
 def share(tally: Tally, inside: Mask, failed: Mask) -> float:
-    """Of all failures, what taking it away recovers beyond the placebo; without pairs, what it concerns."""
+    """Of all failures, what taking it away recovers beyond the placebo; without pairs, what it concerns.
+
+    `inside` are trials that are like those it was tested in.
+    """
     if not failed.any():
         return 0.0
     concerned = float((inside & failed).sum() / failed.sum())
