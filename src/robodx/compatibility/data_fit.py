@@ -41,6 +41,8 @@ class Truth:
     rotation: str
     # Whether actions say where to be; the trivial guess is then the action before, and otherwise the mean action.
     is_absolute: bool
+    # Whether that is declared, and not only likely: a policy that is faster or slower then has no other scale.
+    is_surely_absolute: bool
     components: Mapping[str, tuple[int, ...]]
     # Position columns of each arm, and its rotation's.
     positions: tuple[tuple[int, ...], ...] = ()
@@ -63,6 +65,14 @@ class Truth:
     def all_actions(self) -> Array:
         """Of the frames' episodes, each once."""
         return np.concatenate(list({frame.episode: frame.actions for frame in self.frames}.values()))
+
+    @cached_property
+    def usual(self) -> Array:
+        return np.asarray(np.nanmean(self.all_actions, axis=0))
+
+    @cached_property
+    def spread(self) -> Array:
+        return np.asarray(np.maximum(np.nanstd(self.all_actions, axis=0), STILL))
 
     @cached_property
     def episodes(self) -> NDArray[np.int64]:
@@ -109,8 +119,7 @@ class DataFit:
         if truth.gripper:
             later = np.stack([truth.at(k + answered.gripper_ahead) for k in range(rows)], axis=1)
             wanted[..., truth.gripper] = later[..., truth.gripper]
-        usual = np.nanmean(truth.all_actions, axis=0)
-        guess = np.broadcast_to(usual, wanted.shape).copy()
+        guess = np.broadcast_to(truth.usual, wanted.shape).copy()
         if truth.is_absolute:
             guess[..., truth.motion] = truth.at(-1)[:, None, truth.motion]
         for columns in truth.quaternions:
@@ -119,12 +128,11 @@ class DataFit:
                 with np.errstate(invalid="ignore"):
                     turned = (one[..., columns] * wanted[..., columns]).sum(axis=-1, keepdims=True) < 0
                 one[..., columns] = np.where(turned, -one[..., columns], one[..., columns])
-        # Numbers in units of which nothing is known count alike.
-        spread = np.maximum(np.nanstd(truth.all_actions, axis=0), STILL)
         error, trivial = {}, {}
         for name, wide in truth.components.items():
-            weight = 1 / spread[list(wide)] if name == "motion" else np.ones(len(wide))
             columns = list(wide)
+            # Numbers in units of which nothing is known count alike.
+            weight = 1 / truth.spread[columns] if name == "motion" else np.ones(len(wide))
             far = np.clip((found - wanted)[..., columns] * weight, -1e6, 1e6)
             off = np.square((guess - wanted)[..., columns] * weight).sum(axis=-1)
             if float(np.nansum(off)) > STILL:
@@ -135,6 +143,11 @@ class DataFit:
     def unexplained(self) -> dict[str, float]:
         """Of each component, the error relative to that of the trivial guess."""
         return {name: _share(self.error[name], self.trivial[name]) for name in self.error}
+
+    @property
+    def is_all_explained(self) -> bool:
+        """Whether nothing is left that another hypothesis could gain."""
+        return all(ratio < MUST_GAIN for ratio in self.unexplained.values())
 
     @property
     def shares(self) -> dict[str, float]:
@@ -155,7 +168,13 @@ class DataFit:
             for k in range(rows)
         ]
 
-    def improves_on(self, other: DataFit, must_explain: float = COMPETENT, must_leave: float = MUST_LEAVE) -> bool:
+    def improves_on(
+        self,
+        other: DataFit,
+        must_explain: float = COMPETENT,
+        must_leave: float = MUST_LEAVE,
+        must_gain: float = MUST_GAIN,
+    ) -> bool:
         """Whether some component is explained, far better and on most frames and episodes, and none much worse."""
         is_better = False
         for name in self.error:
@@ -172,7 +191,7 @@ class DataFit:
             is_better |= (
                 known.any(axis=1).sum() >= FEWEST_FRAMES
                 and a <= must_leave * b
-                and b - a >= MUST_GAIN * whole
+                and b - a >= must_gain * whole
                 and self.shares[name] >= must_explain
                 and _sign_test(here, there) < SIGN_LEVEL
                 and self._episodes_better(here, there) >= EPISODES_BETTER

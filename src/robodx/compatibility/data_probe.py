@@ -16,6 +16,7 @@ import numpy as np
 
 from robodx.compatibility.data_fit import COMPARED, FEWEST_FRAMES, SMOOTH, Answered, DataFit, Truth
 from robodx.compatibility.data_frames import (
+    FRAMES,
     DataFrame,
     Incomparable,
     declared_space,
@@ -24,7 +25,7 @@ from robodx.compatibility.data_frames import (
     refuse_other_space,
     split_state,
 )
-from robodx.compatibility.data_readings import Reading, readings
+from robodx.compatibility.data_readings import FITTED, READINGS, Reading, readings
 from robodx.compatibility.data_views import Showing, View, views_of
 from robodx.compatibility.hypotheses import COMPETENT
 from robodx.datasets.schema import DataSet, Features
@@ -111,7 +112,12 @@ class DataVerdict:
 
 
 def probe_on_data(
-    policy: Policy, data: DataSet, *, mapping: Mapping[str, str] | None = None, advance: Advance | None = None
+    policy: Policy,
+    data: DataSet,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    most_frames: int = FRAMES,
+    advance: Advance | None = None,
 ) -> DataVerdict:
     """Show a policy frames of a data set, and name the mistake under which it answers the data set's actions."""
     if policy.spec.is_privileged:
@@ -122,7 +128,7 @@ def probe_on_data(
     preset = replace(policy.preset, settle_steps=0)
     refuse_other_space(preset, data.features)
     matched = match(preset, data.features, mapping or {})
-    frames = read_frames(data, matched)
+    frames = read_frames(data, matched, most_frames=most_frames)
     if len(frames) < FEWEST_FRAMES:
         raise UserError(f"the probe needs {FEWEST_FRAMES} steps with one before them: the data set has {len(frames)}")
     truth = _truth(preset, data.features, frames)
@@ -161,13 +167,24 @@ def _search(truth: Truth, show: _Show, showing: Showing, most: int) -> _Found:
         possible = [view for view in views_of(showing, truth.frames[0]) if view.aspect not in known]
         settled = [(view, _settle(truth, show(view.showing), most)) for view in possible]
         tried = [(view, one.fit) for view, one in settled]
+        # Both are read alike: what a reading gains is not the view's.
+        plain = show(showing)
+        settled = [
+            (view, one)
+            for view, one in settled
+            if one.fit.improves_on(DataFit.of(truth, _read_as(truth, plain, one.readings), most))
+        ]
         better = [(view, one) for view, one in settled if one.fit.improves_on(best.fit)]
-        if not better:
+        rivals = _rivals(truth, best, settled)
+        if not better and not (rivals and min(one.fit.total for _, one in rivals) < best.fit.total):
+            alike = (*alike, *(view.sentence for view, _ in rivals))
             break
-        (view, best), others = _chosen(better, lambda pair: pair[1].fit.total, truth)
+        (view, chosen), others = _chosen(better or rivals, lambda pair: pair[1].fit.total, truth)
         alike = tuple(other.sentence for other, _ in others)
+        if not better:
+            alike = (*alike, *(reading.sentence for reading in best.readings))
         views.append(view)
-        showing = view.showing
+        best, showing = chosen, view.showing
     fitted = _settle(truth, best.answered, most, is_fitted=True)
     if fitted.readings:
         best = fitted._replace(readings=(*best.readings, *fitted.readings))
@@ -175,14 +192,29 @@ def _search(truth: Truth, show: _Show, showing: Showing, most: int) -> _Found:
     return _Found((*views, *best.readings), alike, best.answered, first, best.fit, tried)
 
 
+def _read_as(truth: Truth, answered: Answered, chosen: Sequence[Reading]) -> Answered:
+    """Answers under the same readings, as far as these are possible for them."""
+    for one in chosen:
+        same = [r for r in readings(truth, answered) if (r.aspect, r.sentence) == (one.aspect, one.sentence)]
+        answered = same[0].answered if same else answered
+    return answered
+
+
+def _rivals(truth: Truth, best: _Settled, settled: Sequence[tuple[View, _Settled]]) -> list[tuple[View, _Settled]]:
+    """Views that make changed readings unnecessary, and explain the answers as well as these."""
+    most = ALIKE * best.fit.total + ALIKE_OF_ALL * len(truth.components)
+    return [(view, one) for view, one in settled if len(one.readings) < len(best.readings) and one.fit.total <= most]
+
+
 def _settle(truth: Truth, answered: Answered, most: int, *, is_fitted: bool = False) -> _Settled:
     """The readings of the answers under which the policy agrees best with the data set, one after the other."""
     fit, chosen, alike = DataFit.of(truth, answered, most), list[Reading](), tuple[str, ...]()
-    while len(chosen) < MAX_CHANGES:
+    while len(chosen) < MAX_CHANGES and not fit.is_all_explained:
         known = {reading.aspect for reading in chosen}
-        possible = [r for r in readings(truth, answered) if r.is_fitted == is_fitted and r.aspect not in known]
+        ideas = FITTED if is_fitted else READINGS
+        possible = [reading for reading in readings(truth, answered, ideas) if reading.aspect not in known]
         tried = [(reading, DataFit.of(truth, reading.answered, most)) for reading in possible]
-        better = [(r, one) for r, one in tried if one.improves_on(fit, r.must_explain, r.must_leave)]
+        better = [(r, one) for r, one in tried if one.improves_on(fit, r.must_explain, r.must_leave, r.must_gain)]
         if not better:
             break
         (reading, fit), others = _chosen(better, lambda pair: pair[1].total, truth)
@@ -285,9 +317,10 @@ def _truth(preset: Preset, features: Features, frames: Sequence[DataFrame]) -> T
         components["joints" if fits else "motion"] = joined
     components["gripper"] = gripper
     motion = [column for column in range(width) if column not in gripper]
-    is_absolute = space in ("ee_pose", "joint") if is_own else _is_smooth(frames, motion)
+    says_absolute = space in ("ee_pose", "joint")
+    is_absolute = says_absolute if is_own else _is_smooth(frames, motion)
     return Truth(
-        frames, names, space if fits else None, rotation, is_absolute,
+        frames, names, space if fits else None, rotation, is_absolute, is_absolute and says_absolute,
         {name: columns for name, columns in components.items() if columns}, positions, rotations,
     )  # fmt: skip
 
@@ -325,7 +358,9 @@ class _Show:
     def __call__(self, showing: Showing) -> Answered:
         key = repr((showing.pictures, showing.swapped, showing.state))
         if key not in self._seen:
-            chunks = [self._ask(frame, showing) for frame in self._truth.frames]
+            # The state is not as RoboDx has it, and is sent beside what the preset makes of the rest.
+            rest = replace(showing.preset, state={})
+            chunks = [self._ask(frame, showing, rest) for frame in self._truth.frames]
             width = len(self._truth.names)
             known = [chunk for chunk in chunks if chunk is not None]
             widths = {chunk.shape[1] for chunk in known}
@@ -344,7 +379,7 @@ class _Show:
             self._seen[key] = Answered(numbers)
         return self._seen[key]
 
-    def _ask(self, frame: DataFrame, showing: Showing) -> Array | None:
+    def _ask(self, frame: DataFrame, showing: Showing, rest: Preset) -> Array | None:
         """Each showing of an episode is an episode of its own, and its frames come in their order."""
         wire, preset = self._policy.wire, showing.preset
         episode = f"data-{frame.episode}-probe-{len(self._seen)}-{self._token}"
@@ -355,7 +390,7 @@ class _Show:
             episode, frame.step, frame.step / preset.hz, frame.instruction, {}, images=showing.images(frame)
         )
         request = {
-            **replace(preset, state={}).request(seen, start),
+            **rest.request(seen, start),
             **split_state(preset, showing.vectors(frame)),
         }
         (reply,) = wire.ask([(episode, request)])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robodx.compatibility.data_fit import COMPARED, Answered, Truth
+from robodx.compatibility.data_fit import COMPARED, MUST_GAIN, MUST_LEAVE, Answered, Truth
 from robodx.compatibility.hypotheses import COMPETENT, DEGREES, FAR_SCALE, SCALED
 from robodx.sim.geometry import Array, Quaternion, conjugate, multiply, normalise, rotate
 from robodx.wires.rotations import ROTATIONS
@@ -17,10 +17,14 @@ from robodx.wires.rotations import ROTATIONS
 TIME_MUST_LEAVE, TIME_EXPLAINS = 0.1, 0.8
 MOST_EARLY, MOST_LATE, MOST_LAG = 8, 4, 6
 RATES = (2, 3)
+# A fitted scale must be that far from 1: noise makes it smaller, and a policy may be slower or faster than its data.
+FAR_FITTED = 3.0
 # Whose quaternions are shorter than this (median) averages.
 SHORT = 0.9
 # A gripper is open or closed if this share of its numbers is within 5% of either end.
 BINARY = 0.95
+# Noise around open and closed is no mistake: of graded answers most lie well between the two, and few beyond them.
+GRADED_GAIN, BETWEEN, MOST_BETWEEN, BEYOND, FEW_BEYOND = 0.15, 0.15, 0.5, 0.05, 0.1
 GRIPPERS = ((0.0, 1.0), (-1.0, 1.0), (1.0, 0.0), (1.0, -1.0))
 
 
@@ -32,9 +36,8 @@ class Reading:
     sentence: str
     answered: Answered
     must_explain: float = COMPETENT
-    must_leave: float = 0.5
-    # Fitted numbers can imitate other hypotheses: they are tried when no other is left.
-    is_fitted: bool = False
+    must_leave: float = MUST_LEAVE
+    must_gain: float = MUST_GAIN
 
 
 def gripper_ends(truth: Truth, answered: Answered) -> Iterator[Reading]:
@@ -65,12 +68,18 @@ def gripper_threshold(truth: Truth, answered: Answered) -> Iterator[Reading]:
         if high - low > 1e-6 and at_ends.mean() >= BINARY:
             numbers, middle = answered.numbers.copy(), (low + high) / 2
             graded = numbers[..., column]
+            share = (graded[np.isfinite(graded)] - low) / (high - low)
+            inside, outside = np.abs(share - 0.5) < 0.5 - BETWEEN, np.abs(share - 0.5) > 0.5 + BEYOND
+            if inside.mean() < MOST_BETWEEN or outside.mean() > FEW_BEYOND:
+                continue
             numbers[..., column] = np.where(np.isnan(graded), np.nan, np.where(graded > middle, high, low))
             sentence = (
                 f"its gripper ({truth.names[column]}) is graded, and the data set's is {low:.3g} or {high:.3g}: it "
                 f"must be cut at {middle:.3g}"
             )
-            yield Reading("gripper threshold", sentence, replace(answered, numbers=numbers), SCALED)
+            yield Reading(
+                "gripper threshold", sentence, replace(answered, numbers=numbers), SCALED, must_gain=GRADED_GAIN
+            )
 
 
 def gripper_lag(truth: Truth, answered: Answered) -> Iterator[Reading]:
@@ -146,6 +155,9 @@ def normalisation(truth: Truth, answered: Answered) -> Iterator[Reading]:
         for columns, which in ((every, ""), (truth.motion, ", but for the gripper")):
             moving = [column for column in columns if size[column] > 1e-9]
             if not moving or (which and not truth.gripper):
+                continue
+            if not truth.is_surely_absolute and not _is_far(middle[truth.motion], size[truth.motion]):
+                # A policy may be as much faster or slower than its data.
                 continue
             raw = answered.numbers.copy()
             raw[..., moving] = raw[..., moving] * size[moving] + middle[moving]
@@ -260,14 +272,15 @@ def fitted_scales(truth: Truth, answered: Answered) -> Iterator[Reading]:
     numbers, words = answered.numbers.copy(), []
     for column, name in enumerate(truth.names):
         x, y = found[..., column], wanted[..., column]
-        guess = truth.at(-1)[:, None, column] if truth.is_absolute and column in truth.motion else np.nanmean(y)
+        is_pose = truth.is_surely_absolute and column in truth.motion
+        guess = truth.at(-1)[:, None, column] if is_pose else np.nanmean(y)
         usual = math.sqrt(float(np.nanmean(np.square(y - guess))))
         whole = _line(x, y)
         if whole is None or usual < 1e-9:
             continue
         scale, offset = whole
         correction = math.sqrt(float(np.nanmean(np.square((scale - 1) * x + offset))))
-        is_far = scale <= 0 or abs(math.log(scale)) > math.log(FAR_SCALE) or correction > usual
+        is_far = scale <= 0 or abs(math.log(scale)) > math.log(FAR_FITTED) or correction > usual
         parts = [_line(x[half], y[half]) for half in halves]
         if not is_far or any(part is None for part in parts):
             continue
@@ -279,21 +292,23 @@ def fitted_scales(truth: Truth, answered: Answered) -> Iterator[Reading]:
         more = f", and {len(words) - 4} more" if len(words) > 4 else ""
         yield Reading(
             "normalisation statistics", f"scale and offset are off: {', '.join(words[:4])}{more}",
-            replace(answered, numbers=numbers), SCALED, is_fitted=True,
+            replace(answered, numbers=numbers), SCALED,
         )  # fmt: skip
 
 
 Idea = Callable[[Truth, Answered], Iterator[Reading]]
 READINGS: tuple[Idea, ...] = (
     gripper_ends, gripper_threshold, gripper_lag, rotation_forms, averaged_quaternions, units, normalisation,
-    deltas, absolutes, delta_frames, time_shifts, chunk_rates, fitted_scales,
+    deltas, absolutes, delta_frames, time_shifts, chunk_rates,
 )  # fmt: skip
+# Fitted numbers can imitate other hypotheses: they are tried when no other is left.
+FITTED: tuple[Idea, ...] = (fitted_scales,)
 
 
-def readings(truth: Truth, answered: Answered) -> Iterator[Reading]:
+def readings(truth: Truth, answered: Answered, ideas: Sequence[Idea] = READINGS) -> Iterator[Reading]:
     """All that differ in their numbers."""
     seen = {_key(answered)}
-    for idea in READINGS:
+    for idea in ideas:
         for reading in idea(truth, answered):
             if (key := _key(reading.answered)) not in seen:
                 seen.add(key)
@@ -308,6 +323,12 @@ def _key(answered: Answered) -> tuple[object, ...]:
 def _ends(truth: Truth, column: int) -> tuple[float, float]:
     low, high = np.quantile(truth.all_actions[:, column], [0.01, 0.99])
     return float(low), float(high)
+
+
+def _is_far(middle: Array, size: Array) -> bool:
+    moving = size > 1e-9
+    ratios = np.abs(np.log(size[moving]))
+    return bool((ratios > math.log(FAR_SCALE)).any() or (np.abs(middle[moving]) > size[moving]).any())
 
 
 def _steps(count: int) -> str:
