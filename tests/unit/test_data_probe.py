@@ -244,15 +244,29 @@ def test_a_right_policy_has_no_mistake(make: Callable[[], Recalled], space: Acti
     assert verdict.verdict == "fits" and verdict.aspects == (), told(verdict)
 
 
-@pytest.mark.parametrize("slowly", [0.7, 1.5])
-def test_a_policy_that_is_poor_or_of_another_speed_is_not_accused(slowly: float) -> None:
-    noise = np.random.default_rng(0)
+def imperfect(rng: np.random.Generator, space: ActionSpace) -> Callable[[Demonstration, int, Observation], Array]:
+    """Right, but noisy, more so later in its chunk, and slower or faster than its data."""
+    right = chunks(0, count=int(rng.choice([1, 6])))
+    speed, noise = rng.choice([0.6, 0.8, 1.0, 1.3, 1.6]), rng.choice([0.1, 0.3, 0.6, 1.0, 2.0])
+    spread = np.array([noise, noise, rng.choice([0.05, 0.15, 0.3])]) * ([0.1, 0.1, 1] if space == "joint" else 0.6)
 
-    def act(episode: Demonstration, step: int, _: Observation) -> Array:
-        return np.asarray(episode.action[step] * [slowly, slowly, 1] + noise.normal(size=3) * 0.15)
+    def act(episode: Demonstration, step: int, seen: Observation) -> Array:
+        chunk = right(episode, step, seen)
+        start = episode.action[step - 1, :2] if space == "joint" else 0.0
+        chunk[:, :2] = start + speed * (chunk[:, :2] - start)
+        return np.asarray(chunk + rng.normal(size=chunk.shape) * spread * (1 + 0.2 * np.arange(len(chunk)))[:, None])
 
-    verdict = probed(by_state(act, "joint_velocity"), SPEED)
-    assert verdict.verdict == "fits", told(verdict)
+    return act
+
+
+@pytest.mark.parametrize("space", ["joint", "joint_velocity"])
+@pytest.mark.parametrize("about", [True, False], ids=["declared", "silent"])
+def test_noise_and_another_speed_are_no_mistake(space: ActionSpace, about: bool, is_thorough: bool) -> None:
+    for seed in range(30 if is_thorough else 2):
+        episodes = [demonstration(1000 * (seed + 1) + number) for number in range(EPISODES)]
+        data = InMemory(replace(FEATURES, about={"space": space} if about else {}), episodes)
+        verdict = probed(by_state(imperfect(np.random.default_rng(seed), space), space, data), data)
+        assert verdict.verdict in ("fits", "inconclusive"), (seed, told(verdict))
 
 
 RANDOM = np.random.default_rng(1)
@@ -376,7 +390,7 @@ def test_numbers_of_which_the_data_set_says_nothing_are_compared_as_they_are() -
     verdict = probe_on_data(policy, silent, most_frames=30)
     assert verdict.verdict == "fits", told(verdict)
     verdict = probe_on_data(policy, JOINT, most_frames=30)
-    assert set(verdict.aspects) == {"gripper range"} or verdict.verdict != "fits", "here the preset has its say"
+    assert verdict.verdict != "fits", "here the preset has its say"
 
 
 def test_what_cannot_be_compared_is_refused_with_both_sides() -> None:
@@ -412,6 +426,9 @@ def test_inputs_are_matched_by_name_by_map_or_in_order() -> None:
     ):
         with pytest.raises(UserError, match=said):
             match(preset, features, parse_mapping(text))
+    own = ("x", "y", "z", "qw", "qx", "qy", "qz", "opening", "joint_1", "joint_2")
+    made = match(preset, replace(FEATURES, state={"state": own}), {})
+    assert made.state({"state": np.arange(10, dtype=np.float32)})["state.joint_positions"].tolist() == [8, 9]
     with pytest.raises(UserError, match="needs the cameras front"):
         match(preset, replace(features, cameras={}), {})
 

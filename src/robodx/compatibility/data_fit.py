@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robodx.compatibility.data_frames import DataFrame
+from robodx.compatibility.data_truth import STILL, Truth
 from robodx.compatibility.hypotheses import COMPETENT
 from robodx.sim.geometry import Array
-from robodx.spaces import ActionSpace
 
 # Actions of an answered chunk that are compared: later ones are harder to foresee.
 COMPARED = 8
@@ -24,69 +22,6 @@ FEWEST_FRAMES = 20
 MUST_LEAVE, MUST_GAIN, SIGN_LEVEL, EPISODES_BETTER = 0.5, 0.05, 0.001, 2 / 3
 # A component may lose as much as that, relative to its error and to the whole.
 MAY_LOSE, MAY_LOSE_OF_ALL = 1.05, 0.01
-# Where actions change less than this from step to step, relative to all their variation, they say where to be.
-SMOOTH = 0.05
-STILL = 1e-9
-
-
-@dataclass(frozen=True)
-class Truth:
-    """The data set's actions around the frames, and what their numbers are."""
-
-    frames: Sequence[DataFrame]
-    names: tuple[str, ...]
-    # As the data set or else the preset declares it; None where the width does not fit.
-    space: ActionSpace | None
-    # How rotations are written in it.
-    rotation: str
-    # Whether actions say where to be; the trivial guess is then the action before, and otherwise the mean action.
-    is_absolute: bool
-    # Whether that is declared, and not only likely: a policy that is faster or slower then has no other scale.
-    is_surely_absolute: bool
-    components: Mapping[str, tuple[int, ...]]
-    # Position columns of each arm, and its rotation's.
-    positions: tuple[tuple[int, ...], ...] = ()
-    rotations: tuple[tuple[int, ...], ...] = ()
-    _at: dict[int, Array] = field(default_factory=dict, compare=False)
-
-    @property
-    def gripper(self) -> list[int]:
-        return list(self.components.get("gripper", ()))
-
-    @property
-    def motion(self) -> list[int]:
-        return [column for column in range(len(self.names)) if column not in self.gripper]
-
-    @property
-    def quaternions(self) -> list[list[int]]:
-        return [list(columns) for columns in self.rotations if len(columns) == 4]
-
-    @cached_property
-    def all_actions(self) -> Array:
-        """Of the frames' episodes, each once."""
-        return np.concatenate(list({frame.episode: frame.actions for frame in self.frames}.values()))
-
-    @cached_property
-    def usual(self) -> Array:
-        return np.asarray(np.nanmean(self.all_actions, axis=0))
-
-    @cached_property
-    def spread(self) -> Array:
-        return np.asarray(np.maximum(np.nanstd(self.all_actions, axis=0), STILL))
-
-    @cached_property
-    def episodes(self) -> NDArray[np.int64]:
-        return np.array([frame.episode for frame in self.frames])
-
-    def at(self, offset: int) -> Array:
-        """(frames, numbers): the action so many steps after each frame's own; NaN beyond its episode."""
-        if offset not in self._at:
-            found = np.full((len(self.frames), len(self.names)), np.nan)
-            for row, frame in enumerate(self.frames):
-                if 0 <= frame.step + offset < len(frame.actions):
-                    found[row] = frame.actions[frame.step + offset]
-            self._at[offset] = found
-        return self._at[offset].copy()
 
 
 @dataclass(frozen=True)

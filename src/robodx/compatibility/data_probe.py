@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from robodx.compatibility.data_fit import COMPARED, FEWEST_FRAMES, SMOOTH, Answered, DataFit, Truth
+from robodx.compatibility.data_fit import COMPARED, FEWEST_FRAMES, Answered, DataFit
 from robodx.compatibility.data_frames import (
     FRAMES,
     DataFrame,
@@ -26,6 +26,7 @@ from robodx.compatibility.data_frames import (
     split_state,
 )
 from robodx.compatibility.data_readings import FITTED, READINGS, Reading, readings
+from robodx.compatibility.data_truth import Truth, truth_of
 from robodx.compatibility.data_views import Showing, View, views_of
 from robodx.compatibility.hypotheses import COMPETENT
 from robodx.datasets.schema import DataSet, Features
@@ -38,7 +39,6 @@ from robodx.wires.base import Reply, WireError
 from robodx.wires.local import Local
 from robodx.wires.preset import Preset
 from robodx.wires.remote import RemotePolicy
-from robodx.wires.rotations import ROTATIONS
 
 MAX_CHANGES = 3
 # Hypotheses whose errors differ by less than this cannot be told apart: relative, and of the whole.
@@ -131,7 +131,7 @@ def probe_on_data(
     frames = read_frames(data, matched, most_frames=most_frames)
     if len(frames) < FEWEST_FRAMES:
         raise UserError(f"the probe needs {FEWEST_FRAMES} steps with one before them: the data set has {len(frames)}")
-    truth = _truth(preset, data.features, frames)
+    truth = truth_of(preset, data.features, frames)
     show = _Show(policy, truth, _reader(preset, data.features), advance or (lambda done, total: None))
     most = min(preset.replan or COMPARED, COMPARED)
     found = _search(truth, show, Showing(preset), most)
@@ -288,53 +288,6 @@ def _rates(preset: Preset, features: Features) -> Iterator[str]:
             f"The preset {preset.name} says {preset.hz:g} Hz and the data set {features.hz:g} Hz: answers are compared "
             "step by step of the data set."
         )
-
-
-def _truth(preset: Preset, features: Features, frames: Sequence[DataFrame]) -> Truth:
-    names, width = features.action, len(features.action)
-    space, arms = declared_space(features), preset.arms
-    is_own = space is not None
-    # An own space has RoboDx's rotations, others those that the preset says.
-    rotation = preset.actions.rotation_form
-    if is_own:
-        rotation = "quaternion_wxyz" if space == "ee_pose" else "rotation_vector"
-    space = space or preset.actions.space
-    each, rest = divmod(width, arms)
-    starts = [arm * each for arm in range(arms)] if not rest else [0]
-    turn = ROTATIONS[rotation].width if space.startswith("ee_") else 0
-    fits = not rest and (not space.startswith("ee_") or each == 4 + turn)
-    named = tuple(at for at, name in enumerate(names) if "grip" in name.lower() or name.lower().endswith("opening"))
-    gripper = tuple(start + each - 1 for start in starts) if fits or not named else named
-    components: dict[str, tuple[int, ...]] = {}
-    positions = rotations = tuple[tuple[int, ...], ...]()
-    if fits and space.startswith("ee_"):
-        positions = tuple(tuple(range(start, start + 3)) for start in starts)
-        rotations = tuple(tuple(range(start + 3, start + 3 + turn)) for start in starts)
-        components["position"] = tuple(column for block in positions for column in block)
-        components["rotation"] = tuple(column for block in rotations for column in block)
-    else:
-        joined = tuple(column for column in range(width) if column not in gripper)
-        components["joints" if fits else "motion"] = joined
-    components["gripper"] = gripper
-    motion = [column for column in range(width) if column not in gripper]
-    says_absolute = space in ("ee_pose", "joint")
-    is_absolute = says_absolute if is_own else _is_smooth(frames, motion)
-    return Truth(
-        frames, names, space if fits else None, rotation, is_absolute, is_absolute and says_absolute,
-        {name: columns for name, columns in components.items() if columns}, positions, rotations,
-    )  # fmt: skip
-
-
-def _is_smooth(frames: Sequence[DataFrame], columns: list[int]) -> bool:
-    """Whether actions that nothing is said about change so little that they say where to be."""
-    steps = whole = 0.0
-    episodes = list({frame.episode: frame.actions[:, columns] for frame in frames}.values())
-    spread = np.maximum(np.concatenate(episodes).std(axis=0), 1e-9)
-    for actions in episodes:
-        scaled = actions / spread
-        steps += float(np.square(np.diff(scaled, axis=0)).sum())
-        whole += float(np.square(scaled - scaled.mean(axis=0)).sum())
-    return steps < SMOOTH * whole
 
 
 def _reader(preset: Preset, features: Features) -> Preset:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robodx.compatibility.data_fit import COMPARED, MUST_GAIN, MUST_LEAVE, Answered, Truth
+from robodx.compatibility.data_fit import COMPARED, MUST_GAIN, MUST_LEAVE, Answered
+from robodx.compatibility.data_truth import Truth
 from robodx.compatibility.hypotheses import COMPETENT, DEGREES, FAR_SCALE, SCALED
 from robodx.sim.geometry import Array, Quaternion, conjugate, multiply, normalise, rotate
 from robodx.wires.rotations import ROTATIONS
