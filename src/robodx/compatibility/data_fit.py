@@ -39,6 +39,18 @@ class Answered:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """A hypothesis of what the answers mean: in a word, in a sentence, and the answers as the data set has actions."""
+
+    aspect: str
+    sentence: str
+    answered: Answered
+    must_explain: float = COMPETENT
+    must_leave: float = MUST_LEAVE
+    must_gain: float = MUST_GAIN
+
+
+@dataclass(frozen=True)
 class DataFit:
     """Squared errors by component, (frames, actions): of the policy, and of the trivial guess. NaN where unknown."""
 

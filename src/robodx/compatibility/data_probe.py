@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from robodx.compatibility.data_fit import COMPARED, FEWEST_FRAMES, Answered, DataFit
+from robodx.compatibility.data_fit import COMPARED, FEWEST_FRAMES, Answered, DataFit, Reading
 from robodx.compatibility.data_frames import (
     FRAMES,
     DataFrame,
@@ -25,7 +25,7 @@ from robodx.compatibility.data_frames import (
     refuse_other_space,
     split_state,
 )
-from robodx.compatibility.data_readings import FITTED, READINGS, Reading, readings
+from robodx.compatibility.data_readings import FITTED, READINGS, readings
 from robodx.compatibility.data_truth import Truth, truth_of
 from robodx.compatibility.data_views import Showing, View, views_of
 from robodx.compatibility.hypotheses import COMPETENT
