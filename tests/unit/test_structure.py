@@ -69,7 +69,8 @@ ALLOWED: dict[str, set[str]] = {
         "streams", "tasks",
     },
     "compatibility": {
-        "errors", "policy_contract", "records", "robots", "running", "sim", "spaces", "tasks", "users_code", "wires",
+        "datasets", "errors", "policy_contract", "records", "registry", "robots", "running", "sim", "spaces", "tasks",
+        "users_code", "wires",
     },
     "video": {
         "datasets", "errors", "interventions", "policy_contract", "records", "running", "sim", "situations", "tasks",

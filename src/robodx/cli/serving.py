@@ -12,6 +12,7 @@ import typer
 from robodx.cli.app import app
 from robodx.cli.interrupts import stop_on_signals
 from robodx.cli.options import Json, Plugins, Preset, Robot, load_plugins
+from robodx.errors import UserError
 from robodx.output import print_text
 from robodx.terminal.console import counting_bar, print_json
 from robodx.wires.base import check_host
@@ -54,6 +55,16 @@ def check(
     probe: Annotated[
         bool, typer.Option("--probe", help="Compare its actions with the expert's, to find wrong conventions.")
     ] = False,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[FORMAT:]PATH",
+            help="With --probe: compare with this data set, its own training data; see: robodx list formats.",
+        ),
+    ] = None,
+    mapping: Annotated[
+        str, typer.Option("--map", metavar="POLICY=DATA,…", help="With --data: front=top,state=ee_pose.")
+    ] = "",
     write_preset: Annotated[
         Path | None,
         typer.Option(metavar="FILE.toml", help="Write a preset, drafted from the server's own description."),
@@ -66,9 +77,13 @@ def check(
     """Check whether a policy's conventions fit before a run: print both sides, and run a few steps.
 
     No server reports a flipped gripper sign or flipped pictures. --probe finds out: it sends the policy frames of
-    the expert's demonstrations and compares the actions. Exits with status 1 if something is wrong.
+    the expert's demonstrations and compares the actions. With --data it sends frames of your own data set, and
+    no scene of RoboDx is needed. Exits with status 1 if something is wrong.
     """
     load_plugins(plugin)
+    if data is not None or mapping:
+        _probe_on_data(policy, preset, data, mapping, is_probe=probe, writes=write_preset is not None, as_json=as_json)
+        return
     from robodx.compatibility.checking import check as check_policy
     from robodx.compatibility.probe import probe as probe_policy
     from robodx.compatibility.probe import refuse_to_probe
@@ -110,4 +125,30 @@ def check(
     elif not found.problems:
         print_text("No server reports a flipped gripper or picture: add --probe to test for them.")
     if found.problems or (verdict is not None and verdict.is_wrong):
+        raise typer.Exit(1)
+
+
+def _probe_on_data(
+    policy: str, preset: str | None, data: str | None, mapping: str, *, is_probe: bool, writes: bool, as_json: bool
+) -> None:
+    from robodx.compatibility.data_frames import parse_mapping
+    from robodx.compatibility.data_probe import probe_on_data
+    from robodx.datasets.formats.base import open_data
+    from robodx.policy_contract import opened
+
+    if data is None:
+        raise UserError("--map says what of a data set the policy is shown: add --data [FORMAT:]PATH")
+    if not is_probe:
+        raise UserError(f"--data {data} is for the probe: add --probe")
+    if writes:
+        raise UserError("--write-preset writes what the probe finds in RoboDx's own scenes: leave out --data")
+    names, demonstrations = parse_mapping(mapping), open_data(data)
+    stop_on_signals()
+    with opened(policy, preset) as acting, redirect_stdout(sys.stderr), counting_bar("frames") as advance:
+        verdict = probe_on_data(acting, demonstrations, mapping=names, advance=advance)
+    if as_json:
+        print_json({"policy": policy, "data": data, "probe": verdict.as_json()})
+    else:
+        print_text("\n".join(verdict.lines()))
+    if verdict.is_wrong:
         raise typer.Exit(1)
