@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 import onnx
 import torch
-from network import WIDTH, Act, Flow, Shape
+from network import Act, Flow, Shape, weights_digest
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
+
+from robodx.learned.acting import WIDTH
+from robodx.learned.networks import CARD, ENCODER, ENCODER_DIGEST, file_digest
 
 # Smaller tensors are left as they are: they weigh nothing, and some are no weights.
 SMALL = 64
@@ -32,8 +35,8 @@ class Flat(nn.Module):
     def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         *pictures, state = inputs[: len(self.names) + 1]
         words = inputs[len(self.names) + 1] if self.act.shape.words else None
-        chunk, tokens, hidden = self.act(dict(zip(self.names, pictures, strict=True)), state, words)
-        return chunk, tokens, hidden
+        chunk, tokens, mask = self.act(dict(zip(self.names, pictures, strict=True)), state, words)
+        return chunk, tokens, mask
 
 
 def main() -> None:
@@ -58,12 +61,12 @@ def export(stored: dict[str, Any], out: Path, *, replan: int = REPLAN, encoder: 
     ]
     names = [*shape.cameras, "state", *["words"] * bool(shape.words)]
     network: nn.Module = Flat(Act(shape))
-    outputs = ["chunk", "tokens", "hidden"]
+    outputs = ["chunk", "tokens", "mask"]
     if is_flow:
-        _, tokens, hidden = network.eval()(*inputs)
+        _, tokens, mask = network.eval()(*inputs)
         inputs, names = (
-            [torch.zeros(1, shape.chunk, WIDTH), tokens.detach(), hidden.detach()],
-            ["noise", "tokens", "hidden"],
+            [torch.zeros(1, shape.chunk, WIDTH), tokens.detach(), mask.detach()],
+            ["noise", "tokens", "mask"],
         )
         network, outputs = Flow(shape), ["chunk"]
         network.load_state_dict(stored["average"])
@@ -76,13 +79,26 @@ def export(stored: dict[str, Any], out: Path, *, replan: int = REPLAN, encoder: 
     card: dict[str, Any] = {
         "cameras": shape.cameras, "hz": stored["hz"], "chunk": shape.chunk, "replan": replan,
         "vocabulary": stored["vocabulary"], "longest": shape.longest, "is_stochastic": is_flow,
-        "about": {"network": stored["network"], "steps": stored["step"], "state": stored["state"]},
+        "about": {
+            "network": stored["network"], "steps": stored["step"], "state": stored["state"],
+            "weights": weights_digest(stored["average"]),
+        },
     }  # fmt: skip
     if is_flow:
-        card["encoder"] = encoder
-    helper.set_model_props(model, {"robodx": json.dumps(card)})
+        card |= {ENCODER: encoder, ENCODER_DIGEST: _encoder_digest(out.with_name(encoder), stored["act"])}
+    helper.set_model_props(model, {CARD: json.dumps(card)})
     onnx.checker.check_model(model)
     out.write_bytes(model.SerializeToString())
+
+
+def _encoder_digest(path: Path, act: str) -> str:
+    """Of the file, which must hold the `act` whose tokens the flow was trained on."""
+    if not path.is_file():
+        raise SystemExit(f"there is no network {path}: export the act that the flow was trained on first")
+    cards = [json.loads(one.value) for one in onnx.load(path).metadata_props if one.key == CARD]
+    if not any(card["about"].get("weights") == act for card in cards):
+        raise SystemExit(f"{path} is not the network that the flow was trained on")
+    return file_digest(path)
 
 
 def halved(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -15,13 +17,15 @@ from network import Shape
 from numpy.lib.format import open_memmap
 from torch import Tensor
 
-from robodx.datasets.formats.base import open_data
+from robodx.datasets.formats.base import locate, open_data
+from robodx.datasets.frames import lengths_of
 from robodx.datasets.schema import DataSet
 from robodx.learned.words import numbered, vocabulary_of
+from robodx.policy_contract import PolicySpec
+from robodx.running.demonstration_writer import STATE
 
-STATE = "state"
-# Every so many episodes one is held out.
-HELD_OUT_EVERY = 50
+# Of the episodes: they are never trained on, and say how well it predicts what it has not seen.
+HELD_OUT = 0.02
 
 _opened: DataSet | None = None
 
@@ -30,6 +34,8 @@ _opened: DataSet | None = None
 class Frames:
     """N frames, one after the other, episode by episode."""
 
+    # Of the data set.
+    digest: str
     hz: float
     cameras: dict[str, int]
     state_names: list[str]
@@ -39,7 +45,7 @@ class Frames:
     state: Tensor
     action: Tensor
     # The number of each frame's instruction, and the word numbers of each instruction.
-    said: Tensor
+    instruction: Tensor
     words: Tensor
     # The last frame of each frame's episode.
     last: Tensor
@@ -48,23 +54,33 @@ class Frames:
     held_out: Tensor
 
     @classmethod
-    def load(cls, place: str, cache: Path, share: float = 1.0, workers: int = 2) -> Frames:
-        """With `share`, only so many of each task's episodes are trained on."""
+    def load(
+        cls, place: str, cache: Path, *, share: float = 1.0, workers: int = 2, vocabulary: Sequence[str] | None = None
+    ) -> Frames:
+        """With `share`, only so many of each task's episodes are trained on. Without a vocabulary, that of the data."""
+        data, path = open_data(place), str(locate(place).path.resolve())
+        source = {"place": path, "digest": _digest(data)}
         if not (cache / "about.json").exists():
-            _decode(place, cache, workers)
+            _decode(data, place, cache, workers, source)
         about = json.loads((cache / "about.json").read_text())
-        arrays = {
-            name: torch.from_numpy(np.load(cache / f"{name}.npy")) for name in ("state", "action", "said", "episode")
-        }
+        if {name: about.get(name) for name in source} != source:
+            raise SystemExit(
+                f"{cache} holds frames of {about.get('place')} ({about.get('digest')}), not of {path} as it is now "
+                f"({source['digest']}): choose another folder with --cache"
+            )
+        names = ("state", "action", "instruction", "episode")
+        arrays = {name: torch.from_numpy(np.load(cache / f"{name}.npy")) for name in names}
         ends = torch.tensor(np.cumsum(about["lengths"]))
-        chosen = [number % HELD_OUT_EVERY != 0 for number in range(len(ends))]
-        held_out = torch.tensor([not one for one in chosen])[arrays["episode"]]
-        seen: Counter[str] = Counter()
-        for number, task in enumerate(about["tasks"]):
+        held_out = are_held_out(about["tasks"], about["seeds"])
+        episodes, seen, chosen = Counter(about["tasks"]), Counter[str](), []
+        for task, is_held_out in zip(about["tasks"], held_out, strict=True):
             seen[task] += 1
-            chosen[number] = chosen[number] and seen[task] <= share * about["tasks"].count(task)
-        vocabulary = vocabulary_of(about["instructions"])
+            chosen.append(not is_held_out and seen[task] <= share * episodes[task])
+        if not any(chosen):
+            raise SystemExit(f"{place} has too few episodes: {len(ends)}, of which {sum(held_out)} held out")
+        vocabulary = vocabulary_of(about["instructions"]) if vocabulary is None else list(vocabulary)
         return cls(
+            digest=about["digest"],
             hz=about["hz"],
             cameras=about["cameras"],
             state_names=about["state"],
@@ -74,11 +90,11 @@ class Frames:
             },
             state=arrays["state"],
             action=arrays["action"],
-            said=arrays["said"],
+            instruction=arrays["instruction"],
             words=torch.tensor([numbered(text, vocabulary, Shape().longest) for text in about["instructions"]]),
             last=(ends - 1)[arrays["episode"]],
             train=torch.nonzero(torch.tensor(chosen)[arrays["episode"]])[:, 0],
-            held_out=torch.nonzero(held_out)[:, 0],
+            held_out=torch.nonzero(torch.tensor(held_out)[arrays["episode"]])[:, 0],
         )
 
     def on(self, device: torch.device) -> Frames:
@@ -93,9 +109,26 @@ class Frames:
         return self.action[torch.minimum(steps, self.last[at][:, None])]
 
 
-def _decode(place: str, cache: Path, workers: int) -> None:
-    data = open_data(place)
+def are_held_out(tasks: Sequence[str], seeds: Sequence[int]) -> list[bool]:
+    """By a hash: the same situation in every data set, whatever else its seed decides. One at least."""
+    hashes = [
+        int.from_bytes(blake2b(f"{task} {seed}".encode(), digest_size=8).digest()) / 2**64
+        for task, seed in zip(tasks, seeds, strict=True)
+    ]
+    limit = max(HELD_OUT, min(hashes))
+    return [one <= limit for one in hashes]
+
+
+def _digest(data: DataSet) -> str:
+    """Of its features, and of how many episodes and frames it has."""
+    known = json.dumps([asdict(data.features), lengths_of(data).tolist()], sort_keys=True, default=str)
+    return blake2b(known.encode(), digest_size=16).hexdigest()
+
+
+def _decode(data: DataSet, place: str, cache: Path, workers: int, source: dict[str, str]) -> None:
     features = data.features
+    # Refuses a rate that no policy can have.
+    PolicySpec(hz=features.known_hz)
     if uneven := {name: size for name, size in features.cameras.items() if size[0] != size[1]}:
         raise SystemExit(f"{place} has pictures that are not square: {uneven}")
     cache.mkdir(parents=True, exist_ok=True)
@@ -113,12 +146,12 @@ def _decode(place: str, cache: Path, workers: int) -> None:
     number = {text: index for index, text in enumerate(instructions)}
     np.save(cache / "state.npy", np.concatenate([one["state"] for one in episodes]))
     np.save(cache / "action.npy", np.concatenate([one["action"] for one in episodes]))
-    np.save(cache / "said.npy", np.array([number[text] for one in episodes for text in one["instructions"]]))
+    np.save(cache / "instruction.npy", np.array([number[text] for one in episodes for text in one["instructions"]]))
     np.save(cache / "episode.npy", np.repeat(np.arange(len(data)), lengths))
     about = {
         "hz": features.hz, "cameras": {name: size[0] for name, size in features.cameras.items()},
         "state": list(features.state[STATE]), "instructions": instructions, "lengths": lengths,
-        "tasks": [one["task"] for one in episodes],
+        "tasks": [one["task"] for one in episodes], "seeds": [one["seed"] for one in episodes], **source,
     }  # fmt: skip
     # Last: with it the folder is complete.
     (cache / "about.json").write_text(json.dumps(about))
@@ -135,7 +168,7 @@ def _numbers(index: int) -> dict[str, Any]:
     one = _opened[index]
     return {
         "instructions": one.instructions, "state": one.state[STATE], "action": one.action,
-        "task": str(one.metadata.get("task", "")),
+        "task": str(one.metadata.get("task", "")), "seed": int(one.metadata.get("seed", index)),
     }  # fmt: skip
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,10 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-# Of an action inside the network: position relative to the tool, two axes of the tool, opening.
-POSITION, AXES, WIDTH = 3, 6, 10
-# A position relative to the tool is divided by this, so that all numbers are about as large.
-REACH_M = 0.1
+from robodx.learned.acting import POSITION, REACH_M, ROTATION_6D, WIDTH
 
 
 @dataclass(frozen=True)
@@ -50,11 +48,11 @@ class Attention(nn.Module):
         self.query, self.key_value = nn.Linear(width, width), nn.Linear(width, 2 * width)
         self.out = nn.Linear(width, width)
 
-    def forward(self, x: Tensor, context: Tensor, hidden: Tensor | None = None) -> Tensor:
-        """`hidden` is added to the scores (batch, 1, 1, context): minus infinity where nothing is to be read."""
+    def forward(self, x: Tensor, context: Tensor, mask: Tensor | None = None) -> Tensor:
+        """`mask` is added to the scores (batch, 1, 1, context): minus infinity where nothing is to be read."""
         query = self.query(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)
         key, value = self.key_value(context).unflatten(-1, (2, self.heads, -1)).permute(2, 0, 3, 1, 4).unbind(0)
-        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=hidden)
+        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         return self.out(mixed.transpose(1, 2).flatten(2))
 
 
@@ -69,11 +67,11 @@ class Layer(nn.Module):
         self.think_norm = nn.LayerNorm(width)
         self.think = nn.Sequential(nn.Linear(width, wider * width), nn.GELU(), nn.Linear(wider * width, width))
 
-    def forward(self, x: Tensor, context: Tensor | None = None, hidden: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, context: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         normed = self.own_norm(x)
-        x = x + self.own(normed, normed, None if self.cross is not None else hidden)
+        x = x + self.own(normed, normed, None if self.cross is not None else mask)
         if self.cross is not None and self.cross_norm is not None:
-            x = x + self.cross(self.cross_norm(x), context, hidden)
+            x = x + self.cross(self.cross_norm(x), context, mask)
         return x + self.think(self.think_norm(x))
 
 
@@ -81,7 +79,7 @@ def _conv(inputs: int, outputs: int, size: int = 3, stride: int = 1) -> nn.Seque
     return nn.Sequential(nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False), nn.BatchNorm2d(outputs))
 
 
-class Eye(nn.Module):
+class ImageEncoder(nn.Module):
     """A small residual CNN: pictures to tokens, one for each patch of 16 pixels; words tell it what to look for."""
 
     def __init__(self, shape: Shape, size: int) -> None:
@@ -99,14 +97,14 @@ class Eye(nn.Module):
             nn.init.zeros_(layer.weight)
             nn.init.zeros_(layer.bias)
 
-    def forward(self, images: Tensor, said: Tensor | None) -> Tensor:
+    def forward(self, images: Tensor, text_embedding: Tensor | None) -> Tensor:
         x = F.relu(self.stem(images))
         for index, down in enumerate(self.down):
             x = F.relu(down(x))
             y = F.relu(self.first[index](x))
             y = self.second[index](y)
-            if self.words is not None and said is not None:
-                scale, shift = self.words[index](said)[:, :, None, None].chunk(2, dim=1)
+            if self.words is not None and text_embedding is not None:
+                scale, shift = self.words[index](text_embedding)[:, :, None, None].chunk(2, dim=1)
                 y = y * (1 + scale) + shift
             x = F.relu(x + y)
         return self.out(x.flatten(2).transpose(1, 2)) + self.place
@@ -119,12 +117,12 @@ class Encoder(nn.Module):
         super().__init__()
         self.shape = shape
         width = shape.width
-        self.eyes = nn.ModuleDict({name: Eye(shape, size) for name, size in shape.cameras.items()})
-        felt = shape.state - 4 + AXES
-        self.state = nn.Sequential(nn.Linear(felt, width), nn.GELU(), nn.Linear(width, width))
+        self.image_encoders = nn.ModuleDict({name: ImageEncoder(shape, size) for name, size in shape.cameras.items()})
+        state_width = shape.state - 4 + ROTATION_6D
+        self.state = nn.Sequential(nn.Linear(state_width, width), nn.GELU(), nn.Linear(width, width))
         # Set from the data.
-        self.register_buffer("state_mean", torch.zeros(felt))
-        self.register_buffer("state_std", torch.ones(felt))
+        self.register_buffer("state_mean", torch.zeros(state_width))
+        self.register_buffer("state_std", torch.ones(state_width))
         if shape.words:
             self.embed = nn.Embedding(shape.words, width)
             self.order = nn.Parameter(torch.randn(shape.longest, width) * 0.02)
@@ -134,27 +132,27 @@ class Encoder(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def forward(self, images: dict[str, Tensor], state: Tensor, words: Tensor | None) -> tuple[Tensor, Tensor]:
-        felt = self.state((smooth(state) - self.state_mean) / self.state_std)[:, None]
-        tokens, said, hidden = [felt], None, None
+        state_token = self.state((with_rotation_6d(state) - self.state_mean) / self.state_std)[:, None]
+        tokens, text_embedding, text_mask = [state_token], None, None
         if words is not None and self.shape.words:
-            hidden = torch.zeros_like(words, dtype=felt.dtype).masked_fill(words == 0, -1e4)
+            text_mask = torch.zeros_like(words, dtype=state_token.dtype).masked_fill(words == 0, -1e4)
             text = self.embed(words) + self.order
             for layer in self.text:
-                text = layer(text, hidden=hidden[:, None, None])
+                text = layer(text, mask=text_mask[:, None, None])
             text = self.text_norm(text)
             weight = (words != 0).to(text.dtype)[:, :, None]
-            said = (text * weight).sum(1) / weight.sum(1).clamp(min=1.0)
+            text_embedding = (text * weight).sum(1) / weight.sum(1).clamp(min=1.0)
             tokens.append(text)
-        for name, eye in self.eyes.items():
-            seen = images[name].permute(0, 3, 1, 2).to(felt.dtype) / 127.5 - 1.0
-            tokens.append(eye(seen, said))
+        for name, image_encoder in self.image_encoders.items():
+            pixels = images[name].permute(0, 3, 1, 2).to(state_token.dtype) / 127.5 - 1.0
+            tokens.append(image_encoder(pixels, text_embedding))
         x = torch.cat(tokens, dim=1)
-        shown = x.new_zeros(x.shape[0], x.shape[1])
-        if hidden is not None:
-            shown = torch.cat([shown[:, :1], hidden, shown[:, 1 + hidden.shape[1] :]], dim=1)
+        mask = x.new_zeros(x.shape[0], x.shape[1])
+        if text_mask is not None:
+            mask = torch.cat([mask[:, :1], text_mask, mask[:, 1 + text_mask.shape[1] :]], dim=1)
         for layer in self.layers:
-            x = layer(x, hidden=shown[:, None, None])
-        return self.norm(x), shown
+            x = layer(x, mask=mask[:, None, None])
+        return self.norm(x), mask
 
 
 class Act(nn.Module):
@@ -169,11 +167,11 @@ class Act(nn.Module):
 
     def forward(self, images: dict[str, Tensor], state: Tensor, words: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """The chunk (batch, actions, 10) as the network writes it, and the tokens that it was read from."""
-        tokens, hidden = self.encoder(images, state, words)
+        tokens, mask = self.encoder(images, state, words)
         x = self.queries.expand(len(tokens), -1, -1)
         for layer in self.decoder:
-            x = layer(x, tokens, hidden[:, None, None])
-        return self.head(x), tokens, hidden
+            x = layer(x, tokens, mask[:, None, None])
+        return self.head(x), tokens, mask
 
 
 class Flow(nn.Module):
@@ -189,37 +187,45 @@ class Flow(nn.Module):
         self.head = nn.Sequential(nn.LayerNorm(shape.width), nn.Linear(shape.width, WIDTH))
         self.register_buffer("waves", torch.exp(torch.linspace(0.0, 5.0, 32)))
 
-    def velocity(self, noisy: Tensor, time: Tensor, tokens: Tensor, hidden: Tensor) -> Tensor:
+    def velocity(self, noisy: Tensor, time: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
         phase = time[:, None] * self.waves
         when = self.time(torch.cat([phase.sin(), phase.cos()], dim=1))
         x = self.enter(noisy) + self.queries + when[:, None]
         for layer in self.decoder:
-            x = layer(x, tokens, hidden[:, None, None])
+            x = layer(x, tokens, mask[:, None, None])
         return self.head(x)
 
-    def forward(self, noise: Tensor, tokens: Tensor, hidden: Tensor) -> Tensor:
+    def forward(self, noise: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
         """From noise (batch, actions, 10) to a chunk, in a few equal steps."""
         x = noise
         for step in range(self.steps):
             time = x.new_full((len(x),), step / self.steps)
-            x = x + self.velocity(x, time, tokens, hidden) / self.steps
+            x = x + self.velocity(x, time, tokens, mask) / self.steps
         return x
 
 
-def inward(actions: Tensor, tool: Tensor) -> Tensor:
-    """Actions (batch, n, 8) in the base as the network writes them, given where the tool is (batch, 3)."""
-    position = (actions[..., :3] - tool[:, None]) / REACH_M
-    return torch.cat([position, axes(actions[..., 3:7]), actions[..., 7:]], dim=-1)
+def normalised_actions(actions: Tensor, tool: Tensor) -> Tensor:
+    """Actions (batch, n, 8) in the base as the network predicts them (batch, n, 10), by the tool's place (batch, 3)."""
+    position = (actions[..., :POSITION] - tool[:, None]) / REACH_M
+    return torch.cat([position, rotation_6d(actions[..., 3:7]), actions[..., 7:]], dim=-1)
 
 
-def smooth(state: Tensor) -> Tensor:
-    """The state with axes in place of the tool's quaternion, of which q and −q are the same rotation."""
-    return torch.cat([state[..., :3], axes(state[..., 3:7]), state[..., 7:]], dim=-1)
+def with_rotation_6d(state: Tensor) -> Tensor:
+    """The state with six numbers in place of the tool's quaternion, of which q and −q are the same rotation."""
+    return torch.cat([state[..., :3], rotation_6d(state[..., 3:7]), state[..., 7:]], dim=-1)
 
 
-def axes(quaternion: Tensor) -> Tensor:
+def rotation_6d(quaternion: Tensor) -> Tensor:
     """The first two axes of a rotation: six numbers that change smoothly, which quaternions do not."""
     w, x, y, z = F.normalize(quaternion, dim=-1).unbind(-1)
     first = (1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y))
     second = (2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x))
     return torch.stack([*first, *second], dim=-1)
+
+
+def weights_digest(weights: dict[str, Tensor]) -> str:
+    """The same for the same weights, on any device."""
+    found = hashlib.blake2b(digest_size=16)
+    for name, value in sorted(weights.items()):
+        found.update(name.encode() + value.cpu().numpy().tobytes())
+    return found.hexdigest()

@@ -19,18 +19,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from frames import Frames
-from network import POSITION, Act, Flow, Shape, inward, smooth
+from network import Act, Flow, Shape, normalised_actions, weights_digest, with_rotation_6d
 from torch import Tensor, nn
+
+from robodx.learned.acting import POSITION
 
 NETWORKS = ("act", "act_no_language", "flow")
 SMALL: dict[str, Any] = {"width": 120, "channels": (16, 32, 64, 120), "encoder_layers": 2, "decoder_layers": 1}
 # Pictures are shifted by up to so many pixels, and made brighter or darker by up to this share.
 SHIFT, BRIGHTNESS = 4, 0.15
-# Of the episodes: they are never trained on, and say how well it predicts what it has not seen.
-HELD_OUT = 0.02
 TELL_EVERY_S = 10.0
 
 
@@ -40,8 +41,15 @@ def main() -> None:
     device = torch.device(options.device or ("cuda" if torch.cuda.is_available() else "cpu"))
     torch.set_float32_matmul_precision("high")
     options.out.mkdir(parents=True, exist_ok=True)
-    frames = Frames.load(options.data, options.cache or options.out / "frames", options.share, options.workers)
-    learner = Learner(options, frames, device)
+    act = torch.load(options.act, map_location=device, weights_only=True) if options.act else None
+    frames = Frames.load(
+        options.data,
+        options.cache or options.out / "frames",
+        share=options.share,
+        workers=options.workers,
+        vocabulary=act["vocabulary"] if act else None,
+    )
+    learner = Learner(options, frames, device, act)
     learner.resume()
     learner.train()
 
@@ -72,8 +80,11 @@ def _options() -> argparse.Namespace:
 class Learner:
     """One training: a network, its moving average, and where it stands."""
 
-    def __init__(self, options: argparse.Namespace, frames: Frames, device: torch.device) -> None:
-        self.options, self.device, self.frames = options, device, frames.on(device)
+    def __init__(
+        self, options: argparse.Namespace, frames: Frames, device: torch.device, act: dict[str, Any] | None = None
+    ) -> None:
+        """`act` is the checkpoint whose tokens a flow reads."""
+        self.options, self.device, self.frames, self.act = options, device, frames.on(device), act
         self.encoder: Act | None = None
         self.network = self._network().to(device)
         # A moving average of the weights does better than the last of them.
@@ -89,17 +100,18 @@ class Learner:
 
     def _network(self) -> nn.Module:
         options, frames = self.options, self.frames
-        if options.network == "flow":
-            stored = torch.load(options.act, map_location=self.device, weights_only=True)
-            shape = Shape.of(stored["shape"])
+        if self.act is not None:
+            shape = Shape.of(self.act["shape"])
+            if (shape.cameras, self.act["hz"], self.act["state"]) != (frames.cameras, frames.hz, frames.state_names):
+                raise SystemExit(f"{options.act} was trained with other cameras, state or rate than {options.data} has")
             self.encoder = Act(shape).to(self.device).eval().requires_grad_(False)
-            self.encoder.load_state_dict(stored["average"])
+            self.encoder.load_state_dict(self.act["average"])
             return Flow(shape)
         shape = Shape(frames.cameras, frames.state.shape[1], len(frames.vocabulary))
         if options.network == "act_no_language":
             shape = replace(shape, words=0, **SMALL)
         network = Act(shape)
-        state = smooth(frames.state)
+        state = with_rotation_6d(frames.state)
         network.encoder.state_mean.copy_(state.mean(0))
         # Of numbers that hardly change, the smallest change must not count for much.
         network.encoder.state_std.copy_(state.std(0).clamp(min=0.01))
@@ -127,6 +139,8 @@ class Learner:
 
     def _train_step(self) -> Tensor:
         options = self.options
+        # By the step, so that a resumed training draws what comes next, and not again what it began with.
+        torch.manual_seed(int(np.random.SeedSequence((options.seed, self.step)).generate_state(1, np.uint64)[0]))
         warm = min(self.step / 500, 1.0)
         rate = options.rate * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * self.step / options.steps)))
         for group in self.optimiser.param_groups:
@@ -138,12 +152,12 @@ class Learner:
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
         self.optimiser.step()
-        self._follow()
+        self._update_ema()
         return loss.detach()
 
     @torch.no_grad()
-    def _follow(self) -> None:
-        """The average comes after the weights; at first faster, so that it forgets where it began."""
+    def _update_ema(self) -> None:
+        """The moving average of the weights; at first faster, so that it forgets where it began."""
         share = max(1 / (self.step + 2), 1e-3)
         theirs, mine = self.network.state_dict(), self.average.state_dict()
         moving = [name for name, value in mine.items() if value.is_floating_point()]
@@ -159,8 +173,8 @@ class Learner:
             images = {name: _augmented(pictures) for name, pictures in images.items()}
         state = frames.state[at]
         chunk = self.network.shape.chunk
-        target = inward(frames.chunks(at, chunk), state[:, :POSITION])
-        return images, state, frames.words[frames.said[at]], target
+        target = normalised_actions(frames.chunks(at, chunk), state[:, :POSITION])
+        return images, state, frames.words[frames.instruction[at]], target
 
     def _act_loss(
         self, network: nn.Module, images: dict[str, Tensor], state: Tensor, words: Tensor, target: Tensor
@@ -173,10 +187,10 @@ class Learner:
     ) -> Tensor:
         assert self.encoder is not None
         with torch.no_grad():
-            _, tokens, hidden = self.encoder(images, state, words)
+            _, tokens, mask = self.encoder(images, state, words)
         noise, time = torch.randn_like(target), torch.rand(len(target), device=target.device)
         share = time[:, None, None]
-        velocity = network.velocity(share * target + (1 - share) * noise, time, tokens, hidden)
+        velocity = network.velocity(share * target + (1 - share) * noise, time, tokens, mask)
         return F.mse_loss(velocity.float(), target - noise)
 
     @torch.no_grad()
@@ -205,15 +219,21 @@ class Learner:
             writer.writerow([self.step, f"{self.seconds:.1f}", f"{loss:.5f}", f"{held_out:.5f}"])
         draw_losses(log, self.options.out / "loss.svg")
 
-    def _save(self, *, is_kept: bool) -> None:
+    def _identity(self) -> dict[str, Any]:
+        """What must be the same for a training to be resumed."""
         frames, shape = self.frames, self.network.shape
+        return {
+            "network": self.options.network, "shape": shape.as_dict(), "data": frames.digest,
+            "share": self.options.share, "vocabulary": frames.vocabulary if shape.words else [],
+            "act": weights_digest(self.act["average"]) if self.act is not None else None,
+        }  # fmt: skip
+
+    def _save(self, *, is_kept: bool) -> None:
+        frames = self.frames
         known: dict[str, Any] = {
-            "network": self.options.network, "shape": shape.as_dict(), "average": self.average.state_dict(),
-            "vocabulary": frames.vocabulary if shape.words else [], "hz": frames.hz, "step": self.step,
+            **self._identity(), "average": self.average.state_dict(), "hz": frames.hz, "step": self.step,
             "state": frames.state_names,
         }  # fmt: skip
-        if self.options.act is not None:
-            known["act"] = self.options.act.resolve().name
         if is_kept:
             _write(known, self.options.out / f"step_{self.step:06}.pt")
         going_on = {
@@ -228,8 +248,10 @@ class Learner:
         if not last.exists():
             return
         stored = torch.load(last, map_location=self.device, weights_only=True)
-        if stored["network"] != self.options.network or stored["shape"] != self.network.shape.as_dict():
-            raise SystemExit(f"{last} is of another network: choose another folder with --out")
+        if differing := [name for name, value in self._identity().items() if stored.get(name) != value]:
+            raise SystemExit(
+                f"{last} is of another training ({', '.join(differing)}): choose another folder with --out"
+            )
         self.network.load_state_dict(stored["weights"])
         self.average.load_state_dict(stored["average"])
         self.optimiser.load_state_dict(stored["optimiser"])

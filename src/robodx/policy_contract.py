@@ -72,6 +72,8 @@ class PolicySpec:
     latency_s: float | None = None
     # Steps at the start that RoboDx rests by itself: what is executed in them is no reply of the policy.
     settle_steps: int = 0
+    # A text that is another for other weights: a run is only resumed with the same. None where that is not known.
+    weights_digest: str | None = None
 
     def __post_init__(self) -> None:
         if not 5 <= self.hz <= 60:
@@ -80,6 +82,9 @@ class PolicySpec:
             raise ValueError(f"at least 1 action of a chunk must be executed, not {self.replan}")
         if self.latency_s is not None and not 0 <= self.latency_s <= 10:
             raise ValueError(f"a policy's declared thinking time must be 0 to 10 s, not {self.latency_s:g}")
+        digest: object = self.weights_digest
+        if digest is not None and not isinstance(digest, str):
+            raise ValueError(f"a digest of weights is a text, not {digest!r}")
         for noun, name, valid in (
             ("action space", self.action_space, ACTION_SPACES),
             ("delta frame", self.delta_frame, DELTA_FRAMES),

@@ -1,7 +1,8 @@
-"""Networks in ONNX as policies, on tiny ones with random weights that examples/training/export.py wrote."""
+"""Networks in ONNX as policies, on tiny ones with random weights that tests/peers/torch/tiny_networks.py wrote."""
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,14 +10,14 @@ import numpy as np
 import pytest
 
 from robodx.errors import UserError
-from robodx.learned.acting import REACH_M, LearnedPolicy, outward
+from robodx.learned.acting import REACH_M, LearnedPolicy, denormalised_actions
 from robodx.learned.networks import load
 from robodx.learned.words import PADDING, UNKNOWN, numbered, vocabulary_of
-from robodx.policy_contract import EpisodeStart, Observation, make_policy
-from robodx.records.trial import Trial
-from robodx.running.rollout import rollout
+from robodx.policy_contract import EpisodeStart, Observation
+from robodx.records.folder import RunConflict
+from robodx.running.request import Request
+from robodx.running.run import run
 from robodx.sim.geometry import Pose, quaternion_to_matrix
-from robodx.tasks.base import TASKS
 
 NETWORKS = Path(__file__).parent.parent / "golden" / "networks"
 TASK = "primitive/press_switch"
@@ -73,7 +74,7 @@ def test_a_flow_draws_by_the_policys_seed_and_the_step() -> None:
 
 
 def test_what_a_network_writes_of_a_pose_is_that_pose() -> None:
-    """The inverse of `inward` in examples/training/network.py: position by the tool, two axes, opening."""
+    """The inverse of `normalised_actions` in examples/training/network.py: position by the tool, two axes, opening."""
     rng = np.random.default_rng(3)
     tool = np.array([0.4, -0.1, 0.2], dtype=np.float32)
     for _ in range(20):
@@ -82,7 +83,7 @@ def test_what_a_network_writes_of_a_pose_is_that_pose() -> None:
         pose = Pose(tuple(tool + rng.uniform(-0.1, 0.1, 3)), tuple(quaternion))
         matrix = np.asarray(quaternion_to_matrix(pose.quaternion)).reshape(3, 3)
         written = np.concatenate([(np.array(pose.position) - tool) / REACH_M, matrix[:, 0], matrix[:, 1], [0.7]])
-        (action,) = outward(written[None].astype(np.float32), tool)
+        (action,) = denormalised_actions(written[None].astype(np.float32), tool)
         np.testing.assert_allclose(action[:3], pose.position, atol=1e-5)
         assert abs(float(np.dot(action[3:7], quaternion))) == pytest.approx(1.0, abs=1e-4)
         assert action[7] == pytest.approx(0.7)
@@ -95,10 +96,31 @@ def test_words_are_numbers_of_a_list_and_others_are_unknown() -> None:
     assert told[7] == PADDING and len(numbered("the " * 50, vocabulary, 8)) == 8
 
 
-def test_it_runs_an_episode_by_its_name() -> None:
-    trial = Trial(TASK, TASKS[TASK].version, "mine", 0)
-    (finished,) = rollout([trial], make_policy(f"onnx:{NETWORKS / 'act.onnx'}"))
-    assert finished.episode.outcome in ("timeout", "failure") and (finished.episode.steps or 0) > 10
+def test_it_runs_an_episode_by_its_name_and_other_weights_of_that_name_do_not_go_on(tmp_path: Path) -> None:
+    file, request = tmp_path / "mine.onnx", Request((TASK,), f"onnx:{tmp_path / 'mine.onnx'}", 1)
+    shutil.copy(NETWORKS / "act.onnx", file)
+    (episode,) = run(request, tmp_path / "run").to_dicts()
+    assert episode["outcome"] in ("timeout", "failure") and episode["steps"] > 10
+    assert len(run(request, tmp_path / "run")) == 1
+    # Of the same spec.
+    file.write_bytes(file.read_bytes().replace(b'"steps": 0', b'"steps": 9'))
+    with pytest.raises(RunConflict, match=r"weights_digest: [0-9a-f]{32} there, [0-9a-f]{32} asked"):
+        run(request, tmp_path / "run")
+
+
+def test_a_flow_runs_only_beside_the_encoder_it_was_exported_for(tmp_path: Path) -> None:
+    for name in ("act.onnx", "flow.onnx"):
+        shutil.copy(NETWORKS / name, tmp_path)
+    assert load(tmp_path / "flow.onnx").spec.weights_digest == load(NETWORKS / "flow.onnx").spec.weights_digest
+    shutil.copy(NETWORKS / "act_no_language.onnx", tmp_path / "act.onnx")
+    with pytest.raises(UserError, match=r"flow\.onnx reads the tokens of another network than .*act\.onnx now holds"):
+        load(tmp_path / "flow.onnx")
+
+
+def test_a_rate_that_no_policy_has_is_refused_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / "slow.onnx").write_bytes((NETWORKS / "act.onnx").read_bytes().replace(b'"hz": 10.0', b'"hz": 2.50'))
+    with pytest.raises(UserError, match=r"slow\.onnx cannot be run: .* 5 to 60 Hz, not 2\.5"):
+        load(tmp_path / "slow.onnx")
 
 
 def test_what_is_no_network_is_refused_by_name(tmp_path: Path) -> None:

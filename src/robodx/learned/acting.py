@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,12 @@ from robodx.sim.geometry import matrix_to_quaternion
 
 # The parts of the state, in the order in which the network takes them.
 STATE = ("ee_pose", "gripper_opening", "joint_positions")
-# What a position relative to the tool is divided by inside the network.
+# What a position relative to the tool is divided by inside the network, so that all numbers are about as large.
 REACH_M = 0.1
-# Numbers of an action inside the network: position, two axes of the tool, opening.
-WIDTH = 10
+# Numbers of an action inside the network: position relative to the tool, two axes of the tool; with the opening.
+POSITION, ROTATION_6D, WIDTH = 3, 6, 10
 
-# Inputs by name to a chunk (actions, 10) as the network writes it.
+# Inputs by name to a chunk (actions, 10) as the network predicts it.
 Network = Callable[[Mapping[str, NDArray[Any]]], NDArray[np.float32]]
 
 
@@ -62,8 +62,8 @@ class NetworkCard:
 class LearnedPolicy:
     """Asks the network about one observation at a time, so that a batch changes no bit of an answer."""
 
-    def __init__(self, card: NetworkCard, network: Network) -> None:
-        self.card, self.spec, self._network = card, card.spec, network
+    def __init__(self, card: NetworkCard, network: Network, weights_digest: str | None = None) -> None:
+        self.card, self.spec, self._network = card, replace(card.spec, weights_digest=weights_digest), network
         self._seeds: dict[str, int] = {}
 
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
@@ -87,18 +87,18 @@ class LearnedPolicy:
         if card.is_stochastic:
             rng = np.random.default_rng((self._seeds[observation.episode_id], observation.step))
             inputs["noise"] = rng.standard_normal((1, card.chunk, WIDTH), dtype=np.float32)
-        return outward(self._network(inputs), observation.state["ee_pose"][:3])
+        return denormalised_actions(self._network(inputs), observation.state["ee_pose"][:3])
 
 
-def outward(chunk: NDArray[np.float32], tool: NDArray[np.float32]) -> ActionChunk:
-    """A chunk as the network writes it (actions, 10) as `ee_pose` actions, given where the tool is."""
-    first, second = chunk[:, 3:6].astype(np.float64), chunk[:, 6:9].astype(np.float64)
+def denormalised_actions(chunk: NDArray[np.float32], tool: NDArray[np.float32]) -> ActionChunk:
+    """A chunk as the network predicts it (actions, 10) as `ee_pose` actions, given where the tool is."""
+    first, second = np.split(chunk[:, POSITION : POSITION + ROTATION_6D].astype(np.float64), 2, axis=1)
     # The network's axes are nearly axes: the nearest rotation that keeps the first.
     first /= np.maximum(np.linalg.norm(first, axis=1, keepdims=True), 1e-6)
     second -= (first * second).sum(axis=1, keepdims=True) * first
     second /= np.maximum(np.linalg.norm(second, axis=1, keepdims=True), 1e-6)
     rotations = np.stack([first, second, np.cross(first, second)], axis=2)
     turned = [matrix_to_quaternion(rotation) for rotation in rotations]
-    position = tool + REACH_M * chunk[:, :3]
-    opening = np.clip(chunk[:, 9:], 0.0, 1.0)
+    position = tool + REACH_M * chunk[:, :POSITION]
+    opening = np.clip(chunk[:, POSITION + ROTATION_6D :], 0.0, 1.0)
     return np.concatenate([position, np.array(turned), opening], axis=1).astype(np.float32)

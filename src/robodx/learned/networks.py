@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from robodx.learned.acting import LearnedPolicy, NetworkCard
 CARD = "robodx"
 # Of a card: the file beside it that holds the network whose tokens this one reads.
 ENCODER = "encoder"
+ENCODER_DIGEST = "encoder_digest"
 
 
 def load(path: Path) -> LearnedPolicy:
@@ -25,12 +27,30 @@ def load(path: Path) -> LearnedPolicy:
     stored = session.get_modelmeta().custom_metadata_map.get(CARD)
     if stored is None:
         raise UserError(f"{path} says nothing of how to run it: it was not written by examples/training/export.py")
-    card = json.loads(stored)
-    head = _Runner(session)
-    if ENCODER not in card:
-        return LearnedPolicy(NetworkCard.of(card), lambda inputs: head(inputs)["chunk"][0])
-    encoder = _Runner(_session(path.with_name(card[ENCODER])))
-    return LearnedPolicy(NetworkCard.of(card), lambda inputs: head({**inputs, **encoder(inputs)})["chunk"][0])
+    told, head = json.loads(stored), _Runner(session)
+    encoder = _encoder(path, told) if ENCODER in told else None
+
+    def network(inputs: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
+        chunk: NDArray[np.float32] = head(inputs if encoder is None else {**inputs, **encoder(inputs)})["chunk"][0]
+        return chunk
+
+    try:
+        # The digest of an encoder's file stands in the card, and so in the digest of this file.
+        return LearnedPolicy(NetworkCard.of(told), network, file_digest(path))
+    except ValueError as error:
+        raise UserError(f"{path} cannot be run: {error}") from error
+
+
+def _encoder(path: Path, told: Mapping[str, Any]) -> _Runner:
+    beside = path.with_name(told[ENCODER])
+    encoder = _Runner(_session(beside))
+    if file_digest(beside) != told.get(ENCODER_DIGEST):
+        raise UserError(f"{path} reads the tokens of another network than {beside} now holds: export it again")
+    return encoder
+
+
+def file_digest(path: Path) -> str:
+    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
 
 
 class _Runner:

@@ -6,12 +6,11 @@ import re
 from dataclasses import replace
 
 from robodx.errors import UserError
+from robodx.learned.acting import STATE
 from robodx.policies.expert import ExpertPolicy
 from robodx.policy_contract import CameraRequest, policy
 
 CAMERA = re.compile(r"([a-z_]+)@([0-9]{1,5})")
-# What a learned policy feels of its robot.
-STATE = ("ee_pose", "gripper_opening", "joint_positions")
 
 
 @policy("demonstrator", takes="CAMERA@SIZE,…")

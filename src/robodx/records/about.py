@@ -118,6 +118,7 @@ SHAPES: dict[str, Shape] = {
     "request.against": _or_null(TEXT),
     "request.until_decided": FLAG,
     "request.margin": _or_null(NUMBER),
+    "request.weights_digest": _or_null(TEXT),
     "request.tasks": TABLE,
     "policy_spec": TABLE,
     "policy_spec.hz": RATE,

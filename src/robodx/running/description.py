@@ -16,12 +16,16 @@ from robodx.sim.render import RENDERING_VERSION
 from robodx.tasks.base import TASKS
 from robodx.wires.remote import Declared
 
+# Of a spec.
+SAID_ELSEWHERE = ("settle_steps", "weights_digest")
+
 
 def description_of(policy: Declared, trials: list[Trial]) -> dict[str, Any]:
     spec = policy.spec
     return {
         # The preset says how long it settles.
-        "policy_spec": {name: value for name, value in asdict(spec).items() if name != "settle_steps"},
+        "policy_spec": {name: value for name, value in asdict(spec).items() if name not in SAID_ELSEWHERE},
+        "weights_digest": spec.weights_digest,
         "preset": policy.preset,
         "is_reproducible": all(Clock.parse(trial.clock).is_reproducible for trial in trials),
         "physics": {"step_s": PHYSICS_STEP_S, "integrator": "implicitfast", "impratio": IMPEDANCE_RATIO},

@@ -150,6 +150,8 @@ def _asked(request: Request, facts: Mapping[str, Any], trials: list[Trial]) -> d
         # By what they hold, not by where they lie: the shards of a run are made on several machines.
         "plugins": [[Path(name).name, fingerprint(name)] for name in request.plugins],
         "policy_spec": facts["policy_spec"],
+        # A file of weights may be written anew under its old name.
+        "weights_digest": facts["weights_digest"],
         "tasks": {task: card["version"] for task, card in facts["tasks"].items()},
         "trials": digest(trial.id for trial in trials),
         # A comparison that only follows decides no episode.
