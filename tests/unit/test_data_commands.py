@@ -81,7 +81,7 @@ def test_names_and_texts_of_a_foreign_data_set_do_not_steer_the_terminal(tmp_pat
     features = replace(FEATURES, robot=hostile, about={hostile: hostile}, action=(hostile, "dy"))
     episode = replace(demonstration(2), instructions=(hostile,) * 2, metadata={"task": hostile, hostile: hostile})
     write_data(tmp_path / "a.tiny", "tiny", features, [episode])
-    (tmp_path / "a.md").write_text(hostile)
+    (tmp_path / "a.tiny.md").write_text(hostile)
     said = call("data", "show", "a.tiny", "--episode", "0", cwd=tmp_path)
     assert not set(hostile) & set(said) - set("[2J") and said.count("\\u001b") >= 7
 
@@ -97,7 +97,7 @@ def test_of_many_episodes_some_are_read_from_the_first_to_the_last(tmp_path: Pat
 
 def test_show_begins_with_the_card_without_its_header(tmp_path: Path) -> None:
     path = stored(tmp_path / "a.tiny", 2)
-    (tmp_path / "a.md").write_text("---\nlicense: mit\n---\n# Cubes\n\nLifted by an expert.\n")
+    (tmp_path / "a.tiny.md").write_text("---\nlicense: mit\n---\n# Cubes\n\nLifted by an expert.\n")
     assert shown(path)["card"] == ["# Cubes", "Lifted by an expert."]
     assert "Lifted by an expert." in call("data", "show", path, cwd=tmp_path)
 
