@@ -254,6 +254,7 @@ def test_a_trial_that_kills_every_actor_is_an_error_and_costs_no_other(
     assert table(episodes.values()) == {seed: in_process[seed] for seed in (0, 2)}
 
 
+@pytest.mark.thorough
 def test_a_policy_that_sees_the_simulator_cannot_be_an_actor() -> None:
     job = Job("expert")
     with (
@@ -263,6 +264,7 @@ def test_a_policy_that_sees_the_simulator_cannot_be_an_actor() -> None:
         list(execute(trials("expert", 1), job, cluster=cluster))
 
 
+@pytest.mark.thorough
 def test_a_mistake_found_by_an_actor_is_told_in_a_line(tmp_path: Path) -> None:
     job = Job("expert", plugins=(str(tmp_path / "nothing.py"),))
     with connect() as cluster, pytest.raises(UserError, match=r"^There is no plugin file .*nothing\.py\.$"):

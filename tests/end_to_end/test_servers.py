@@ -70,7 +70,11 @@ def hashes(folder: Path) -> dict[int, str]:
 # Alone is what the next test's run is too.
 @pytest.mark.parametrize(
     "more",
-    [pytest.param((), marks=pytest.mark.thorough), ("--workers", "2"), ("--batch", "4")],
+    [
+        pytest.param((), marks=pytest.mark.thorough),
+        ("--workers", "2"),
+        pytest.param(("--batch", "4"), marks=pytest.mark.thorough),
+    ],
     ids=["alone", "workers", "batch"],
 )
 def test_a_server_that_is_killed_and_started_again_changes_nothing(
@@ -192,7 +196,7 @@ def mortal(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize(("workers", "batch"), [(2, 1), (1, 4)])
+@pytest.mark.parametrize(("workers", "batch"), [(2, 1), pytest.param(1, 4, marks=pytest.mark.thorough)])
 def test_a_trial_that_kills_the_policys_process_is_an_error_and_costs_no_other(
     workers: int, batch: int, mortal: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -220,7 +220,7 @@ def test_among_how_many_it_is_tested_is_fixed_before_the_first_pair_and_recorded
     assert isinstance(tests, float) and tests >= 2
 
 
-@pytest.mark.parametrize("condition", [SIDE, f"{SIDE} and target_depth=far"])
+@pytest.mark.parametrize("condition", [SIDE, pytest.param(f"{SIDE} and target_depth=far", marks=pytest.mark.thorough)])
 def test_the_same_episodes_lead_to_the_same_plan_and_a_run_that_was_cut_off_goes_on(condition: str) -> None:
     whole = ran(condition)
     assert len(whole.rounds) > 3
