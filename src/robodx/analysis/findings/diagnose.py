@@ -281,9 +281,8 @@ def _finding(
     return Finding(
         kind=name.kind.name,
         subject=name.subject,
-        statement=statement(
-            name, says, mode.says, certainty, undo, put_in, *rates[:2], along=along, crossed=crossed, without=without
-        ),
+        statement=statement(name, says, mode.says, certainty, undo, put_in, *rates[:2], along=along, crossed=crossed)
+        + (f" (Tested where it is not so that {' or '.join(without)}.)" if without else ""),
         attribute=condition.attribute,
         levels=condition.levels,
         given=None if tally.given is None else tally.given.name,

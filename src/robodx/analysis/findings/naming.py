@@ -71,26 +71,8 @@ def statement(
     *,
     along: Sequence[str] = (),
     crossed: Crossed | None = None,
-    without: Sequence[str] = (),
 ) -> str:
     """What is wrong, and the numbers that say so. What changed along with it in all its pairs may be it as well."""
-    told = _statement(name, when, happens, certainty, undo, put_in, inside, outside, along, crossed)
-    # A situation that fails for another reason tells nothing of this one.
-    return f"{told} (Tested where it is not so that {' or '.join(without)}.)" if without else told
-
-
-def _statement(
-    name: Name,
-    when: str,
-    happens: str,
-    certainty: Certainty,
-    undo: PairEvidence | None,
-    put_in: PairEvidence | None,
-    inside: Estimate,
-    outside: Estimate,
-    along: Sequence[str],
-    crossed: Crossed | None,
-) -> str:
     says = name.kind.says(name.subject)
     told = f"{says}: it fails" if says else "It fails"
     bundle = f", or because of what changed with that ({', '.join(along)})" if along else ""
