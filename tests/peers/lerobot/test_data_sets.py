@@ -222,7 +222,7 @@ def test_what_lerobot_records_is_read(tmp_path: Path) -> None:
     recorded.finalize()
     found = open_data(str(tmp_path / "data"))
     assert found.features.state == {"state": ("x", "y")} and found.features.hz == 10
-    assert found.features.about == {"success": "not recorded"}
+    assert found.features.about == {"missing": ["success"]}
     for number, steps in enumerate((7, 4)):
         here = found[number]
         assert here.instructions == (f"task {number}",) * steps
