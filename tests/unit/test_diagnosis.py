@@ -14,7 +14,7 @@ import pytest
 
 from robodx.analysis.findings import proposals
 from robodx.analysis.findings.conditions import Condition, Features
-from robodx.analysis.findings.decisions import PairSeen
+from robodx.analysis.findings.decisions import PairSeen, tallies
 from robodx.errors import UserError
 from robodx.interventions.base import PLACEBO
 from robodx.policy_contract import CameraRequest, PolicySpec
@@ -35,6 +35,7 @@ from tests.simulated_policies import EMPTY, FAILS, Policy, Run, facts, fails_whe
 
 # Screening the factorial alone is enough for most of what is tested here.
 PART = SuiteRequest("a", 1, within=("generated",))
+OTHER_SEEDS = SuiteRequest("a", 1, first_seed=7500)
 SIDE, COLOUR, NEGATION = "target_side=right", "target_colour=blue", "requires language/negation"
 
 
@@ -59,6 +60,10 @@ def ran(condition: str) -> Run:
         lambda trial, features: FAILS if all(one.holds(features) for one in each) else None,
         None if condition in OF_ALL_TASKS else PART,
     )
+
+
+def fails_when_any(*conditions: Condition) -> Policy:
+    return lambda trial, features: FAILS if any(one.holds(features) for one in conditions) else None
 
 
 def chancy(rate: float, number: int = 0) -> Policy:
@@ -285,6 +290,29 @@ def test_a_weakness_that_most_failures_hide_is_tested_where_these_do_not_happen(
     known = [hiding.holds(of_trial(trial)) for trial in of_hidden]
     # Until the one is known, some are of both.
     assert not all(known) and not any(known[known.index(False) :][-2 * BATCH :]) and all(shown)
+
+
+def test_what_was_tested_before_another_cause_was_known_is_asked_again_without_that() -> None:
+    hiding = Condition.parse("places=yes")
+    both = fails_when_any(hiding, Condition.parse("target_side=left"))
+    luck = chancy(0.03)
+    found = run(lambda trial, features: both(trial, features) or luck(trial, features), OTHER_SEEDS)
+    assert "places=yes" in causes(found)
+    turns: dict[str, set[object]] = {}
+    for one in found.pairs:
+        turns.setdefault(str(factors(one)["condition"]), set()).add(factors(one)["turn"])
+    again = [name for name, asked in turns.items() if len(asked) > 1]
+    assert again
+    for told in tallies(found.episodes):
+        if told.condition.name in again and told.given is None:
+            last = [
+                one.trial
+                for one in found.pairs
+                if (factors(one)["condition"], factors(one)["turn"]) == (told.condition.name, 1.0)
+            ]
+            # By the pairs of the last turn alone, and in none of them does what was found meanwhile hold.
+            assert {one.id for one in last} == {each for pair in told.pairs for each in (pair.treated, pair.placebo)}
+            assert not any(hiding.holds(of_trial(one)) for one in last)
 
 
 def test_what_gains_a_little_is_asked_for_longer_while_nothing_else_is_open() -> None:

@@ -13,7 +13,7 @@ BOUNDS: dict[str, tuple[float, ...]] = {
     "target_size_m": (0.036, 0.046, 0.065),
     "goal_size_m": (0.046, 0.1, 0.14),
     "target_turn_deg": (15.0, 30.0),
-    "words": (6.0, 9.0, 13.0),
+    "words": (6.0, 9.0, 13.0, 20.0),
     "expert_duration_s": (3.0, 5.0, 8.0),
     "expert_path_m": (0.6, 1.0, 1.6),
     "camera_offset_m": (0.02,),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import get_args
 
@@ -12,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from robodx.analysis.findings.base import REFUTED
-from robodx.analysis.findings.conditions import Condition, Features, Mask
+from robodx.analysis.findings.conditions import LEAST_INSIDE, Condition, Features, Mask
 from robodx.analysis.findings.decisions import PairSeen
 from robodx.analysis.findings.factors import factors_of
 from robodx.analysis.findings.proposals import ALIKE, Screened, phi, suspects
@@ -40,8 +41,6 @@ from robodx.suites.stress import CARRIERS
 from robodx.tasks.base import TASKS
 
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
-# Of a condition that was found to be so, failures that have it need no other explanation.
-EXPLAINING = ("cause", "needed", "sufficient")
 # Episodes of pairs, at most; and of how many conditions some are run at a time.
 MOST_EPISODES = 260
 AT_A_TIME = 3
@@ -76,7 +75,7 @@ class Deciding:
         self._base = screened.filter(pl.col("is_base") & (pl.col("outcome") != "error"))
         self._trials = [features_of_row(row) for row in self._base.iter_rows(named=True)]
         self._failed: Mask = ~self._base["success"].to_numpy()
-        self._so_far: list[Hypothesis] = []
+        self._known: list[Hypothesis] = []
         of_factorial = self._base.filter(pl.col("task") == GENERATED)["success"].mean()
         # Where nearly all fails anyway, it is as good as the others.
         self._is_telling = isinstance(of_factorial, float) and (
@@ -91,26 +90,27 @@ class Deciding:
             done.filter(pl.col("outcome") != "error").select("trial_id", "success").iter_rows()
         )
         erred = set(done.filter(pl.col("outcome") == "error")["trial_id"])
-        planned, hypotheses, is_pending = self._narrowed({**dict.fromkeys(erred, False), **outcomes})
+        planned, self._known, is_pending = self._narrowed({**dict.fromkeys(erred, False), **outcomes})
         if is_pending:
             return planned
-        self._so_far = hypotheses
-        *shares, for_crossing = NARROWED_SHARES[1:] if hypotheses else SHARES
+        *shares, for_crossing = NARROWED_SHARES[1:] if self._known else SHARES
         for turn, share in enumerate(shares):
             # Situations whose outcomes told what is left to explain are not fresh any more.
             self._first_fresh = self._first_seed + turn * MOST_GENERATED
-            hypotheses += self._hypotheses(hypotheses, share)
-            if not self._is_done(hypotheses, planned, outcomes, erred):
+            again = self._hypotheses(turn, share)
+            asked = {one.condition for one in again}
+            self._known = [*(one for one in self._known if one.condition not in asked), *again]
+            if not self._is_done(self._known, planned, outcomes, erred):
                 return planned
-            if not self._is_persevered(hypotheses, planned, outcomes, erred):
+            if not self._is_persevered(planned, outcomes, erred):
                 return planned
         self._first_fresh = self._first_seed + len(shares) * MOST_GENERATED
-        for one in self._crossed(hypotheses, done, for_crossing):
+        for one in self._crossed(done, for_crossing):
             if not self._is_done([one], planned, outcomes, erred):
                 return planned
             if one.tally.certainty not in REFUTED:
                 break
-        self._is_done(hypotheses, planned, outcomes, erred, excluding=True)
+        self._is_done(self._known, planned, outcomes, erred, excluding=True)
         return planned
 
     def _is_done(
@@ -124,7 +124,7 @@ class Deciding:
     ) -> bool:
         """Plans pairs and notes what came of them; False where some have to be run yet."""
         while batch := self._batch(hypotheses, (MOST_EPISODES - len(planned)) // 2, excluding):
-            planned += [one for each, pair in batch for one in pair.planned(each.tests)]
+            planned += [one for each, pair in batch for one in pair.planned(each.tests, each.turn)]
             trials = [trial.id for _, pair in batch for trial in (pair.treated, pair.placebo)]
             if any(trial not in outcomes and trial not in erred for trial in trials):
                 return False
@@ -137,41 +137,35 @@ class Deciding:
                     (each.undo if pair.effect == "undo" else each.put_in).append(seen)
         return True
 
-    def _is_persevered(
-        self,
-        hypotheses: Sequence[Hypothesis],
-        planned: list[Planned],
-        outcomes: Mapping[str, bool],
-        erred: Collection[str],
-    ) -> bool:
+    def _is_persevered(self, planned: list[Planned], outcomes: Mapping[str, bool], erred: Collection[str]) -> bool:
         """More pairs of what gained something where it was undone, if all that are left may decide on it.
 
         One at a time, the soonest first; False where some have to be run yet.
         """
         while True:
             most = (MOST_EPISODES - len(planned)) // 2
-            unexplained = self._unexplained(hypotheses)
+            unexplained = self._unexplained(self._known)
             hopeful = [
                 (one.tally.undone.pairs_more or 0, place, one)
-                for place, one in enumerate(hypotheses)
+                for place, one in enumerate(self._known)
                 if one.is_hopeful(most) and one.tally.undone and not self._is_moot(one, unexplained)
             ]
             if not hopeful:
                 return True
             _, _, best = min(hopeful)
             best.patience = len(best.undo) + 1
-            if not self._is_done(hypotheses, planned, outcomes, erred):
+            if not self._is_done(self._known, planned, outcomes, erred):
                 return False
 
-    def _crossed(self, known: Sequence[Hypothesis], done: pl.DataFrame, share: float) -> list[Hypothesis]:
+    def _crossed(self, done: pl.DataFrame, share: float) -> list[Hypothesis]:
         """Of what explains some of the failures that have it, that with the most of them: with another beside it.
 
         First where the other does not hold: taking it away must gain nothing there.
         """
-        shown = [one for one in known if one.tally.certainty in ("cause", "needed")]
+        shown = [one for one in self._known if one.tally.certainty in ("cause", "needed")]
         left = self._failed & ~np.any([np.zeros_like(self._failed), *(one.inside for one in shown)], axis=0)
         partly = [(int((one.inside & self._failed).sum()), one) for one in shown if one.tally.put_share < PARTLY]
-        hinted = [(int((one.inside & left).sum()), one) for one in known if one.is_hinted]
+        hinted = [(int((one.inside & left).sum()), one) for one in self._known if one.is_hinted]
         most, one = max(partly or hinted, key=lambda each: each[0], default=(0, None))
         other = None if one is None or most < LEAST_UNEXPLAINED else self._beside(one, done)
         if one is None or other is None:
@@ -236,42 +230,51 @@ class Deciding:
         streams: dict[Effect, Iterator[Pair]] = {effect: self._pairs(condition, effect, within) for effect in EFFECTS}
         return Hypothesis(condition, condition.among(self._trials), tests, streams)
 
-    def _hypotheses(self, known: Sequence[Hypothesis], share: float) -> list[Hypothesis]:
-        """What the failures suggest that nothing known explains."""
-        shown = [one.inside for one in known if one.tally.certainty in EXPLAINING]
+    def _hypotheses(self, turn: int, share: float) -> list[Hypothesis]:
+        """What the failures suggest that nothing known explains; also again what a cause may have hidden so far."""
+        shown = [one.inside for one in self._known if one.is_shown]
         left = np.flatnonzero(~np.any([np.zeros_like(self._failed), *shown], axis=0))
         trials = [self._trials[place] for place in left]
         types = self._base["failure_type"].to_numpy()[left]
         modes = [types == name for name in sorted({str(name) for name in types if name is not None})]
         found = suspects(Screened.of(trials, self._failed[left]), modes)
-        tested = {one.condition for one in known}
+        tested = {one.condition for one in self._known if not self._was_hidden(one)}
         wanted = dict.fromkeys(each for one in found for each in (one.condition, *one.rivals))
         chosen = self._different([one for one in wanted if one not in tested and can_change(one)])[:MOST_TESTED]
-        done_to_it = [] if known else self._variants()
+        done_to_it = [] if turn else self._variants()
         tests = (2 * len(chosen) + len(done_to_it)) / share
         nowhere = np.zeros_like(self._failed)
         return [
-            *(Hypothesis(one, one.among(self._trials), tests, self._streams(one, chosen)) for one in chosen),
+            *(Hypothesis(one, one.among(self._trials), tests, self._streams(one, chosen), turn=turn) for one in chosen),
             *(Hypothesis(one, nowhere, tests, {"put in": stream}, lost) for one, lost, stream in done_to_it),
         ]
 
+    def _was_hidden(self, one: Hypothesis) -> bool:
+        """Whether it was tested, in vain, before all causes were known without which it is to be tested."""
+        return not one.is_shown and bool({*self._without(one.condition)} - {*(one.first_without or ())})
+
     def _streams(self, condition: Condition, chosen: Sequence[Condition]) -> dict[Effect, Iterator[Pair]]:
-        """Pairs that tell it from the other conditions, as far as that can be.
-
-        What fails for another reason fails with and without it: once that is known, it is tested where that does not
-        hold, unless the two mostly hold together.
-        """
+        """Pairs that tell it from the other conditions, as far as that can be."""
         others = [one for one in chosen if one != condition]
-        inside = condition.among(self._trials)
-
-        def without() -> tuple[Condition, ...]:
-            return tuple(
-                one.condition
-                for one in self._so_far
-                if one.tally.certainty in EXPLAINING and one.condition != condition and phi(one.inside, inside) < ALIKE
-            )
-
+        without = partial(self._without, condition)
         return {effect: self._pairs(condition, effect, apart_from=others, without=without) for effect in EFFECTS}
+
+    def _without(self, condition: Condition) -> tuple[Condition, ...]:
+        """Causes that are known by now and are kept out of its pairs.
+
+        What fails for another reason fails with and without it. But where the two mostly hold together, or hardly ever
+        apart, nothing would be left to test it in.
+        """
+        inside = condition.among(self._trials)
+        return tuple(
+            one.condition
+            for one in self._known
+            if one.is_shown
+            and one.condition != condition
+            and one.inside.any()
+            and phi(one.inside, inside) < ALIKE
+            and (inside & ~one.inside).sum() >= LEAST_INSIDE
+        )
 
     def _different(self, conditions: Sequence[Condition]) -> list[Condition]:
         """Of those that hold in the very same trials, or are about the same, the first that can be undone.
@@ -371,6 +374,8 @@ class Deciding:
             if effect is None or is_moot or asked == AT_A_TIME or size <= 0:
                 continue
             drawn = list(islice(one.stream[effect], size))
+            if drawn and one.first_without is None:
+                one.first_without = drawn[0].without
             if len(drawn) < size:
                 one.exhausted.add(effect)
             batch += [(one, pair) for pair in drawn]

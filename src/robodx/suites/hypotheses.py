@@ -17,6 +17,8 @@ BATCH = 4
 PATIENCE = 14
 # What was not decided and gained as much as this where it was undone may be a cause all the same.
 HINT = 0.1
+# Of a condition that was found to be so, failures that have it need no other explanation.
+EXPLAINING = ("cause", "needed", "sufficient")
 
 
 @dataclass
@@ -37,6 +39,10 @@ class Hypothesis:
     exhausted: set[Effect] = field(default_factory=set)
     given: Condition | None = None
     patience: int = PATIENCE
+    # After how many screenings it was asked.
+    turn: int = 0
+    # Known causes that were kept out of its first pair; more may be known later.
+    first_without: tuple[Condition, ...] | None = None
 
     @property
     def tally(self) -> Tally:
@@ -60,6 +66,10 @@ class Hypothesis:
         undone = self.tally.undone
         is_without_gain = undone is not None and undone.verdict == "none"
         return "put in" if is_without_gain and self._may_be_put_in else None
+
+    @property
+    def is_shown(self) -> bool:
+        return self.tally.certainty in EXPLAINING
 
     @property
     def is_hinted(self) -> bool:

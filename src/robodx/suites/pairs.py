@@ -50,9 +50,11 @@ class Pair:
     value: str
     # What else holds in all situations of its test.
     given: Condition | None = None
+    # Known causes that do not hold there.
+    without: tuple[Condition, ...] = ()
 
-    def planned(self, tests: float) -> Iterator[Planned]:
-        """Both, with what they are for; `tests` is how many were to be decided, fixed before the first."""
+    def planned(self, tests: float, turn: int) -> Iterator[Planned]:
+        """Both, with what they are for; `tests` is how many were to be decided in this turn, fixed before the first."""
         given = () if self.given is None else (("given", self.given.name),)
         name = self.condition.name if self.given is None else f"{self.condition.name} given {self.given.name}"
         for arm, trial in (("treated", self.treated), ("placebo", self.placebo)):
@@ -63,9 +65,9 @@ class Pair:
                 factors=(
                     ("condition", self.condition.name), ("effect", self.effect), ("arm", arm),
                     ("pair", float(self.number)), ("intervention", self.intervention), ("value", self.value),
-                    ("tests", tests), *given,
+                    ("tests", tests), ("turn", float(turn)), *given,
                 ),
-                level=f"{name} · {self.effect} · {self.number} · {arm}",
+                level=f"{name} · {self.effect} · {turn} · {self.number} · {arm}",
                 suite="diagnosis",
             )  # fmt: skip
 
@@ -153,7 +155,7 @@ def pairs(
             name, value = way
             source = trial(fresh.task, fresh.seed)
             treated, placebo = (replace(source, interventions=((name, each),)) for each in (value, PLACEBO))
-            yield Pair(condition, effect, number, source, treated, placebo, name, value, given)
+            yield Pair(condition, effect, number, source, treated, placebo, name, value, given, absent)
             number += 1
 
 

@@ -134,7 +134,10 @@ def _decided(differences: tuple[int, ...], level: float) -> Decision:
 
 
 def tallies(episodes: pl.DataFrame) -> list[Tally]:
-    """Of a diagnosis, from its episodes with their design; each pair of which both were run."""
+    """Of a diagnosis, from its episodes with their design; each pair of which both were run.
+
+    What was asked again in a later turn, where causes that were found meanwhile do not hold, is told by that turn.
+    """
     rows = [
         (row, purpose["source_id"], {one["name"]: one["text"] or one["number"] for one in purpose["factors"]})
         for row in episodes.filter(pl.col("outcome") != "error").iter_rows(named=True)
@@ -142,15 +145,17 @@ def tallies(episodes: pl.DataFrame) -> list[Tally]:
         # Others are steps on the way to a condition.
         if purpose["variant"] == "intervened" and purpose["factors"]
     ]
-    arms: dict[tuple[str, str, str, int, str], dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
+    arms: dict[tuple[str, str, int, str, int, str], dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
     for row, source, factors in rows:
         # Of several diagnoses of a policy each counts its pairs from the first.
         given = str(factors.get("given") or "")
-        key = (factors["condition"], given, factors["effect"], int(factors["pair"] or 0), source)
+        turn = int(factors.get("turn") or 0)
+        key = (factors["condition"], given, turn, factors["effect"], int(factors["pair"] or 0), source)
         arms.setdefault(key, {})[factors["arm"]] = (row, factors)
+    last = {(name, given): turn for name, given, turn, *_ in sorted(arms)}
     found: dict[tuple[str, str], Tally] = {}
-    for (name, given, effect, _, _), both in sorted(arms.items()):
-        if len(both) < 2:
+    for (name, given, turn, effect, _, _), both in sorted(arms.items()):
+        if len(both) < 2 or turn < last[name, given]:
             continue
         (treated, own), (placebo, _) = both["treated"], both["placebo"]
         seen = PairSeen(
