@@ -31,7 +31,7 @@ class Shape:
     longest: int = 40
     chunk: int = 12
     width: int = 160
-    channels: tuple[int, int, int, int] = (32, 64, 128, 160)
+    channels: tuple[int, int, int, int] = (24, 48, 128, 160)
     text_layers: int = 2
     encoder_layers: int = 4
     decoder_layers: int = 1

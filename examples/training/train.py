@@ -67,7 +67,9 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True, nargs="+", help="data sets of demonstrations, each a path or FORMAT:PATH")
+    parser.add_argument(
+        "--data", required=True, nargs="+", help="data sets of demonstrations, each a path or FORMAT:PATH"
+    )
     parser.add_argument("--network", choices=NETWORKS, default="act")
     parser.add_argument("--act", type=Path, help="with --network flow: the trained checkpoint whose tokens it reads")
     parser.add_argument("--out", type=Path, required=True, help="folder for checkpoints, the log and the loss curve")
