@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
+from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -91,6 +92,11 @@ class Frames:
         is_trained = are_chosen(tasks, held_out, chosen)
         if not any(is_trained):
             raise SystemExit(f"there are too few episodes: {len(episodes)}, of which {sum(held_out)} held out")
+        # What is left out is not asked for either, unless nothing else was held out.
+        asked = [
+            is_one and task.split("/")[0] not in chosen.without for is_one, task in zip(held_out, tasks, strict=True)
+        ]
+        held_out = asked if any(asked) else held_out
         told = [part.about["instructions"] for part in parts]
         vocabulary = vocabulary_of(text for texts in told for text in texts) if vocabulary is None else list(vocabulary)
         words = [numbered(text, vocabulary, Shape().longest) for texts in told for text in texts]
@@ -187,7 +193,7 @@ def _decode(known: _Known, cache: Path, workers: int) -> list[str]:
     cache.mkdir(parents=True, exist_ok=True)
     # More parts than workers: some are longer than others.
     bounds = np.linspace(0, len(known.data), min(4 * workers, len(known.data)) + 1).astype(int).tolist()
-    ranges = list(zip(bounds[:-1], bounds[1:], strict=True))
+    ranges = list(pairwise(bounds))
     parts = [f"part_{index:03}" for index in range(len(ranges))]
     work = [(known.place, *span, cache / part) for span, part in zip(ranges, parts, strict=True)]
     with get_context("spawn").Pool(workers) as pool:

@@ -1,9 +1,9 @@
-"""All that the shipped weights come from: demonstrations, the three trainings, their ONNX files; in stages or all at once.
+"""All that the shipped weights come from: demonstrations, three trainings, ONNX files; in stages or all at once.
 
     python examples/training/reproduce.py all --work work --workers 16
 
 Every stage goes on where it was cut off. Under WORK: data/ (demonstrations), runs/ (checkpoints, log.csv, loss.svg) and
-weights/ (ONNX). On a machine without a package for ONNX, `export` says so and can be run elsewhere on runs/*/average.pt.
+weights/ (ONNX). Where there is no package for ONNX, `export` says so; run it elsewhere on runs/*/average.pt.
 """
 
 from __future__ import annotations

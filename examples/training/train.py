@@ -278,7 +278,8 @@ class Learner:
         frames, shape = self.frames, self.network.shape
         return {
             "network": self.options.network, "shape": shape.as_dict(), "data": frames.digest,
-            "share": self.options.share, "without": sorted(self.options.without), "vocabulary": frames.vocabulary if shape.words else [],
+            "share": self.options.share, "without": sorted(self.options.without),
+            "vocabulary": frames.vocabulary if shape.words else [],
             "act": weights_digest(self.act["average"]) if self.act is not None else None,
         }  # fmt: skip
 
