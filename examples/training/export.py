@@ -1,4 +1,4 @@
-"""Writes a trained network as ONNX, with its weights in half precision: export.py runs/act/last.pt act.onnx
+"""Writes a trained network as ONNX, with its weights in half precision: export.py runs/act/average.pt act.onnx
 
 A `flow` needs the `act` that it was trained on beside it, under the name given by --encoder.
 """
@@ -81,7 +81,7 @@ def export(stored: dict[str, Any], out: Path, *, replan: int = REPLAN, encoder: 
         "vocabulary": stored["vocabulary"], "longest": shape.longest, "is_stochastic": is_flow,
         "about": {
             "network": stored["network"], "steps": stored["step"], "state": stored["state"],
-            "weights": weights_digest(stored["average"]),
+            "weights": weights_digest(stored["average"]), "trained": stored.get("trained", {}),
         },
     }  # fmt: skip
     if is_flow:

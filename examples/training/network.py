@@ -15,6 +15,9 @@ from torch import Tensor, nn
 
 from robodx.learned.acting import POSITION, REACH_M, ROTATION_6D, WIDTH
 
+# Numbers of an attention head: the fast kernels of GPUs take multiples of 8.
+HEAD = 32
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -26,12 +29,14 @@ class Shape:
     # Words that it knows, padding and the unknown word included; 0 for a network that reads none.
     words: int = 0
     longest: int = 40
-    chunk: int = 8
-    width: int = 168
-    channels: tuple[int, int, int, int] = (24, 48, 96, 168)
+    chunk: int = 12
+    width: int = 160
+    channels: tuple[int, int, int, int] = (24, 48, 128, 160)
     text_layers: int = 2
-    encoder_layers: int = 3
-    decoder_layers: int = 2
+    encoder_layers: int = 4
+    decoder_layers: int = 1
+    # Of a flow on the tokens of this network.
+    flow_layers: int = 2
 
     @classmethod
     def of(cls, stored: dict[str, Any]) -> Shape:
@@ -42,9 +47,9 @@ class Shape:
 
 
 class Attention(nn.Module):
-    def __init__(self, width: int, heads: int = 6) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        self.heads = heads
+        self.heads = max(width // HEAD, 1)
         self.query, self.key_value = nn.Linear(width, width), nn.Linear(width, 2 * width)
         self.out = nn.Linear(width, width)
 
@@ -183,7 +188,7 @@ class Flow(nn.Module):
         self.enter = nn.Linear(WIDTH, shape.width)
         self.queries = nn.Parameter(torch.randn(shape.chunk, shape.width) * 0.02)
         self.time = nn.Sequential(nn.Linear(64, shape.width), nn.GELU(), nn.Linear(shape.width, shape.width))
-        self.decoder = nn.ModuleList(Layer(shape.width, crosses=True) for _ in range(shape.decoder_layers))
+        self.decoder = nn.ModuleList(Layer(shape.width, crosses=True) for _ in range(shape.flow_layers))
         self.head = nn.Sequential(nn.LayerNorm(shape.width), nn.Linear(shape.width, WIDTH))
         self.register_buffer("waves", torch.exp(torch.linspace(0.0, 5.0, 32)))
 

@@ -5,7 +5,8 @@
     python examples/training/export.py runs/act/last.pt act.onnx
     robodx run capability --policy onnx:act.onnx
 
-All frames are held in memory, on the GPU if there is one. The same command goes on where it was cut off.
+All frames are held in memory, on the GPU if there is one. The same command goes on where it was cut off. `reproduce.py`
+runs all of this as it was run for the weights that ship.
 """
 
 from __future__ import annotations
@@ -22,32 +23,42 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from frames import Frames
+from frames import Chosen, Frames
 from network import Act, Flow, Shape, normalised_actions, weights_digest, with_rotation_6d
 from torch import Tensor, nn
 
 from robodx.learned.acting import POSITION
 
 NETWORKS = ("act", "act_no_language", "flow")
-SMALL: dict[str, Any] = {"width": 120, "channels": (16, 32, 64, 120), "encoder_layers": 2, "decoder_layers": 1}
+# Of `act_no_language`, so that all weights that ship stay small.
+SMALL: dict[str, Any] = {"width": 96, "channels": (24, 48, 64, 96), "encoder_layers": 3, "decoder_layers": 1}
 # Pictures are shifted by up to so many pixels, and made brighter or darker by up to this share.
 SHIFT, BRIGHTNESS = 4, 0.15
+# The learning rate rises over so many steps, then falls as a cosine to this share of the highest.
+WARM_UP_STEPS, LOWEST_RATE = 500, 0.02
 TELL_EVERY_S = 10.0
 
 
 def main() -> None:
-    options = _options()
+    options, begun = _options(), time.monotonic()
     torch.manual_seed(options.seed)
     device = torch.device(options.device or ("cuda" if torch.cuda.is_available() else "cpu"))
     torch.set_float32_matmul_precision("high")
+    torch.backends.cudnn.benchmark = True
     options.out.mkdir(parents=True, exist_ok=True)
     act = torch.load(options.act, map_location=device, weights_only=True) if options.act else None
     frames = Frames.load(
         options.data,
         options.cache or options.out / "frames",
-        share=options.share,
+        chosen=Chosen(options.share, tuple(options.without)),
         workers=options.workers,
         vocabulary=act["vocabulary"] if act else None,
+        device=device,
+    )
+    print(
+        f"{len(frames.train)} frames to train on and {len(frames.held_out)} held out, {len(frames.vocabulary)} words, "
+        f"on {device}; loaded in {time.monotonic() - begun:.0f} s",
+        flush=True,
     )
     learner = Learner(options, frames, device, act)
     learner.resume()
@@ -56,19 +67,25 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True, help="data set of demonstrations: a path, or FORMAT:PATH")
+    parser.add_argument(
+        "--data", required=True, nargs="+", help="data sets of demonstrations, each a path or FORMAT:PATH"
+    )
     parser.add_argument("--network", choices=NETWORKS, default="act")
     parser.add_argument("--act", type=Path, help="with --network flow: the trained checkpoint whose tokens it reads")
     parser.add_argument("--out", type=Path, required=True, help="folder for checkpoints, the log and the loss curve")
     parser.add_argument("--cache", type=Path, help="folder of decoded frames, to be shared between trainings")
     parser.add_argument("--steps", type=int, default=14000)
+    parser.add_argument("--minutes", type=float, help="train so long instead, however many steps that is")
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--rate", type=float, default=6e-4, help="highest learning rate; warm-up, then a cosine")
     parser.add_argument("--share", type=float, default=1.0, help="share of each task's episodes to train on")
+    parser.add_argument("--without", nargs="*", default=[], metavar="FAMILY", help="families not to train on")
     parser.add_argument("--keep", type=int, default=5, help="checkpoints to keep, spread over the training")
     parser.add_argument("--save-every", type=int, default=1000, help="steps between checkpoints to resume from")
     parser.add_argument("--workers", type=int, default=2, help="processes that decode pictures")
-    parser.add_argument("--compile", action="store_true", help="compile the network: slow to start, then faster")
+    parser.add_argument(
+        "--compile", action="store_true", help="compile the network: a minute to start, then faster; if it can be"
+    )
     parser.add_argument("--device", help="default: the GPU if there is one")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -84,27 +101,31 @@ class Learner:
         self, options: argparse.Namespace, frames: Frames, device: torch.device, act: dict[str, Any] | None = None
     ) -> None:
         """`act` is the checkpoint whose tokens a flow reads."""
-        self.options, self.device, self.frames, self.act = options, device, frames.on(device), act
+        self.options, self.device, self.frames, self.act = options, device, frames, act
         self.encoder: Act | None = None
-        self.network = self._network().to(device)
+        # Pictures have their channels last, and so have the convolutions.
+        self.network = self._network().to(device, memory_format=torch.channels_last)
         # A moving average of the weights does better than the last of them.
-        self.average = self._network().to(device)
+        self.average = self._network().to(device, memory_format=torch.channels_last).requires_grad_(False)
         self.average.load_state_dict(self.network.state_dict())
+        theirs, mine = self.network.state_dict(), self.average.state_dict()
+        moving = [name for name, value in mine.items() if value.is_floating_point()]
+        self._moving = [mine[name] for name in moving], [theirs[name] for name in moving]
         self.optimiser = torch.optim.AdamW(
             self.network.parameters(), options.rate, weight_decay=0.01, fused=device.type == "cuda"
         )
         self.step, self.seconds = 0, 0.0
         self.loss: Callable[..., Tensor] = self._flow_loss if options.network == "flow" else self._act_loss
-        if options.compile:
-            self.loss = torch.compile(self.loss)
+        # As it is trained, which may be compiled.
+        self.training_loss = self.loss
 
     def _network(self) -> nn.Module:
         options, frames = self.options, self.frames
         if self.act is not None:
             shape = Shape.of(self.act["shape"])
             if (shape.cameras, self.act["hz"], self.act["state"]) != (frames.cameras, frames.hz, frames.state_names):
-                raise SystemExit(f"{options.act} was trained with other cameras, state or rate than {options.data} has")
-            self.encoder = Act(shape).to(self.device).eval().requires_grad_(False)
+                raise SystemExit(f"{options.act} was trained with other cameras, state or rate than the data have")
+            self.encoder = Act(shape).to(self.device, memory_format=torch.channels_last).eval().requires_grad_(False)
             self.encoder.load_state_dict(self.act["average"])
             return Flow(shape)
         shape = Shape(frames.cameras, frames.state.shape[1], len(frames.vocabulary))
@@ -120,34 +141,68 @@ class Learner:
     # Training.
 
     def train(self) -> None:
-        options = self.options
-        keep = {round(options.steps * (index + 1) / options.keep) for index in range(options.keep)}
-        begun, told, since = time.monotonic() - self.seconds, time.monotonic(), self.step
+        begun = time.monotonic() - self.seconds
+        if self.options.compile:
+            self._compile()
+        told, since = time.monotonic(), self.step
         losses: list[Tensor] = []
-        while self.step < options.steps:
-            losses.append(self._train_step())
+        done = self._done(begun)
+        while done < 1.0:
+            losses.append(self._train_step(done))
             self.step += 1
-            is_last = self.step == options.steps
-            if time.monotonic() - told > TELL_EVERY_S or is_last:
+            before, done = done, self._done(begun)
+            if time.monotonic() - told > TELL_EVERY_S or done >= 1.0:
                 self.seconds = time.monotonic() - begun
                 speed = (self.step - since) / max(time.monotonic() - told, 1e-6)
-                self._tell(torch.stack(losses).mean().item(), speed)
+                self._tell(torch.stack(losses).mean().item(), speed, done)
                 told, since, losses = time.monotonic(), self.step, []
-            if self.step % options.save_every == 0 or self.step in keep or is_last:
+            # Of so many checkpoints, whether the next is due.
+            is_kept = int(self.options.keep * done + 1e-9) > int(self.options.keep * before + 1e-9)
+            if self.step % self.options.save_every == 0 or is_kept or done >= 1.0:
                 self.seconds = time.monotonic() - begun
-                self._save(is_kept=self.step in keep)
+                self._save(is_kept=is_kept)
 
-    def _train_step(self) -> Tensor:
+    def _done(self, begun: float) -> float:
+        """The share of the training that is behind it, by time or by steps."""
+        if self.options.minutes is None:
+            return min(self.step / self.options.steps, 1.0)
+        return min((time.monotonic() - begun) / (60 * self.options.minutes), 1.0)
+
+    def _compile(self) -> None:
+        """If that can be done here: a first step, whose gradients are thrown away, shows it."""
+        begun, buffers = time.monotonic(), [one.clone() for one in self.network.buffers()]
+        compiled = torch.compile(self.loss, dynamic=False)
+        self.network.train()
+        try:
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+                loss = compiled(self.network, *self._batch(self.frames.train, self.options.batch))
+            loss.backward()
+            loss.item()
+        except Exception as error:
+            # Of its many kinds of errors none is ours to tell apart: it is slower without, and no worse.
+            print(f"not compiled: {type(error).__name__}: {str(error).splitlines()[:1]}", flush=True)
+        else:
+            self.training_loss = compiled
+            print(f"compiled in {time.monotonic() - begun:.0f} s", flush=True)
+        self.optimiser.zero_grad(set_to_none=True)
+        for kept, now in zip(buffers, self.network.buffers(), strict=True):
+            now.copy_(kept)
+
+    def _rate(self, done: float) -> float:
+        cosine = 0.5 * (1 + math.cos(math.pi * done))
+        warm: float = min(self.step / WARM_UP_STEPS, 1.0)
+        return float(self.options.rate) * warm * (LOWEST_RATE + (1 - LOWEST_RATE) * cosine)
+
+    def _train_step(self, done: float) -> Tensor:
         options = self.options
         # By the step, so that a resumed training draws what comes next, and not again what it began with.
         torch.manual_seed(int(np.random.SeedSequence((options.seed, self.step)).generate_state(1, np.uint64)[0]))
-        warm = min(self.step / 500, 1.0)
-        rate = options.rate * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * self.step / options.steps)))
+        rate = self._rate(done)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.network.train()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
-            loss = self.loss(self.network, *self._batch(self.frames.train, options.batch))
+            loss = self.training_loss(self.network, *self._batch(self.frames.train, options.batch))
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
@@ -158,10 +213,8 @@ class Learner:
     @torch.no_grad()
     def _update_ema(self) -> None:
         """The moving average of the weights; at first faster, so that it forgets where it began."""
-        share = max(1 / (self.step + 2), 1e-3)
-        theirs, mine = self.network.state_dict(), self.average.state_dict()
-        moving = [name for name, value in mine.items() if value.is_floating_point()]
-        torch._foreach_lerp_([mine[name] for name in moving], [theirs[name] for name in moving], share)
+        mine, theirs = self._moving
+        torch._foreach_lerp_(mine, theirs, max(1 / (self.step + 2), 1e-3))
 
     def _batch(
         self, among: Tensor, size: int, *, augments: bool = True
@@ -202,11 +255,11 @@ class Learner:
 
     # Keeping.
 
-    def _tell(self, loss: float, speed: float) -> None:
+    def _tell(self, loss: float, speed: float, done: float) -> None:
         held_out = self._held_out_loss()
-        left_s = (self.options.steps - self.step) / max(speed, 1e-6)
+        left_s = self.seconds * (1 - done) / max(done, 1e-6)
         print(
-            f"step {self.step:6d} of {self.options.steps}  loss {loss:.4f}  held out {held_out:.4f}  "
+            f"step {self.step:6d}, {100 * done:3.0f}%  loss {loss:.4f}  held out {held_out:.4f}  "
             f"{speed:5.1f} steps/s  {self.seconds / 60:5.1f} min, {left_s / 60:.1f} min left",
             flush=True,
         )
@@ -215,8 +268,9 @@ class Learner:
         with log.open("a", newline="") as file:
             writer = csv.writer(file)
             if is_new:
-                writer.writerow(["step", "seconds", "loss", "held_out_loss"])
-            writer.writerow([self.step, f"{self.seconds:.1f}", f"{loss:.5f}", f"{held_out:.5f}"])
+                writer.writerow(["step", "seconds", "loss", "held_out_loss", "rate", "done"])
+            numbers = [f"{loss:.5f}", f"{held_out:.5f}", f"{self._rate(done):.2e}", f"{done:.4f}"]
+            writer.writerow([self.step, f"{self.seconds:.1f}", *numbers])
         draw_losses(log, self.options.out / "loss.svg")
 
     def _identity(self) -> dict[str, Any]:
@@ -224,7 +278,8 @@ class Learner:
         frames, shape = self.frames, self.network.shape
         return {
             "network": self.options.network, "shape": shape.as_dict(), "data": frames.digest,
-            "share": self.options.share, "vocabulary": frames.vocabulary if shape.words else [],
+            "share": self.options.share, "without": sorted(self.options.without),
+            "vocabulary": frames.vocabulary if shape.words else [],
             "act": weights_digest(self.act["average"]) if self.act is not None else None,
         }  # fmt: skip
 
@@ -232,16 +287,29 @@ class Learner:
         frames = self.frames
         known: dict[str, Any] = {
             **self._identity(), "average": self.average.state_dict(), "hz": frames.hz, "step": self.step,
-            "state": frames.state_names,
+            "state": frames.state_names, "trained": self._trained(),
         }  # fmt: skip
         if is_kept:
-            _write(known, self.options.out / f"step_{self.step:06}.pt")
+            _write({**known, "average": _halved(known["average"])}, self.options.out / f"step_{self.step:06}.pt")
+        # What export.py and a flow need, without what only a resumed training does.
+        _write(known, self.options.out / "average.pt")
         going_on = {
             "weights": self.network.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "seconds": self.seconds,
         }
         _write({**known, **going_on}, self.options.out / "last.pt")
+
+    def _trained(self) -> dict[str, Any]:
+        """For the card of the network."""
+        options = self.options
+        names = ("minutes", "steps", "batch", "rate", "share", "without", "seed")
+        return {
+            **{name: getattr(options, name) for name in names}, "seconds": round(self.seconds, 1),
+            "frames": len(self.frames.train), "held_out_frames": len(self.frames.held_out),
+            "device": torch.cuda.get_device_name() if self.device.type == "cuda" else "cpu",
+            "torch": str(torch.__version__),
+        }  # fmt: skip
 
     def resume(self) -> None:
         last = self.options.out / "last.pt"
@@ -269,6 +337,11 @@ def _augmented(pictures: Tensor) -> Tensor:
     shifted = pictures[torch.arange(count, device=device)[:, None, None], rows[:, :, None], columns[:, None, :]]
     light = 1 + BRIGHTNESS * (2 * torch.rand(count, 1, 1, 1, device=device) - 1)
     return (shifted * light).clamp(0, 255).to(torch.uint8)
+
+
+def _halved(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Matrices in half precision, as they are exported: of checkpoints that are only looked at there are many."""
+    return {name: value.half() if value.ndim > 1 else value for name, value in weights.items()}
 
 
 def _write(content: dict[str, Any], path: Path) -> None:

@@ -19,15 +19,14 @@ CARD = "robodx"
 # Of a card: the file beside it that holds the network whose tokens this one reads.
 ENCODER = "encoder"
 ENCODER_DIGEST = "encoder_digest"
+# Of the policies that ship; their model cards lie beside them.
+WEIGHTS = Path(__file__).parent / "weights"
 
 
 def load(path: Path) -> LearnedPolicy:
     """The policy in a file that examples/training/export.py wrote."""
     session = _session(path)
-    stored = session.get_modelmeta().custom_metadata_map.get(CARD)
-    if stored is None:
-        raise UserError(f"{path} says nothing of how to run it: it was not written by examples/training/export.py")
-    told, head = json.loads(stored), _Runner(session)
+    told, head = _told(session, path), _Runner(session)
     encoder = _encoder(path, told) if ENCODER in told else None
 
     def network(inputs: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
@@ -39,6 +38,27 @@ def load(path: Path) -> LearnedPolicy:
         return LearnedPolicy(NetworkCard.of(told), network, file_digest(path))
     except ValueError as error:
         raise UserError(f"{path} cannot be run: {error}") from error
+
+
+def shipped(name: str) -> LearnedPolicy:
+    """The policy of this name whose weights lie in the package."""
+    path = WEIGHTS / f"{name}.onnx"
+    if not path.is_file():
+        raise UserError(f"the weights of {name} are not in this installation of robodx: there is no {path}")
+    return load(path)
+
+
+def card_of(path: Path) -> dict[str, Any]:
+    """All that a file says of its network: how to run it, and how it was trained."""
+    return _told(_session(path), path)
+
+
+def _told(session: Any, path: Path) -> dict[str, Any]:
+    stored = session.get_modelmeta().custom_metadata_map.get(CARD)
+    if stored is None:
+        raise UserError(f"{path} says nothing of how to run it: it was not written by examples/training/export.py")
+    told: dict[str, Any] = json.loads(stored)
+    return told
 
 
 def _encoder(path: Path, told: Mapping[str, Any]) -> _Runner:

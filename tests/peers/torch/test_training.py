@@ -116,7 +116,7 @@ def test_a_flow_reads_the_words_and_the_tokens_of_its_act(tmp_path: Path) -> Non
     flow = trained(others, tmp_path / "flow", 1, "--act", act, network="flow")
     words = torch.load(act, weights_only=True)["vocabulary"]
     assert torch.load(flow, weights_only=True)["vocabulary"] == words and "of" not in words
-    frames = Frames.load(str(others), tmp_path / "flow" / "frames", vocabulary=words)
+    frames = Frames.load([str(others)], tmp_path / "flow" / "frames", vocabulary=words)
     assert frames.words[0, :5].tolist() == [1, words.index("press"), 1, words.index("the"), words.index("switch")]
 
     with pytest.raises(SystemExit, match="export the act"):
@@ -145,10 +145,10 @@ def test_what_the_policy_makes_of_normalised_actions_is_the_actions() -> None:
 
 def test_frames_of_a_data_set_that_has_changed_are_refused(tmp_path: Path) -> None:
     data = written(tmp_path / "data", 6, 5)
-    Frames.load(str(data), tmp_path / "cache", workers=1)
-    about = json.loads((tmp_path / "cache" / "about.json").read_text())
-    assert about["place"] == str(data.resolve()) and about["seeds"] == [1_000_000, 1_000_001]
+    Frames.load([str(data)], tmp_path / "cache", workers=1)
+    about = json.loads((tmp_path / "cache" / "source.json").read_text())
+    assert about["place"] == str(data.resolve()) and len(about["parts"]) == 2
     data.rename(tmp_path / "old")
     written(data, 6, 4)
     with pytest.raises(SystemExit, match="as it is now"):
-        Frames.load(str(data), tmp_path / "cache", workers=1)
+        Frames.load([str(data)], tmp_path / "cache", workers=1)

@@ -15,7 +15,7 @@ from export import export
 from network import Act, Flow, Shape, weights_digest
 
 WORDS = ["<padding>", "<unknown>", "cube", "green", "on", "put", "red", "the"]
-SHAPE = Shape({"front": 32, "wrist": 32}, 15, len(WORDS), 12, 4, 24, (8, 8, 16, 24), 1, 1, 1)
+SHAPE = Shape({"front": 32, "wrist": 32}, 15, len(WORDS), 12, 4, 24, (8, 8, 16, 24), 1, 1, 1, 1)
 
 
 def main(out: Path) -> None:

@@ -1,0 +1,128 @@
+"""Runs learned policies through the capability suite and writes tables: families × tiers, every task, checkpoints.
+
+    python scripts/learned_tables.py act --workers 16 --out runs/learned
+    python scripts/learned_tables.py weights/act/*.onnx --tasks easy --training-seeds 10 --out runs/learned
+
+A policy is a name, or a file of examples/training/export.py. Run folders are kept by policy and resumed. With
+--training-seeds each also runs on situations that it was trained on: fit against generalisation.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import get_args
+
+import polars as pl
+
+from robodx.analysis.summary import success_rate
+from robodx.learned.networks import card_of
+from robodx.running.request import Request
+from robodx.running.run import Execution, run
+from robodx.streams import FIRST_TRAINING_SEED
+from robodx.suites.capability import capability_tasks
+from robodx.tasks.base import Tier
+from robodx.terminal.console import progress_bar
+
+TIERS = get_args(Tier)
+# Never shown in training: not among the training families.
+UNSEEN = "robustness"
+
+
+def main() -> None:
+    options = _options()
+    tables: dict[str, pl.DataFrame] = {}
+    fits: dict[str, pl.DataFrame] = {}
+    for policy in options.policies:
+        name, asked = _named(policy)
+        tables[name] = _run(asked, options.tasks, options.out / f"{name}-test", options)
+        if options.training_seeds:
+            fits[name] = _run(asked, options.tasks, options.out / f"{name}-train", options, is_trained_on=True)
+    parts = [by_tier(tables)]
+    if fits or len(tables) > 1:
+        parts.append(by_checkpoint(options.policies, tables, fits))
+    parts.append(by_task(tables))
+    text = "\n\n".join(parts) + "\n"
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "tables.md").write_text(text)
+    print(text)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("policies", nargs="+", metavar="POLICY|FILE.onnx")
+    parser.add_argument("--tasks", choices=("all", *TIERS), default="all", help="all of the suite, or one tier")
+    parser.add_argument("--seeds", type=int, default=25)
+    parser.add_argument("--training-seeds", type=int, default=0, help="situations of each task from the training data")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=Path("runs") / "learned-tables")
+    return parser.parse_args()
+
+
+def _named(policy: str) -> tuple[str, str]:
+    """What its run folder is called, and what a request calls it."""
+    path = Path(policy)
+    return (path.stem, f"onnx:{path.resolve()}") if path.suffix == ".onnx" else (policy.replace(":", "."), policy)
+
+
+def _run(
+    policy: str, tasks: str, folder: Path, options: argparse.Namespace, *, is_trained_on: bool = False
+) -> pl.DataFrame:
+    chosen = [task.id for task in capability_tasks() if tasks == "all" or task.tier == tasks]
+    seeds, first = options.seeds, 0
+    if is_trained_on:
+        chosen = [task for task in chosen if not task.startswith(UNSEEN)]
+        seeds, first = options.training_seeds, FIRST_TRAINING_SEED
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with progress_bar() as progress:
+        request = Request(tuple(chosen), policy, seeds, first_seed=first)
+        return run(request, folder, Execution(workers=options.workers), observers=[progress])
+
+
+def by_tier(tables: dict[str, pl.DataFrame]) -> str:
+    """Success of each family and tier, and of all training families together."""
+    parts = []
+    for name, table in tables.items():
+        lines = [f"`{name}`", "", f"| family | {' | '.join(TIERS)} | all |", "|---|" + "---|" * (len(TIERS) + 1)]
+        families = dict.fromkeys(task.family for task in capability_tasks())
+        rows = {family: pl.col("family") == family for family in families}
+        rows["**all but robustness**"] = pl.col("family") != UNSEEN
+        for family, which in rows.items():
+            found = table.filter(which)
+            cells = [_cell(found.filter(pl.col("tier") == tier)) for tier in TIERS]
+            lines.append(f"| {family} | {' | '.join(cells)} | {_cell(found)} |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def by_checkpoint(policies: list[str], tables: dict[str, pl.DataFrame], fits: dict[str, pl.DataFrame]) -> str:
+    """What was trained how far, on how much: success on situations of the training data, and on others."""
+    lines = [
+        "| policy | steps | share of episodes | frames | on training situations | on test situations |",
+        "|---|---|---|---|---|---|",
+    ]
+    for policy, (name, table) in zip(policies, tables.items(), strict=True):
+        about = card_of(Path(policy)).get("about", {}) if policy.endswith(".onnx") else {}
+        trained = about.get("trained", {})
+        told = [str(about.get("steps", "")), str(trained.get("share", "")), str(trained.get("frames", ""))]
+        seen = table.filter(pl.col("family") != UNSEEN)
+        fit = _cell(fits[name]) if name in fits else ""
+        lines.append(f"| `{name}` | {' | '.join(told)} | {fit} | {_cell(seen)} |")
+    return "\n".join(lines)
+
+
+def by_task(tables: dict[str, pl.DataFrame]) -> str:
+    lines = [f"| task | tier | chance | {' | '.join(tables)} |", "|---|---|---|" + "---|" * len(tables)]
+    for task in capability_tasks():
+        cells = [_cell(table.filter(pl.col("task") == task.id)) for table in tables.values()]
+        if any(cells):
+            lines.append(f"| `{task.id}` | {task.tier or ''} | {task.chance:.2f} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(episodes: pl.DataFrame) -> str:
+    return "" if episodes.is_empty() else str(success_rate(episodes))
+
+
+if __name__ == "__main__":
+    main()
