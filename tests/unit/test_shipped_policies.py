@@ -19,8 +19,8 @@ from robodx.policy_contract import EpisodeStart, Observation, make_policy
 GOLDEN = Path(__file__).parent.parent / "golden" / "networks"
 ANSWERS = GOLDEN / "answers.json"
 NAMES = ("act", "act_no_language", "flow")
-# Of processors: they sum in other orders. A tenth of a millimetre in position is far below what the hand can do.
-TOLERANCE = 2e-3
+# Processors sum in other orders. Half a millimetre is below what the hand can do.
+TOLERANCE = 5e-4
 
 
 def answers(name: str, steps: int = 3) -> list[list[list[float]]]:
