@@ -22,7 +22,7 @@ from robodx.learned.networks import CARD, ENCODER, ENCODER_DIGEST, file_digest
 
 # Smaller tensors are left as they are: they weigh nothing, and some are no weights.
 SMALL = 64
-REPLAN = 2
+REPLAN = 4
 
 
 class Flat(nn.Module):
