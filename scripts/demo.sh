@@ -1,5 +1,6 @@
 #!/bin/sh
 # Diagnoses `vision` and two policies with planted faults on easy tasks and under one stressor, and writes the page.
+# Then it puts `act`, a learned policy, through the whole diagnosis, with a page of its own.
 # `make demo` calls it. Finished runs are kept: the second time only the page is written.
 set -eu
 
@@ -32,3 +33,12 @@ $robodx report $runs -o $out/report.html --films $films
 $robodx findings $runs
 echo
 echo "Open $out/report.html in a browser. Next: $robodx view $out, $robodx diagnose vision --workers 2"
+
+if [ $films -eq 0 ] || ! .venv/bin/python -c 'import onnxruntime' 2>/dev/null; then
+    echo "demo: act, a learned policy, is left out: it needs OpenGL and onnxruntime (pip install 'robodx[learned]')"
+    exit 0
+fi
+echo
+echo "demo: the diagnosis of act, a learned policy, into $out/act (some minutes; Ctrl-C keeps what is done)"
+act() { $robodx diagnose act --workers 2 --out $out/act; }
+act || { [ $? -eq 2 ] && mv $out/act "$out/act.old-$$" && echo "demo: the old run is now $out/act.old-$$" && act; }

@@ -1,10 +1,11 @@
 """Runs learned policies through the capability suite and writes tables: families × tiers, every task, checkpoints.
 
-    python scripts/learned_tables.py act --workers 16 --out runs/learned
+    python scripts/learned_tables.py --docs
     python scripts/learned_tables.py weights/act/*.onnx --tasks easy --training-seeds 10 --out runs/learned
 
-A policy is a name, or a file of examples/training/export.py. Run folders are kept by policy and resumed. With
---training-seeds each also runs on situations that it was trained on: fit against generalisation.
+A policy is a name, or a file of examples/training/export.py; without any, those that ship. Run folders are kept by
+policy and resumed. With --training-seeds each also runs on situations that it was trained on: fit against
+generalisation. `make learned-tables` writes the tables of docs/learned.md.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import get_args
 
 import polars as pl
+from pages import DOCS, of_this_source, rewrite
 
 from robodx.analysis.summary import success_rate
 from robodx.learned.networks import card_of
@@ -25,12 +27,14 @@ from robodx.tasks.base import Tier
 from robodx.terminal.console import progress_bar
 
 TIERS = get_args(Tier)
+SHIPPED = ["act", "act_no_language", "flow"]
 # Never shown in training: not among the training families.
 UNSEEN = "robustness"
 
 
 def main() -> None:
     options = _options()
+    options.out = options.out or of_this_source(Path("runs") / "learned-tables")
     tables: dict[str, pl.DataFrame] = {}
     fits: dict[str, pl.DataFrame] = {}
     for policy in options.policies:
@@ -45,17 +49,21 @@ def main() -> None:
     text = "\n\n".join(parts) + "\n"
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "tables.md").write_text(text)
+    if options.docs:
+        rewrite(DOCS / "learned.md", "scores of learned policies", text)
     print(text)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("policies", nargs="+", metavar="POLICY|FILE.onnx")
+    parser.add_argument("policies", nargs="*", default=SHIPPED, metavar="POLICY|FILE.onnx")
+    parser.add_argument("--docs", action="store_true", help="write the tables into docs/learned.md too")
     parser.add_argument("--tasks", choices=("all", *TIERS), default="all", help="all of the suite, or one tier")
     parser.add_argument("--seeds", type=int, default=25)
+    parser.add_argument("--first-seed", type=int, default=100, help="others than those by which settings were chosen")
     parser.add_argument("--training-seeds", type=int, default=0, help="situations of each task from the training data")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=Path("runs") / "learned-tables")
+    parser.add_argument("--out", type=Path, help="default: a folder in runs/learned-tables")
     return parser.parse_args()
 
 
@@ -69,7 +77,7 @@ def _run(
     policy: str, tasks: str, folder: Path, options: argparse.Namespace, *, is_trained_on: bool = False
 ) -> pl.DataFrame:
     chosen = [task.id for task in capability_tasks() if tasks == "all" or task.tier == tasks]
-    seeds, first = options.seeds, 0
+    seeds, first = options.seeds, options.first_seed
     if is_trained_on:
         chosen = [task for task in chosen if not task.startswith(UNSEEN)]
         seeds, first = options.training_seeds, FIRST_TRAINING_SEED
