@@ -34,6 +34,9 @@ UNSEEN = "robustness"
 
 def main() -> None:
     options = _options()
+    names = [_named(policy)[0] for policy in options.policies]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise SystemExit(f"several policies are called {', '.join(sorted(twice))}: rename the files")
     options.out = options.out or of_this_source(Path("runs") / "learned-tables")
     tables: dict[str, pl.DataFrame] = {}
     fits: dict[str, pl.DataFrame] = {}
@@ -43,7 +46,7 @@ def main() -> None:
         if options.training_seeds:
             fits[name] = _run(asked, options.tasks, options.out / f"{name}-train", options, is_trained_on=True)
     parts = [by_tier(tables)]
-    if fits or len(tables) > 1:
+    if any(policy.endswith(".onnx") for policy in options.policies):
         parts.append(by_checkpoint(options.policies, tables, fits))
     parts.append(by_task(tables))
     text = "\n\n".join(parts) + "\n"
@@ -95,10 +98,12 @@ def by_tier(tables: dict[str, pl.DataFrame]) -> str:
         families = dict.fromkeys(task.family for task in capability_tasks())
         rows = {family: pl.col("family") == family for family in families}
         rows["**all but robustness**"] = pl.col("family") != UNSEEN
+        tasks = table.filter(pl.col("family") != UNSEEN)["task"].n_unique()
         for family, which in rows.items():
             found = table.filter(which)
             cells = [_cell(found.filter(pl.col("tier") == tier)) for tier in TIERS]
-            lines.append(f"| {family} | {' | '.join(cells)} | {_cell(found)} |")
+            counted = f", {tasks} tasks" if family.startswith("**") else ""
+            lines.append(f"| {family}{counted} | {' | '.join(cells)} | {_cell(found)} |")
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 

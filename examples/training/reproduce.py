@@ -1,6 +1,6 @@
 """All that the shipped weights come from: demonstrations, three trainings, ONNX files; in stages or all at once.
 
-    python examples/training/reproduce.py all --work work --workers 16
+    python examples/training/reproduce.py all --work work --workers 16 --scale 0.85 --compile
 
 Every stage goes on where it was cut off. Under WORK: data/ (demonstrations), runs/ (checkpoints, log.csv, loss.svg) and
 weights/ (ONNX). Where there is no package for ONNX, `export` says so; run it elsewhere on runs/*/average.pt.
@@ -24,7 +24,7 @@ FIRST_SEED = 1_000_000
 CAMERAS, HZ, DISTURB_M = "front@128,wrist@96", 10, 0.006
 # Every group of tasks is made in so many parts, each by a process of its own, whatever number of them runs at a time.
 PARTS = 16
-# Families whose tasks cannot be told apart without words, on which `act_no_language` is not trained.
+# Families most of whose tasks cannot be told apart without words, on which `act_no_language` is not trained.
 WORDY = ("language", "spatial", "generated", "carrier", "bias")
 STAGES = ("generate", "act", "no_language", "flow", "rest", "scaling", "export", "all")
 
@@ -107,21 +107,28 @@ def _options() -> argparse.Namespace:
 
 def generate(work: Path, workers: int, scale: float) -> None:
     """All parts of all groups, a few at a time; what is there is left as it is."""
+    if not 0 < scale <= 1:
+        raise SystemExit(f"--scale is above 0 and at most 1, not {scale:g}")
     begun = time.monotonic()
     data = work / "data"
     data.mkdir(parents=True, exist_ok=True)
-    jobs = [(group, part) for group in GROUPS for part in range(max(round(PARTS * min(scale, 1.0)), 1))]
+    jobs = [(group, part) for group in GROUPS for part in range(max(round(PARTS * scale), 1))]
     # Below one part of each group there are fewer episodes in it.
     within = min(PARTS * scale, 1.0)
     with ThreadPoolExecutor(workers) as pool:
         going = [pool.submit(_generate_part, data, group, part, within) for group, part in jobs]
         failed = []
-        for done, (one, (group, part)) in enumerate(zip(going, jobs, strict=True), 1):
-            if not one.result():
-                failed.append(f"{group.name}_{part:02}")
-            if done % 8 == 0 or done == len(jobs):
-                minutes = (time.monotonic() - begun) / 60
-                print(f"generated {done} of {len(jobs)} parts, {_frames(data)} frames, {minutes:.1f} min", flush=True)
+        try:
+            for done, (one, (group, part)) in enumerate(zip(going, jobs, strict=True), 1):
+                if not one.result():
+                    failed.append(f"{group.name}_{part:02}")
+                if done % 8 == 0 or done == len(jobs):
+                    told = f"{_frames(data)} frames, {(time.monotonic() - begun) / 60:.1f} min"
+                    print(f"generated {done} of {len(jobs)} parts, {told}", flush=True)
+        except BaseException:
+            # Interrupted: what has begun keeps its episodes, and nothing else begins.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     if failed:
         raise SystemExit(f"these parts could not be made, see {data}/NAME.log: {', '.join(failed)}")
 

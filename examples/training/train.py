@@ -141,9 +141,9 @@ class Learner:
     # Training.
 
     def train(self) -> None:
-        begun = time.monotonic() - self.seconds
         if self.options.compile:
             self._compile()
+        begun = time.monotonic() - self.seconds
         told, since = time.monotonic(), self.step
         losses: list[Tensor] = []
         done = self._done(begun)
@@ -305,7 +305,8 @@ class Learner:
         options = self.options
         names = ("minutes", "steps", "batch", "rate", "share", "without", "seed")
         return {
-            **{name: getattr(options, name) for name in names}, "seconds": round(self.seconds, 1),
+            **{name: getattr(options, name) for name in names},
+            "steps": options.steps if options.minutes is None else None, "seconds": round(self.seconds, 1),
             "frames": len(self.frames.train), "held_out_frames": len(self.frames.held_out),
             "device": torch.cuda.get_device_name() if self.device.type == "cuda" else "cpu",
             "torch": str(torch.__version__),

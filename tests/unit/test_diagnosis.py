@@ -18,7 +18,7 @@ from robodx.analysis.findings.decisions import PairSeen, tallies
 from robodx.errors import UserError
 from robodx.interventions.base import PLACEBO
 from robodx.policy_contract import CameraRequest, PolicySpec
-from robodx.records.design import Planned, trials_of
+from robodx.records.design import Planned, design_table, trials_of, with_design
 from robodx.records.trial import Trial
 from robodx.running.validation import MOST_EPISODES
 from robodx.streams import Streams
@@ -29,7 +29,7 @@ from robodx.suites.deciding import MOST_EPISODES as MOST_OF_PAIRS
 from robodx.suites.diagnosis import FACTORIAL, NULLED
 from robodx.suites.hypotheses import BATCH, PATIENCE, Hypothesis
 from robodx.suites.narrowing import narrow, starts
-from robodx.suites.pairs import GENERATED, Effect, can_change, fresh_situations, pairs
+from robodx.suites.pairs import GENERATED, Effect, Pair, can_change, fresh_situations, pairs
 from robodx.tasks.base import TASKS
 from tests.simulated_policies import EMPTY, FAILS, Policy, Run, facts, fails_when, played, run
 
@@ -301,18 +301,38 @@ def test_what_was_tested_before_another_cause_was_known_is_asked_again_without_t
     turns: dict[str, set[object]] = {}
     for one in found.pairs:
         turns.setdefault(str(factors(one)["condition"]), set()).add(factors(one)["turn"])
-    again = [name for name, asked in turns.items() if len(asked) > 1]
-    assert again
-    for told in tallies(found.episodes):
-        if told.condition.name in again and told.given is None:
-            last = [
-                one.trial
-                for one in found.pairs
-                if (factors(one)["condition"], factors(one)["turn"]) == (told.condition.name, 1.0)
-            ]
-            # By the pairs of the last turn alone, and in none of them does what was found meanwhile hold.
-            assert {one.id for one in last} == {each for pair in told.pairs for each in (pair.treated, pair.placebo)}
-            assert not any(hiding.holds(of_trial(one)) for one in last)
+    again = {name for name, asked in turns.items() if len(asked) > 1}
+    told = {one.condition.name: one for one in tallies(found.episodes) if one.given is None}
+    assert again and again <= set(told)
+    for name in again:
+        last = [one.trial for one in found.pairs if (factors(one)["condition"], factors(one)["turn"]) == (name, 1.0)]
+        # By the pairs of the last turn alone, and in none of them does what was found meanwhile hold.
+        assert {one.id for one in last} == {each for one in told[name].pairs for each in (one.treated, one.placebo)}
+        assert not any(hiding.holds(of_trial(one)) for one in last)
+
+
+def undone(diagnosis: int, turn: int, pairs: int) -> list[Planned]:
+    """Pairs in which a condition was undone, as a diagnosis plans them."""
+    planned: list[Planned] = []
+    for number in range(pairs):
+        source = Trial("carrier/pick_up", 1, "a", diagnosis + 100 * turn + number, suite="diagnosis")
+        treated, placebo = (replace(source, interventions=(("room", each),)) for each in ("unseen", PLACEBO))
+        pair = Pair(Condition.parse(SIDE), "undo", number, source, treated, placebo, "room", "unseen")
+        planned += pair.planned(24.0, turn, diagnosis)
+    return planned
+
+
+def test_a_later_turn_replaces_only_whole_pairs_and_only_those_of_its_own_diagnosis() -> None:
+    shown, first, later = undone(1000, 0, 14), undone(9000, 0, 5), undone(9000, 1, 4)
+    helped = {one.trial.id for one in shown if factors(one)["arm"] == "treated"}
+    planned = [*shown, *first, *later]
+    table = played([one.trial for one in planned], lambda trial, features: None if trial.id in helped else FAILS)
+    episodes = with_design(table, design_table(planned))
+    (told,) = tallies(episodes)
+    assert len(told.undo) == 14 + 4 and sum(one.treated_success for one in told.undo) == 14
+    cut = {one.trial.id for one in later if factors(one)["arm"] == "placebo"}
+    (told,) = tallies(episodes.filter(~pl.col("trial_id").is_in(cut)))
+    assert len(told.undo) == 14 + 5
 
 
 def test_what_gains_a_little_is_asked_for_longer_while_nothing_else_is_open() -> None:

@@ -19,7 +19,7 @@ CARD = "robodx"
 # Of a card: the file beside it that holds the network whose tokens this one reads.
 ENCODER = "encoder"
 ENCODER_DIGEST = "encoder_digest"
-# Of the policies that ship; their model cards lie beside them.
+# Of the policies that ship; docs/learned.md has their model cards.
 WEIGHTS = Path(__file__).parent / "weights"
 
 

@@ -124,7 +124,7 @@ class Deciding:
     ) -> bool:
         """Plans pairs and notes what came of them; False where some have to be run yet."""
         while batch := self._batch(hypotheses, (MOST_EPISODES - len(planned)) // 2, excluding):
-            planned += [one for each, pair in batch for one in pair.planned(each.tests, each.turn)]
+            planned += [one for each, pair in batch for one in pair.planned(each.tests, each.turn, self._first_seed)]
             trials = [trial.id for _, pair in batch for trial in (pair.treated, pair.placebo)]
             if any(trial not in outcomes and trial not in erred for trial in trials):
                 return False

@@ -53,8 +53,11 @@ class Pair:
     # Known causes that do not hold there.
     without: tuple[Condition, ...] = ()
 
-    def planned(self, tests: float, turn: int) -> Iterator[Planned]:
-        """Both, with what they are for; `tests` is how many were to be decided in this turn, fixed before the first."""
+    def planned(self, tests: float, turn: int, first_seed: int) -> Iterator[Planned]:
+        """Both, with what they are for; `tests` is how many were to be decided in this turn, fixed before the first.
+
+        The first seed tells the diagnoses of a policy apart.
+        """
         given = () if self.given is None else (("given", self.given.name),)
         name = self.condition.name if self.given is None else f"{self.condition.name} given {self.given.name}"
         for arm, trial in (("treated", self.treated), ("placebo", self.placebo)):
@@ -65,7 +68,7 @@ class Pair:
                 factors=(
                     ("condition", self.condition.name), ("effect", self.effect), ("arm", arm),
                     ("pair", float(self.number)), ("intervention", self.intervention), ("value", self.value),
-                    ("tests", tests), ("turn", float(turn)), *given,
+                    ("tests", tests), ("turn", float(turn)), ("first seed", float(first_seed)), *given,
                 ),
                 level=f"{name} · {self.effect} · {turn} · {self.number} · {arm}",
                 suite="diagnosis",

@@ -145,17 +145,19 @@ def tallies(episodes: pl.DataFrame) -> list[Tally]:
         # Others are steps on the way to a condition.
         if purpose["variant"] == "intervened" and purpose["factors"]
     ]
-    arms: dict[tuple[str, str, int, str, int, str], dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
+    arms: dict[tuple[str, str, float, int, str, int, str], dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
     for row, source, factors in rows:
         # Of several diagnoses of a policy each counts its pairs from the first.
         given = str(factors.get("given") or "")
-        turn = int(factors.get("turn") or 0)
-        key = (factors["condition"], given, turn, factors["effect"], int(factors["pair"] or 0), source)
+        diagnosis, turn = float(factors.get("first seed") or 0), int(factors.get("turn") or 0)
+        pair = int(factors["pair"] or 0)
+        key = (factors["condition"], given, diagnosis, turn, factors["effect"], pair, source)
         arms.setdefault(key, {})[factors["arm"]] = (row, factors)
-    last = {(name, given): turn for name, given, turn, *_ in sorted(arms)}
+    whole = {key: both for key, both in sorted(arms.items()) if len(both) == 2}
+    last = {(name, given, diagnosis): turn for name, given, diagnosis, turn, *_ in whole}
     found: dict[tuple[str, str], Tally] = {}
-    for (name, given, turn, effect, _, _), both in sorted(arms.items()):
-        if len(both) < 2 or turn < last[name, given]:
+    for (name, given, diagnosis, turn, effect, _, _), both in whole.items():
+        if turn < last[name, given, diagnosis]:
             continue
         (treated, own), (placebo, _) = both["treated"], both["placebo"]
         seen = PairSeen(
