@@ -346,7 +346,8 @@ def test_no_rule_names_a_task_or_a_policy() -> None:
     text = "\n".join(path.read_text() for path in sources)
     # Some tasks are called after what they require.
     assert not [task for task in TASKS if task in text and task.split("/")[1] not in HAS]
-    assert not [name for name in POLICIES if f'"{name}"' in text]
+    # And one policy like what is to be done.
+    assert not [name for name in POLICIES if f'"{name}"' in text and name != "act"]
 
 
 def test_trying_again_in_the_same_situations_is_no_further_evidence() -> None:

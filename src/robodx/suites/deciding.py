@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -33,6 +32,7 @@ from robodx.suites.pairs import (
     Pair,
     can_change,
     can_undo,
+    expert_needs,
     fresh_situations,
     pairs,
     variant_pairs,
@@ -82,7 +82,7 @@ class Deciding:
             of_factorial >= FLOOR or self._failed.mean() > 1 - FLOOR
         )
         self._tasks = tasks
-        self._needs = _expert_needs(self._base["task"].to_list(), self._trials)
+        self._needs = expert_needs(self._base["task"].to_list(), self._trials)
 
     def plan(self, done: pl.DataFrame) -> list[Planned]:
         """Pairs, a batch at a time, as the outcomes so far call for them; what is not run yet ends the plan."""
@@ -390,14 +390,3 @@ class Deciding:
     def _is_moot(self, one: Hypothesis, unexplained: Mask) -> bool:
         """Whether it would explain nothing; where a thing that it may need does not hold, it is to."""
         return one.given is None and bool((one.inside & unexplained).sum() < LEAST_UNEXPLAINED)
-
-
-def _expert_needs(tasks: Sequence[str], trials: Sequence[Features]) -> Mapping[tuple[str, str], Features]:
-    """What the expert mostly needs in a task with so many acts: of fresh situations it is known when it has run."""
-    seen: dict[tuple[str, str], dict[str, Counter[str]]] = {}
-    for task, features in zip(tasks, trials, strict=True):
-        own = seen.setdefault((task, features.get("acts", "")), {})
-        for name, level in features.items():
-            if name.startswith("expert_"):
-                own.setdefault(name, Counter())[level] += 1
-    return {key: {name: levels.most_common(1)[0][0] for name, levels in own.items()} for key, own in seen.items()}

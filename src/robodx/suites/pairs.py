@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -122,6 +123,17 @@ def fresh_situations(tasks: Sequence[str], first_seed: int) -> Iterator[Fresh]:
     for place in range(max(len(spread), len(generated))):
         for task, seed in (*generated[place : place + 1], *spread[place : place + 1]):
             yield _laid_out(task, seed)
+
+
+def expert_needs(tasks: Sequence[str], trials: Sequence[Features]) -> Mapping[tuple[str, str], Features]:
+    """What the expert mostly needs in a task with so many acts: of fresh situations it is known when it has run."""
+    seen: dict[tuple[str, str], dict[str, Counter[str]]] = {}
+    for task, features in zip(tasks, trials, strict=True):
+        own = seen.setdefault((task, features.get("acts", "")), {})
+        for name, level in features.items():
+            if name.startswith("expert_"):
+                own.setdefault(name, Counter())[level] += 1
+    return {key: {name: levels.most_common(1)[0][0] for name, levels in own.items()} for key, own in seen.items()}
 
 
 def pairs(
