@@ -77,7 +77,7 @@ vision-table: setup  ## run `vision` through the capability suite and write its 
 	@$(BIN)/python scripts/vision_table.py
 
 learned-tables: setup  ## run `act`, `act_no_language` and `flow` through the capability suite and write their tables into the docs (twenty minutes)
-	@$(BIN)/python scripts/learned_tables.py --docs
+	@$(BIN)/python scripts/learned_tables.py --docs $(ARGS)
 
 stress-table: setup  ## run `expert` and `vision` through the suite stress and write the tables into the docs (an hour)
 	@$(BIN)/python scripts/stress_table.py

@@ -111,6 +111,7 @@ def nodes() -> Iterator[Nodes]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.mark.thorough
 def test_what_ran_on_a_lost_machine_is_run_again_elsewhere(nodes: Nodes, tmp_path: Path) -> None:
     (tmp_path / "slow_random.py").write_text(PLUGIN)
     plugin = str(tmp_path / "slow_random.py")
