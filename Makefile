@@ -76,7 +76,7 @@ aliasing: setup  ## measure how far factors of the generated situations go toget
 vision-table: setup  ## run `vision` through the capability suite and write its table into the docs (an hour)
 	@$(BIN)/python scripts/vision_table.py
 
-learned-tables: setup  ## run `act`, `act_no_language` and `flow` through the capability suite and write their tables into the docs (twenty minutes)
+learned-tables: setup  ## run `act`, `act_no_language` and `flow` through the capability suite and write their tables into the docs (easy tasks, ARGS="--tasks easy": four minutes)
 	@$(BIN)/python scripts/learned_tables.py --docs $(ARGS)
 
 stress-table: setup  ## run `expert` and `vision` through the suite stress and write the tables into the docs (an hour)
