@@ -73,7 +73,7 @@ def main() -> None:
     stages: dict[str, list[str]] = {"rest": ["no_language+flow"], "all": ["generate", "act", "no_language+flow"]}
     for stage in stages.get(options.stage, [options.stage]):
         if stage == "generate":
-            generate(work, options.workers, options.scale)
+            generate(work, options.workers, options.scale, ["--random-rooms"] if options.random_rooms else [])
         elif stage == "scaling":
             # As many steps each, on a tenth and a third of the episodes, and on all.
             for share in options.shares:
@@ -91,6 +91,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--workers", type=int, default=2, help="processes that make demonstrations")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the demonstrations to make, one at least")
+    parser.add_argument("--random-rooms", action="store_true", help="half of the demonstrations in random rooms")
     parser.add_argument("--act-minutes", type=float, default=8.5)
     parser.add_argument("--no-language-minutes", type=float, default=4.0)
     parser.add_argument("--flow-minutes", type=float, default=4.0)
@@ -105,7 +106,7 @@ def _options() -> argparse.Namespace:
 # Demonstrations.
 
 
-def generate(work: Path, workers: int, scale: float) -> None:
+def generate(work: Path, workers: int, scale: float, more: Sequence[str] = ()) -> None:
     """All parts of all groups, a few at a time; what is there is left as it is."""
     if not 0 < scale <= 1:
         raise SystemExit(f"--scale is above 0 and at most 1, not {scale:g}")
@@ -116,7 +117,7 @@ def generate(work: Path, workers: int, scale: float) -> None:
     # Below one part of each group there are fewer episodes in it.
     within = min(PARTS * scale, 1.0)
     with ThreadPoolExecutor(workers) as pool:
-        going = [pool.submit(_generate_part, data, group, part, within) for group, part in jobs]
+        going = [pool.submit(_generate_part, data, group, part, within, more) for group, part in jobs]
         failed = []
         try:
             for done, (one, (group, part)) in enumerate(zip(going, jobs, strict=True), 1):
@@ -133,14 +134,14 @@ def generate(work: Path, workers: int, scale: float) -> None:
         raise SystemExit(f"these parts could not be made, see {data}/NAME.log: {', '.join(failed)}")
 
 
-def _generate_part(data: Path, group: Group, part: int, within: float) -> bool:
+def _generate_part(data: Path, group: Group, part: int, within: float, more: Sequence[str]) -> bool:
     out = data / f"{group.name}_{part:02}"
     episodes = max(round(group.episodes * within), 1)
     # fmt: off
     command = [
         *_ROBODX, "generate", *group.selectors, "--episodes", str(episodes),
         "--first-seed", str(FIRST_SEED + part * group.episodes), "--hz", str(HZ), "--disturb", str(DISTURB_M),
-        "--cameras", CAMERAS, "--format", "decoded", "--plugin", str(HERE / "decoded.py"), "--out", str(out),
+        "--cameras", CAMERAS, "--format", "decoded", "--plugin", str(HERE / "decoded.py"), "--out", str(out), *more,
     ]
     # fmt: on
     # The second time goes on where the first stopped, as where one episode ended in an error.

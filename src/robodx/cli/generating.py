@@ -49,6 +49,14 @@ def generate(
             callback=finite,
         ),
     ] = 0.0,
+    random_rooms: Annotated[
+        bool,
+        typer.Option(
+            "--random-rooms",
+            help="Half of the episodes in rooms drawn at random: materials, colours and light. The other half is in "
+            "the familiar ones; the unseen rooms of robustness stay for evaluation.",
+        ),
+    ] = False,
     first_seed: Annotated[
         int, typer.Option(help="First training seed.", min=0, max=LAST_FIRST_SEED)
     ] = FIRST_TRAINING_SEED,
@@ -71,7 +79,7 @@ def generate(
     from robodx.running.run import Execution
 
     asked = Generation(
-        tuple(selectors), episodes, first_seed, cameras, hz, disturb, robot, quality, located(plugin)
+        tuple(selectors), episodes, first_seed, cameras, hz, disturb, random_rooms, robot, quality, located(plugin)
     )  # fmt: skip
     if out is None:
         Path("data").mkdir(exist_ok=True)

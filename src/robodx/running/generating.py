@@ -23,6 +23,7 @@ from robodx.records.design import Planned
 from robodx.records.folder import locked
 from robodx.records.schema import SCHEMA
 from robodx.records.trial import Trial
+from robodx.records.values import Applied
 from robodx.records.versions import versions
 from robodx.running.demonstration_writer import STATE, DemonstrationWriter, read_demonstration
 from robodx.running.demonstrations import refuse_evaluation_only
@@ -54,6 +55,8 @@ class Generation:
     hz: int = EXPERT_HZ
     # Of the offsets that every second episode is disturbed by, their standard deviation in metres; 0 for none.
     disturb_m: float = 0.0
+    # Whether half of the episodes, disturbed or not, are in rooms drawn at random.
+    has_random_rooms: bool = False
     robot: str = "panda"
     quality: str = "fast"
     plugins: tuple[str, ...] = ()
@@ -96,15 +99,17 @@ class Generation:
         return self.episodes or next(SETS[one] for one in self.selectors if one in SETS)
 
     def trials(self) -> list[Trial]:
-        """Task by task; of two seeds the second is disturbed."""
+        """Task by task; of two seeds the second is disturbed, of four the last two are in random rooms."""
         return [
-            Trial(
-                task, TASKS[task].version, self.policy, seed, self.robot,
-                perturbations=(("disturbance", self.disturb_m),) if self.disturb_m and seed % 2 else (),
-            )
+            Trial(task, TASKS[task].version, self.policy, seed, self.robot, perturbations=self._perturbations(seed))
             for task in self.tasks
             for seed in range(self.first_seed, self.first_seed + self.each)
-        ]  # fmt: skip
+        ]
+
+    def _perturbations(self, seed: int) -> tuple[Applied, ...]:
+        disturbed: tuple[Applied, ...] = (("disturbance", self.disturb_m),) if self.disturb_m and seed % 2 else ()
+        elsewhere: tuple[Applied, ...] = (("random_room", 1.0),) if self.has_random_rooms and seed // 2 % 2 else ()
+        return disturbed + elsewhere
 
 
 @dataclass(frozen=True)
@@ -238,8 +243,14 @@ def _hands(robot: Robot) -> list[str]:
 
 
 def _metadata(trial: Trial) -> dict[str, Any]:
-    disturb_m = dict(trial.perturbations).get("disturbance", 0.0)
-    return {"task": trial.task, "task_version": trial.task_version, "seed": trial.seed, "disturb_m": disturb_m}
+    changed = dict(trial.perturbations)
+    return {
+        "task": trial.task,
+        "task_version": trial.task_version,
+        "seed": trial.seed,
+        "disturb_m": changed.get("disturbance", 0.0),
+        "has_random_room": "random_room" in changed,
+    }
 
 
 def _about(asked: Generation) -> dict[str, Any]:
@@ -252,6 +263,7 @@ def _about(asked: Generation) -> dict[str, Any]:
         "first_seed": asked.first_seed,
         "seeds_per_task": asked.each,
         "disturb_m": asked.disturb_m,
+        "has_random_rooms": asked.has_random_rooms,
         "quality": asked.quality,
     }
 

@@ -41,7 +41,7 @@ from robodx.suites.stress import CARRIERS
 from robodx.tasks.base import TASKS
 
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
-# Episodes of pairs, at most; and of how many conditions some are run at a time.
+# Episodes of pairs, at most, for each situation a task in the screening; of how many conditions some are run at a time.
 MOST_EPISODES = 260
 AT_A_TIME = 3
 # Conditions that are tested at most after a screening, the best first; and what is done to a policy besides.
@@ -70,6 +70,7 @@ class Deciding:
     ) -> None:
         self._request, self._first_seed, self._suite = request, first_seed, suite
         self._first_fresh = first_seed
+        self._most_episodes = MOST_EPISODES * request.seeds
         self._has_words = request.spec is None or request.spec.uses_language
         self._screened = screened
         self._base = screened.filter(pl.col("is_base") & (pl.col("outcome") != "error"))
@@ -123,7 +124,7 @@ class Deciding:
         excluding: bool = False,
     ) -> bool:
         """Plans pairs and notes what came of them; False where some have to be run yet."""
-        while batch := self._batch(hypotheses, (MOST_EPISODES - len(planned)) // 2, excluding):
+        while batch := self._batch(hypotheses, (self._most_episodes - len(planned)) // 2, excluding):
             planned += [one for each, pair in batch for one in pair.planned(each.tests, each.turn, self._first_seed)]
             trials = [trial.id for _, pair in batch for trial in (pair.treated, pair.placebo)]
             if any(trial not in outcomes and trial not in erred for trial in trials):
@@ -143,7 +144,7 @@ class Deciding:
         One at a time, the soonest first; False where some have to be run yet.
         """
         while True:
-            most = (MOST_EPISODES - len(planned)) // 2
+            most = (self._most_episodes - len(planned)) // 2
             unexplained = self._unexplained(self._known)
             hopeful = [
                 (one.tally.undone.pairs_more or 0, place, one)
@@ -354,7 +355,7 @@ class Deciding:
         return found
 
     def _variant_pairs(self, condition: Condition, tasks: Sequence[str], **change: object) -> Iterator[Pair]:
-        sources = (self._trial(task, self._first_seed + turn) for turn in range(MOST_EPISODES) for task in tasks)
+        sources = (self._trial(task, self._first_seed + turn) for turn in range(self._most_episodes) for task in tasks)
         return variant_pairs(condition, sources, lambda trial: replace(trial, **change))  # type: ignore[arg-type]
 
     def _batch(self, hypotheses: Sequence[Hypothesis], most: int, excluding: bool) -> list[tuple[Hypothesis, Pair]]:
