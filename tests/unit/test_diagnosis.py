@@ -26,7 +26,7 @@ from robodx.suites import deciding
 from robodx.suites.base import SuiteRequest, ask
 from robodx.suites.deciding import FLOOR
 from robodx.suites.deciding import MOST_EPISODES as MOST_OF_PAIRS
-from robodx.suites.diagnosis import FACTORIAL, NULLED
+from robodx.suites.diagnosis import FACTORIAL, NULLED, SURROUNDINGS
 from robodx.suites.hypotheses import BATCH, PATIENCE, Hypothesis
 from robodx.suites.narrowing import narrow, starts
 from robodx.suites.pairs import GENERATED, Effect, Pair, can_change, fresh_situations, pairs
@@ -116,6 +116,33 @@ def test_what_is_solved_without_an_input_is_told_and_is_no_success_of_the_policy
     assert found.success.value == 1.0 and (found.solved, found.judged) == (FACTORIAL, FACTORIAL)
 
 
+SEEING = replace(PART, spec=PolicySpec(cameras=(CameraRequest("front"),)))
+
+
+@pytest.mark.parametrize(
+    ("condition", "policy"),
+    [
+        ("room_familiar=no", fails_when("room_familiar=no")),
+        (
+            "camera_offset_m=0.02 or more",
+            lambda trial, features: FAILS if ("camera", "moved") in trial.interventions else None,
+        ),
+    ],
+)
+def test_surroundings_that_no_screened_situation_has_are_tried_on_a_policy_that_sees(
+    condition: str, policy: Policy
+) -> None:
+    found = run(policy, SEEING)
+    tried = [one for one in found.planned if one.variant == "follow-up"]
+    assert [factors(one)["intervention"] for one in tried] == list(SURROUNDINGS)
+    assert causes(found) == [condition] and found.diagnosis.decided[0].certainty == "sufficient"
+    assert found.diagnosis.success.value == 1.0 and len(found.episodes) <= MOST_EPISODES
+    # Not of one without cameras, and nothing more of one that loses nothing by it.
+    assert not run(policy, PART).diagnosis.findings
+    steady = run(lambda trial, features: None, SEEING)
+    assert {one.variant for one in steady.planned} == {"screening", "stressed", "follow-up"}
+
+
 def test_the_screening_is_of_every_task_and_of_the_factorial_and_of_each_stressor() -> None:
     planned = ask("diagnosis", EMPTY, SuiteRequest("a", 1, first_seed=40))
     trials = trials_of(planned)
@@ -129,7 +156,7 @@ def test_the_screening_is_of_every_task_and_of_the_factorial_and_of_each_stresso
     # In real time too where real time matters, which is known when it has waited once.
     pursuits = sum(task.family == "pursuit" for task in TASKS.entries())
     # And without words, pictures and state.
-    assert len(trials) + pursuits + 3 * NULLED + MOST_OF_PAIRS <= MOST_EPISODES
+    assert len(trials) + pursuits + 3 * NULLED + len(SURROUNDINGS) + MOST_OF_PAIRS <= MOST_EPISODES
 
 
 CONDITIONS = [

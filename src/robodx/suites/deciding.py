@@ -27,6 +27,7 @@ from robodx.suites.narrowing import narrow, starts
 from robodx.suites.pairs import (
     GENERATED,
     MOST_GENERATED,
+    SUITE,
     Effect,
     Fresh,
     Pair,
@@ -66,9 +67,11 @@ class Deciding:
     """The pairs of one diagnosis. Given the same episodes it plans the same, so that a killed run goes on."""
 
     def __init__(
-        self, screened: pl.DataFrame, request: SuiteRequest, tasks: Sequence[str], first_seed: int, suite: str
-    ) -> None:
-        self._request, self._first_seed, self._suite = request, first_seed, suite
+        self, screened: pl.DataFrame, request: SuiteRequest, tasks: Sequence[str], first_seed: int,
+        costly: Sequence[Condition] = (),
+    ) -> None:  # fmt: skip
+        """`costly` are changes of the surroundings that cost a success in the screening."""
+        self._request, self._first_seed, self._costly = request, first_seed, costly
         self._first_fresh = first_seed
         self._most_episodes = MOST_EPISODES * request.seeds
         self._has_words = request.spec is None or request.spec.uses_language
@@ -240,15 +243,20 @@ class Deciding:
         modes = [types == name for name in sorted({str(name) for name in types if name is not None})]
         found = suspects(Screened.of(trials, self._failed[left]), modes)
         tested = {one.condition for one in self._known if not self._was_hidden(one)}
-        wanted = dict.fromkeys(each for one in found for each in (one.condition, *one.rivals))
+        costly = () if turn else self._costly
+        wanted = dict.fromkeys([*costly, *(each for one in found for each in (one.condition, *one.rivals))])
         chosen = self._different([one for one in wanted if one not in tested and can_change(one)])[:MOST_TESTED]
         done_to_it = [] if turn else self._variants()
         tests = (2 * len(chosen) + len(done_to_it)) / share
         nowhere = np.zeros_like(self._failed)
         return [
-            *(Hypothesis(one, one.among(self._trials), tests, self._streams(one, chosen), turn=turn) for one in chosen),
+            *(self._hypothesis(one, chosen, tests, turn) for one in chosen),
             *(Hypothesis(one, nowhere, tests, {"put in": stream}, lost) for one, lost, stream in done_to_it),
         ]
+
+    def _hypothesis(self, one: Condition, chosen: Sequence[Condition], tests: float, turn: int) -> Hypothesis:
+        lost = 0 if turn else self._costly.count(one)
+        return Hypothesis(one, one.among(self._trials), tests, self._streams(one, chosen), lost, turn=turn)
 
     def _was_hidden(self, one: Hypothesis) -> bool:
         """Whether it was tested, in vain, before all causes were known without which it is to be tested."""
@@ -278,10 +286,7 @@ class Deciding:
         )
 
     def _different(self, conditions: Sequence[Condition]) -> list[Condition]:
-        """Of those that hold in the very same trials, or are about the same, the first that can be undone.
-
-        Their pairs are mostly the same.
-        """
+        """Of those whose pairs are mostly the same, the first that can be undone."""
         kept: list[Condition] = []
         for one in conditions:
             same = next((place for place, other in enumerate(kept) if self._are_alike(one, other)), None)
@@ -292,11 +297,13 @@ class Deciding:
         return kept
 
     def _are_alike(self, one: Condition, other: Condition) -> bool:
+        """Whether they hold in the very same trials, or are about the same."""
         # Two levels of one attribute are two conditions, though of one factor.
         is_of_one = one.attribute != other.attribute and factors_of(one.attribute, one.levels) == factors_of(
             other.attribute, other.levels
         )
-        return is_of_one or np.array_equal(one.among(self._trials), other.among(self._trials))
+        inside = one.among(self._trials)
+        return is_of_one or bool(inside.any() and np.array_equal(inside, other.among(self._trials)))
 
     def _pairs(
         self,
@@ -327,7 +334,7 @@ class Deciding:
         )
 
     def _trial(self, task: str, seed: int) -> Trial:
-        (trial,) = replace(self._request, first_seed=seed, seeds=1).trials([TASKS[task]], self._suite)
+        (trial,) = replace(self._request, first_seed=seed, seeds=1).trials([TASKS[task]], SUITE)
         return trial
 
     def _with_needs(self, fresh: Fresh) -> Features:

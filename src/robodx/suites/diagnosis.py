@@ -7,9 +7,11 @@ from dataclasses import asdict, replace
 
 import polars as pl
 
+from robodx.analysis.findings.conditions import Condition
 from robodx.analysis.findings.prepare import with_variants
 from robodx.analysis.null_inputs import ON, nulls_of
 from robodx.errors import UserError
+from robodx.interventions.base import INTERVENTIONS
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.policy_contract import PolicySpec
 from robodx.records.design import Planned
@@ -17,11 +19,10 @@ from robodx.records.trial import Trial
 from robodx.records.values import as_factors
 from robodx.suites.base import SuiteRequest, select, suite
 from robodx.suites.deciding import Deciding
-from robodx.suites.pairs import GENERATED
+from robodx.suites.pairs import GENERATED, SUITE, changed_features
 from robodx.suites.stress import CARRIERS, pursuits
 from robodx.tasks.base import TASKS, Task
 
-SUITE = "diagnosis"
 # Situations of the factorial in the screening, for each situation of the other tasks.
 FACTORIAL = 110
 # Stressors are screened at this level, each in one situation that is screened without it as well.
@@ -29,6 +30,8 @@ STRESS_LEVEL = "v2"
 # Situations in which an input is taken away, of those that need a choice.
 NULLED = 6
 CHOICE = "choice"
+# What is around the things, and much the same in most situations: each is changed once, beside one that was solved.
+SURROUNDINGS = ("room", "camera", "light brightness", "light colour", "light side")
 
 
 @suite(SUITE, grows=True)
@@ -46,8 +49,34 @@ def diagnosis(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
     cards = {entry.name: {"kind": entry.kind, "levels": dict(entry.levels)} for entry in PERTURBATIONS.entries()}
     usable = [task.id for task in tasks if task.id in met]
     fresh = request.first_seed + FACTORIAL * request.seeds
-    decided = Deciding(with_variants(screened, cards), request, usable, fresh, SUITE).plan(done)
-    return [*screening, *_without_inputs(screened, request), *decided]
+    changed = dict(_surrounded(screened, request))
+    asked = [*screening, *_without_inputs(screened, request), *changed.values()]
+    outcomes = dict(done.select("trial_id", "outcome").iter_rows())
+    if any(one.trial.id not in outcomes for one in changed.values()):
+        return asked
+    costly = [one for one, planned in changed.items() if outcomes[planned.trial.id] in ("failure", "timeout")]
+    decided = Deciding(with_variants(screened, cards), request, usable, fresh, costly).plan(done)
+    return [*asked, *decided]
+
+
+def _surrounded(screened: pl.DataFrame, request: SuiteRequest) -> Iterator[tuple[Condition, Planned]]:
+    """Of a policy that is shown pictures, a carrier that it solves with another room, camera or light."""
+    if request.spec is None or not request.spec.cameras:
+        return
+    is_as_asked = pl.col("perturbations").list.len() == len(request.perturbations)
+    solved = screened.filter(pl.col("success") & is_as_asked & pl.col("task").is_in([*CARRIERS, GENERATED]))
+    trials = [Trial.of_row(row) for row in solved.sort("seed").iter_rows(named=True)]
+    # The carriers are easy: what is lost there is not lost by chance.
+    sources = sorted(trials, key=lambda trial: trial.task == GENERATED)[: len(CARRIERS)]
+    for turn, name in enumerate(SURROUNDINGS if sources else ()):
+        source = sources[turn % len(sources)]
+        for value, levels in reversed([*INTERVENTIONS[name].values.items()]):
+            if changed_features(source.task, source.seed, name, value) is not None:
+                ((attribute, level),) = levels.items()
+                trial = replace(source, interventions=((name, value),))
+                factors = (("intervention", name), ("value", value))
+                yield Condition(attribute, (level,)), Planned(trial, "follow-up", source, factors, name, suite=SUITE)
+                break
 
 
 def _without_inputs(screened: pl.DataFrame, request: SuiteRequest) -> Iterator[Planned]:

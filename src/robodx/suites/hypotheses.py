@@ -31,7 +31,7 @@ class Hypothesis:
     # Among how many it is tested, fixed before its first pair.
     tests: float
     stream: dict[Effect, Iterator[Pair]]
-    # Successes that it cost in the screening, where it was done to the policy beside the same situation without it.
+    # Successes that it cost in the screening, where it was brought about beside the same situation without it.
     lost: int = 0
     undo: list[PairSeen] = field(default_factory=list)
     put_in: list[PairSeen] = field(default_factory=list)
@@ -50,7 +50,12 @@ class Hypothesis:
 
     @property
     def wants(self) -> Effect | None:
-        """What is to be asked of it next: whether undoing it helps; if so, or if nobody can, whether it suffices."""
+        """What is to be asked of it next: whether undoing it helps; if so, or if nobody can, whether it suffices.
+
+        Of what was seen to cost a success first whether it suffices: little of what was screened may have it.
+        """
+        if self.lost and self._may_be_put_in:
+            return "put in"
         undone = self.tally.undone
         if "undo" in self.stream:
             if self._is_open(undone) and "undo" not in self.exhausted:

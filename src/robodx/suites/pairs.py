@@ -11,12 +11,15 @@ from typing import Literal, NamedTuple
 
 from robodx.analysis.findings.conditions import Condition, Features
 from robodx.interventions.base import INTERVENTIONS, PLACEBO, NotApplicable, intervened
+from robodx.policy_contract import CameraRequest
 from robodx.records.design import Planned
 from robodx.records.features import WORD
 from robodx.records.trial import Trial
+from robodx.sim.scene import CAMERAS
 from robodx.situations.features import features_of
 from robodx.tasks.base import TASKS, Situation
 
+SUITE = "diagnosis"
 Effect = Literal["undo", "put in"]
 # Fresh situations that are looked through for a condition, of each task and of the factorial.
 PER_TASK = 3
@@ -26,6 +29,8 @@ MOST_GENERATED = 400
 WAYS = 6
 MOST_TRIED = 24
 MOTOR = "motor/"
+# Whichever of these a policy is shown, one that is moved is moved for it.
+STANDING = tuple(CameraRequest(camera.name) for camera in CAMERAS)
 
 
 class Fresh(NamedTuple):
@@ -72,7 +77,7 @@ class Pair:
                     ("tests", tests), ("turn", float(turn)), ("first seed", float(first_seed)), *given,
                 ),
                 level=f"{name} · {self.effect} · {turn} · {self.number} · {arm}",
-                suite="diagnosis",
+                suite=SUITE,
             )  # fmt: skip
 
 
@@ -111,7 +116,7 @@ def _ways(condition: Condition, effect: Effect) -> tuple[tuple[str, str], ...]:
 @lru_cache(maxsize=2048)
 def _laid_out(task: str, seed: int) -> Fresh:
     situation = TASKS[task].placed(seed)
-    return Fresh(task, seed, situation, features_of(situation, TASKS[task].varies))
+    return Fresh(task, seed, situation, features_of(situation, TASKS[task].varies, STANDING))
 
 
 def fresh_situations(tasks: Sequence[str], first_seed: int) -> Iterator[Fresh]:
@@ -226,7 +231,7 @@ def _varied(ways: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def _made(condition: Condition, fresh: Fresh, name: str, value: str, wants: bool) -> tuple[Features, Features] | None:
     """What both sides are like, if it can be done there, and only the first changes whether the condition holds."""
-    after, placebo = (_changed(fresh.task, fresh.seed, name, each) for each in (value, PLACEBO))
+    after, placebo = (changed_features(fresh.task, fresh.seed, name, each) for each in (value, PLACEBO))
     if after is None or placebo is None:
         return None
     # What the expert needs is known when it has run.
@@ -239,10 +244,10 @@ def _words(features: Features) -> set[str]:
 
 
 @lru_cache(maxsize=8192)
-def _changed(task: str, seed: int, name: str, value: str) -> Features | None:
+def changed_features(task: str, seed: int, name: str, value: str) -> Features | None:
     """What a situation is like then; None where it cannot be done."""
     try:
         after = intervened(_laid_out(task, seed).situation, ((name, value),), seed, task)
     except NotApplicable:
         return None
-    return features_of(after, TASKS[task].varies)
+    return features_of(after, TASKS[task].varies, STANDING)
