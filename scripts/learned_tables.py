@@ -12,36 +12,29 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import get_args
 
 import polars as pl
 from pages import DOCS, of_this_source, rewrite
+from tables import TIERS, UNSEEN, cell, episodes_of, markdown, named
 
-from robodx.analysis.summary import success_rate
 from robodx.learned.networks import card_of
 from robodx.running.request import Request
-from robodx.running.run import Execution, run
 from robodx.streams import FIRST_TRAINING_SEED
 from robodx.suites.capability import capability_tasks
-from robodx.tasks.base import Tier
-from robodx.terminal.console import progress_bar
 
-TIERS = get_args(Tier)
 SHIPPED = ["act", "act_no_language", "flow"]
-# Never shown in training: not among the training families.
-UNSEEN = "robustness"
 
 
 def main() -> None:
     options = _options()
-    names = [_named(policy)[0] for policy in options.policies]
+    names = [named(policy)[0] for policy in options.policies]
     if twice := {name for name in names if names.count(name) > 1}:
         raise SystemExit(f"several policies are called {', '.join(sorted(twice))}: rename the files")
     options.out = options.out or of_this_source(Path("runs") / "learned-tables")
     tables: dict[str, pl.DataFrame] = {}
     fits: dict[str, pl.DataFrame] = {}
     for policy in options.policies:
-        name, asked = _named(policy)
+        name, asked = named(policy)
         tables[name] = _run(asked, options.tasks, options.out / f"{name}-test", options)
         if options.training_seeds:
             fits[name] = _run(asked, options.tasks, options.out / f"{name}-train", options, is_trained_on=True)
@@ -70,12 +63,6 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _named(policy: str) -> tuple[str, str]:
-    """What its run folder is called, and what a request calls it."""
-    path = Path(policy)
-    return (path.stem, f"onnx:{path.resolve()}") if path.suffix == ".onnx" else (policy.replace(":", "."), policy)
-
-
 def _run(
     policy: str, tasks: str, folder: Path, options: argparse.Namespace, *, is_trained_on: bool = False
 ) -> pl.DataFrame:
@@ -84,57 +71,48 @@ def _run(
     if is_trained_on:
         chosen = [task for task in chosen if not task.startswith(UNSEEN)]
         seeds, first = options.training_seeds, FIRST_TRAINING_SEED
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with progress_bar() as progress:
-        request = Request(tuple(chosen), policy, seeds, first_seed=first)
-        return run(request, folder, Execution(workers=options.workers), observers=[progress])
+    return episodes_of(Request(tuple(chosen), policy, seeds, first_seed=first), folder, options.workers)
 
 
 def by_tier(tables: dict[str, pl.DataFrame]) -> str:
     """Success of each family and tier, and of all training families together."""
     parts = []
     for name, table in tables.items():
-        lines = [f"`{name}`", "", f"| family | {' | '.join(TIERS)} | all |", "|---|" + "---|" * (len(TIERS) + 1)]
+        lines = []
         families = dict.fromkeys(task.family for task in capability_tasks())
         rows = {family: pl.col("family") == family for family in families}
         rows["**all but robustness**"] = pl.col("family") != UNSEEN
         tasks = table.filter(pl.col("family") != UNSEEN)["task"].n_unique()
         for family, which in rows.items():
             found = table.filter(which)
-            cells = [_cell(found.filter(pl.col("tier") == tier)) for tier in TIERS]
+            cells = [cell(found.filter(pl.col("tier") == tier)) for tier in TIERS]
             counted = f", {tasks} tasks" if family.startswith("**") else ""
-            lines.append(f"| {family}{counted} | {' | '.join(cells)} | {_cell(found)} |")
-        parts.append("\n".join(lines))
+            lines.append([f"{family}{counted}", *cells, cell(found)])
+        parts.append(f"`{name}`\n\n{markdown(['family', *TIERS, 'all'], lines)}")
     return "\n\n".join(parts)
 
 
 def by_checkpoint(policies: list[str], tables: dict[str, pl.DataFrame], fits: dict[str, pl.DataFrame]) -> str:
     """What was trained how far, on how much: success on situations of the training data, and on others."""
-    lines = [
-        "| policy | steps | share of episodes | frames | on training situations | on test situations |",
-        "|---|---|---|---|---|---|",
-    ]
+    head = ["policy", "steps", "share of episodes", "frames", "on training situations", "on test situations"]
+    lines = []
     for policy, (name, table) in zip(policies, tables.items(), strict=True):
         about = card_of(Path(policy)).get("about", {}) if policy.endswith(".onnx") else {}
         trained = about.get("trained", {})
         told = [str(about.get("steps", "")), str(trained.get("share", "")), str(trained.get("frames", ""))]
         seen = table.filter(pl.col("family") != UNSEEN)
-        fit = _cell(fits[name]) if name in fits else ""
-        lines.append(f"| `{name}` | {' | '.join(told)} | {fit} | {_cell(seen)} |")
-    return "\n".join(lines)
+        fit = cell(fits[name]) if name in fits else ""
+        lines.append([f"`{name}`", *told, fit, cell(seen)])
+    return markdown(head, lines)
 
 
 def by_task(tables: dict[str, pl.DataFrame]) -> str:
-    lines = [f"| task | tier | chance | {' | '.join(tables)} |", "|---|---|---|" + "---|" * len(tables)]
+    lines = []
     for task in capability_tasks():
-        cells = [_cell(table.filter(pl.col("task") == task.id)) for table in tables.values()]
+        cells = [cell(table.filter(pl.col("task") == task.id)) for table in tables.values()]
         if any(cells):
-            lines.append(f"| `{task.id}` | {task.tier or ''} | {task.chance:.2f} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _cell(episodes: pl.DataFrame) -> str:
-    return "" if episodes.is_empty() else str(success_rate(episodes))
+            lines.append([f"`{task.id}`", task.tier or "", f"{task.chance:.2f}", *cells])
+    return markdown(["task", "tier", "chance", *tables], lines)
 
 
 if __name__ == "__main__":

@@ -12,18 +12,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from pages import DOCS, of_this_source, rewrite
+from tables import by_stressor, episodes_of
 
 from robodx.analysis.metrics.base import METRICS, estimate
 from robodx.analysis.statistics.estimates import Estimate
-from robodx.analysis.stress import Degradation, StressTable, stress_table
+from robodx.analysis.stress import StressTable, stress_table
 from robodx.analysis.summary import success_rate
 from robodx.perturbations.base import STRESS_LEVELS
 from robodx.records.about import read_about
 from robodx.running.request import Request
-from robodx.running.run import Execution, run
 from robodx.suites.stress import STABILITY
-from robodx.terminal.comparison import points
-from robodx.terminal.console import progress_bar
 
 ROOT = Path(__file__).parent.parent
 POLICIES = ("expert", "vision")
@@ -40,32 +38,13 @@ def main() -> None:
     for policy in POLICIES:
         seeds = options.vision_seeds if policy == "vision" else options.seeds
         folder = of_this_source(options.out) / policy
-        with progress_bar() as progress:
-            episodes[policy] = run(
-                Request(("stress",), policy, seeds), folder, Execution(workers=options.workers), observers=[progress]
-            )
+        episodes[policy] = episodes_of(Request(("stress",), policy, seeds), folder, options.workers)
         tables[policy] = stress_table(episodes[policy], read_about(folder), np.random.default_rng(0))
     parts = [f"**{name}**, {len(episodes[name])} episodes\n\n{by_stressor(table)}" for name, table in tables.items()]
     costly = "**vision**, success by carrier under the stressors that cost something"
     text = "\n\n".join([*parts, f"{costly}\n\n{by_carrier(tables['vision'])}", cognitive(episodes)])
     print(text)
     rewrite(DOCS / "suites" / "stress.md", "tables of stress", text)
-
-
-def by_stressor(table: StressTable) -> str:
-    """Over all carriers: success under stress, and the fall on the same situations."""
-    trends = {trend.stressor: trend for trend in table.trends}
-    lines = [f"| stressor | kind | clean | n | {' | '.join(f'{level} | fall' for level in STRESS_LEVELS)} | p |"]
-    lines.append("|---|---|---|---|" + "---|---|" * len(STRESS_LEVELS) + "---|")
-    for name, rows in _grouped(table, None).items():
-        cells = [f"{row.stressed} | {points(row.difference)}" for row in rows]
-        p = trends[name].p_holm if name in trends else None
-        lines.append(
-            f"| `{name}` | {rows[0].kind} | {rows[0].clean} | {rows[0].clean.n} | {' | '.join(cells)} "
-            f"| {'not ordered' if p is None else '< 0.001' if p < 0.001 else f'{p:.3f}'} |"
-        )
-    weak = [f"`{one.task}` ({one.clean})" for one in table.not_testable]
-    return "\n".join(lines + ([f"\nNot testable, for it fails without stress: {', '.join(weak)}."] if weak else []))
 
 
 def by_carrier(table: StressTable) -> str:
@@ -112,14 +91,6 @@ def cognitive(episodes: dict[str, pl.DataFrame]) -> str:
     ]
     lines.append(f"| rate at the policy's boundary | | pursuit | {' | '.join(rates)} |")
     return "\n".join(lines)
-
-
-def _grouped(table: StressTable, task: str | None) -> dict[str, list[Degradation]]:
-    rows: dict[str, list[Degradation]] = {}
-    for row in table.rows:
-        if row.task == task:
-            rows.setdefault(row.stressor, []).append(row)
-    return rows
 
 
 def _clean(table: pl.DataFrame, task: str) -> pl.DataFrame:
