@@ -46,13 +46,16 @@ def main() -> None:
     torch.set_float32_matmul_precision("high")
     torch.backends.cudnn.benchmark = True
     options.out.mkdir(parents=True, exist_ok=True)
-    act = torch.load(options.act, map_location=device, weights_only=True) if options.act else None
+    act, init = (
+        torch.load(path, map_location=device, weights_only=True) if path else None
+        for path in (options.act, options.init)
+    )
     frames = Frames.load(
         options.data,
         options.cache or options.out / "frames",
         chosen=Chosen(options.share, tuple(options.without)),
         workers=options.workers,
-        vocabulary=act["vocabulary"] if act else None,
+        vocabulary=known["vocabulary"] if (known := act or init) else None,
         device=device,
     )
     print(
@@ -61,6 +64,8 @@ def main() -> None:
         flush=True,
     )
     learner = Learner(options, frames, device, act)
+    if init is not None:
+        learner.begin_with(init)
     learner.resume()
     learner.train()
 
@@ -72,6 +77,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--network", choices=NETWORKS, default="act")
     parser.add_argument("--act", type=Path, help="with --network flow: the trained checkpoint whose tokens it reads")
+    parser.add_argument("--init", type=Path, help="a trained checkpoint of such a network to begin with: fine-tuning")
     parser.add_argument("--out", type=Path, required=True, help="folder for checkpoints, the log and the loss curve")
     parser.add_argument("--cache", type=Path, help="folder of decoded frames, to be shared between trainings")
     parser.add_argument("--steps", type=int, default=14000)
@@ -89,6 +95,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--device", help="default: the GPU if there is one")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    if options.act and options.init:
+        parser.error("--init is for networks that are trained by themselves, not for a flow")
     if (options.network == "flow") != (options.act is not None):
         parser.error("--network flow needs --act CHECKPOINT, and only that does")
     return options
@@ -281,6 +289,7 @@ class Learner:
             "share": self.options.share, "without": sorted(self.options.without),
             "vocabulary": frames.vocabulary if shape.words else [],
             "act": weights_digest(self.act["average"]) if self.act is not None else None,
+            "init": str(self.options.init) if self.options.init else None,
         }  # fmt: skip
 
     def _save(self, *, is_kept: bool) -> None:
@@ -311,6 +320,14 @@ class Learner:
             "device": torch.cuda.get_device_name() if self.device.type == "cuda" else "cpu",
             "torch": str(torch.__version__),
         }  # fmt: skip
+
+    def begin_with(self, stored: dict[str, Any]) -> None:
+        """The weights of another training, whose words, cameras and numbers of state are the same."""
+        mine = {"shape": self.network.shape.as_dict(), "hz": self.frames.hz, "state": self.frames.state_names}
+        if differing := [name for name, value in mine.items() if stored[name] != value]:
+            raise SystemExit(f"{self.options.init} is of another network or other data ({', '.join(differing)})")
+        self.network.load_state_dict(stored["average"])
+        self.average.load_state_dict(stored["average"])
 
     def resume(self) -> None:
         last = self.options.out / "last.pt"
