@@ -16,12 +16,11 @@ from robodx.analysis.findings.conditions import LEAST_INSIDE, Condition, Feature
 from robodx.analysis.findings.decisions import PairSeen
 from robodx.analysis.findings.factors import factors_of
 from robodx.analysis.findings.proposals import ALIKE, Screened, phi, suspects
-from robodx.analysis.findings.variants import CLOCK, variants
-from robodx.perturbations.base import PERTURBATIONS
 from robodx.records.design import Planned
 from robodx.records.features import NO, features_of_row
 from robodx.records.trial import Trial
 from robodx.suites.base import SuiteRequest
+from robodx.suites.costs import costly_variants
 from robodx.suites.hypotheses import BATCH, PATIENCE, Hypothesis
 from robodx.suites.narrowing import narrow, starts
 from robodx.suites.pairs import (
@@ -38,16 +37,14 @@ from robodx.suites.pairs import (
     pairs,
     variant_pairs,
 )
-from robodx.suites.stress import CARRIERS
 from robodx.tasks.base import TASKS
 
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 # Episodes of pairs, at most, for each situation a task in the screening; of how many conditions some are run at a time.
 MOST_EPISODES = 260
 AT_A_TIME = 3
-# Conditions that are tested at most after a screening, the best first; and what is done to a policy besides.
+# Conditions that are tested at most after a screening, the best first.
 MOST_TESTED = 12
-MOST_VARIANTS = 3
 # Fewer failures than this that nothing explains yet are not worth a test.
 LEAST_UNEXPLAINED = 2
 # Where fewer of the factorial's situations succeed, it can show nothing, and other tasks take its place.
@@ -59,6 +56,8 @@ SHARES = (0.55, 0.35, 0.1)
 NARROWED_SHARES = (0.3, 0.35, 0.25, 0.1)
 # What fails less often than this where it is put in may need something beside it.
 PARTLY = 0.75
+# Tasks of which so many situations are solved are mostly solved.
+MOSTLY = 0.5
 # Differences that narrowing may leave, at most.
 MOST_LEFT = 2
 
@@ -86,6 +85,8 @@ class Deciding:
             of_factorial >= FLOOR or self._failed.mean() > 1 - FLOOR
         )
         self._tasks = tasks
+        rates = self._base.group_by("task").agg(pl.col("success").mean())
+        self._solved = set(rates.filter(pl.col("success") >= MOSTLY)["task"])
         self._needs = expert_needs(self._base["task"].to_list(), self._trials)
 
     def plan(self, done: pl.DataFrame) -> list[Planned]:
@@ -246,7 +247,7 @@ class Deciding:
         costly = () if turn else self._costly
         wanted = dict.fromkeys([*costly, *(each for one in found for each in (one.condition, *one.rivals))])
         chosen = self._different([one for one in wanted if one not in tested and can_change(one)])[:MOST_TESTED]
-        done_to_it = [] if turn else self._variants()
+        done_to_it = [] if turn else list(self._variants())
         tests = (2 * len(chosen) + len(done_to_it)) / share
         nowhere = np.zeros_like(self._failed)
         return [
@@ -255,8 +256,11 @@ class Deciding:
         ]
 
     def _hypothesis(self, one: Condition, chosen: Sequence[Condition], tests: float, turn: int) -> Hypothesis:
-        lost = 0 if turn else self._costly.count(one)
-        return Hypothesis(one, one.among(self._trials), tests, self._streams(one, chosen), lost, turn=turn)
+        streams, is_costly = self._streams(one, chosen), one in self._costly and not turn
+        if is_costly:
+            # Where it is solved otherwise there is something to lose.
+            streams["put in"] = self._pairs(one, "put in", among=self._solved)
+        return Hypothesis(one, one.among(self._trials), tests, streams, is_costly=is_costly, turn=turn)
 
     def _was_hidden(self, one: Hypothesis) -> bool:
         """Whether it was tested, in vain, before all causes were known without which it is to be tested."""
@@ -313,12 +317,13 @@ class Deciding:
         apart_from: Sequence[Condition] = (),
         given: Condition | None = None,
         without: Callable[[], tuple[Condition, ...]] = tuple,
+        among: Collection[str] | None = None,
     ) -> Iterator[Pair]:
         # Without what is known to fail, the factorial shows something again.
         situations = (
             each
             for each in fresh_situations(self._tasks, self._first_fresh)
-            if self._is_telling or each.task != GENERATED or without()
+            if (self._is_telling or each.task != GENERATED or without()) and (among is None or each.task in among)
         )
         return pairs(
             condition,
@@ -340,30 +345,12 @@ class Deciding:
     def _with_needs(self, fresh: Fresh) -> Features:
         return self._needs.get((fresh.task, fresh.features.get("acts", "")), {})
 
-    def _variants(self) -> list[tuple[Condition, int, Iterator[Pair]]]:
+    def _variants(self) -> Iterator[tuple[Condition, int, Iterator[Pair]]]:
         """What was done to the policy in the screening, and cost it a success."""
-        lost = {
-            one.condition: sum(each.placebo_success and not each.treated_success for each in one.put_in)
-            for one in variants(self._screened)
-        }
-        worst = sorted((one for one in lost if lost[one]), key=lambda one: (-lost[one], one))[:MOST_VARIANTS]
-        found = []
-        for condition in worst:
-            if condition.attribute == CLOCK:
-                clocks = self._screened.filter("is_realtime")["clock"].unique().sort()
-                tasks = self._screened.filter("is_realtime")["task"].unique().sort().to_list()
-                found.append((condition, lost[condition], self._variant_pairs(condition, tasks, clock=clocks[0])))
-            else:
-                name, _, level = condition.levels[0].partition("/")
-                stressor = (name, PERTURBATIONS[name].parse(level))
-                tasks = [task for task in CARRIERS if task in self._tasks]
-                applied = (*self._request.perturbations, stressor)
-                found.append((condition, lost[condition], self._variant_pairs(condition, tasks, perturbations=applied)))
-        return found
-
-    def _variant_pairs(self, condition: Condition, tasks: Sequence[str], **change: object) -> Iterator[Pair]:
-        sources = (self._trial(task, self._first_seed + turn) for turn in range(self._most_episodes) for task in tasks)
-        return variant_pairs(condition, sources, lambda trial: replace(trial, **change))  # type: ignore[arg-type]
+        seeds = range(self._first_seed, self._first_seed + self._most_episodes)
+        for one in costly_variants(self._screened, self._tasks, self._request.perturbations):
+            sources = (self._trial(task, seed) for seed in seeds for task in one.tasks)
+            yield one.condition, one.lost, variant_pairs(one.condition, sources, one.change)
 
     def _batch(self, hypotheses: Sequence[Hypothesis], most: int, excluding: bool) -> list[tuple[Hypothesis, Pair]]:
         """A few pairs of those conditions by which the most failures might still be explained.

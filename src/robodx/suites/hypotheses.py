@@ -31,7 +31,7 @@ class Hypothesis:
     # Among how many it is tested, fixed before its first pair.
     tests: float
     stream: dict[Effect, Iterator[Pair]]
-    # Successes that it cost in the screening, where it was brought about beside the same situation without it.
+    # Successes that it cost in the screening, where it was done to the policy beside the same situation without it.
     lost: int = 0
     undo: list[PairSeen] = field(default_factory=list)
     put_in: list[PairSeen] = field(default_factory=list)
@@ -41,6 +41,8 @@ class Hypothesis:
     patience: int = PATIENCE
     # After how many screenings it was asked.
     turn: int = 0
+    # Whether it is of the surroundings, hardly ever so in the screening, and cost a success where it was brought about.
+    is_costly: bool = False
     # Known causes that were kept out of its first pair; more may be known later.
     first_without: tuple[Condition, ...] | None = None
 
@@ -54,7 +56,7 @@ class Hypothesis:
 
         Of what was seen to cost a success first whether it suffices: little of what was screened may have it.
         """
-        if self.lost and self._may_be_put_in:
+        if self.is_costly and self._may_be_put_in:
             return "put in"
         undone = self.tally.undone
         if "undo" in self.stream:
@@ -107,7 +109,8 @@ class Hypothesis:
     def promise(self, unexplained: Mask) -> float:
         """The most failures that it may still explain; what was found to help comes first, to be put in."""
         undone = self.tally.undone
-        if undone is not None and undone.verdict == "effect":
+        is_next = self.is_costly and self._may_be_put_in
+        if is_next or (undone is not None and undone.verdict == "effect"):
             return math.inf
         upper = 1.0 if undone is None else undone.upper
         return (self.lost + float((self.inside & unexplained).sum())) * upper
