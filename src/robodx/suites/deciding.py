@@ -347,10 +347,12 @@ class Deciding:
 
     def _variants(self) -> Iterator[tuple[Condition, int, Iterator[Pair]]]:
         """What was done to the policy in the screening, and cost it a success."""
-        seeds = range(self._first_seed, self._first_seed + self._most_episodes)
         for one in costly_variants(self._screened, self._tasks, self._request.perturbations):
-            sources = (self._trial(task, seed) for seed in seeds for task in one.tasks)
-            yield one.condition, one.lost, variant_pairs(one.condition, sources, one.change)
+            yield one.condition, one.lost, variant_pairs(one.condition, self._again(one.tasks), one.change)
+
+    def _again(self, tasks: Sequence[str]) -> Iterator[Trial]:
+        turns = range(self._most_episodes)
+        return (self._trial(task, self._first_seed + turn) for turn in turns for task in tasks)
 
     def _batch(self, hypotheses: Sequence[Hypothesis], most: int, excluding: bool) -> list[tuple[Hypothesis, Pair]]:
         """A few pairs of those conditions by which the most failures might still be explained.
