@@ -55,7 +55,7 @@ def main() -> None:
         options.cache or options.out / "frames",
         chosen=Chosen(options.share, tuple(options.without)),
         workers=options.workers,
-        vocabulary=known["vocabulary"] if (known := act or init) else None,
+        vocabulary=(act or init or {}).get("vocabulary"),
         device=device,
     )
     print(

@@ -20,12 +20,17 @@ from robodx.datasets.schema import DataSet, Video
 from robodx.datasets.survey import survey
 from robodx.datasets.videos import encode, pictures
 from robodx.errors import UserError
+from robodx.perturbations.base import PERTURBATIONS, Draws
 from robodx.policy_contract import Observation
 from robodx.records.folder import locked
+from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.running.generating import UNFINISHED, Generated, Generation, record, write
 from robodx.running.run import Execution
-from robodx.streams import FIRST_TRAINING_SEED
+from robodx.sim.rooms import FAMILIAR_ROOMS, UNSEEN_ROOMS
+from robodx.sim.scene import Arena, Scene
+from robodx.streams import FIRST_TRAINING_SEED, Streams
+from robodx.tasks.base import TASKS
 from tests.commands import call
 
 TASK = "primitive/press_switch"
@@ -154,6 +159,31 @@ def test_every_second_episode_is_disturbed_and_its_action_is_what_the_expert_ans
     off_m = np.abs(disturbed.state["state"][5:, :3] - disturbed.action[4:-1, :3]).mean()
     usual_m = np.abs(clean[1].state["state"][5:, :3] - clean[1].action[4:-1, :3]).mean()
     assert off_m > usual_m + 0.002 and disturbed.is_solved
+
+
+def test_half_of_the_episodes_are_in_random_rooms_whether_disturbed_or_not(made: Path, tmp_path: Path) -> None:
+    asked = replace(SMALL, episodes=4, disturb_m=0.006, has_random_rooms=True)
+    generated(asked, tmp_path / "r.lerobot")
+    usual, data = open_data(str(made)), open_data(str(tmp_path / "r.lerobot"))
+    told = [(data[place].metadata["disturb_m"] > 0, data[place].metadata["has_random_room"]) for place in range(4)]
+    assert told == [(False, False), (True, False), (False, True), (True, True)]
+    assert numbers(data)[0] == numbers(usual)[0]
+    rooms = [TASKS[TASK].situation(one.seed).scene for one in asked.trials()]
+    drawn = [_scene(one) for one in asked.trials()]
+    assert drawn[:2] == rooms[:2]
+    listed = [room.arena for room in (*FAMILIAR_ROOMS, *UNSEEN_ROOMS)]
+    assert drawn[2].arena != drawn[3].arena and not any(one.arena in listed for one in drawn[2:])
+    # Nothing else of the situation is touched.
+    assert [replace(one, arena=Arena(), lights=()) for one in drawn] == [
+        replace(one, arena=Arena(), lights=()) for one in rooms
+    ]
+
+
+def _scene(trial: Trial) -> Scene:
+    scene = TASKS[trial.task].situation(trial.seed).scene
+    for name, value in trial.perturbations:
+        scene = PERTURBATIONS[name].cls(value, Draws(Streams(trial.seed), name), 0.05).scene(scene)
+    return scene
 
 
 def test_what_was_interrupted_goes_on_and_nothing_is_lost_or_doubled(made: Path, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def diagnose(
         int,
         typer.Option(
             help="Situations per task in the screening, beside 110 generated ones for each; causes are then decided "
-            "on fresh situations.",
+            "on fresh situations, with N times as many pairs.",
             min=1,
             max=MOST_SEEDS,
         ),
@@ -60,7 +60,7 @@ def diagnose(
     """Find out what is wrong with a policy, and because of what.
 
     Screens all tasks and generated situations, then runs pairs of trials that differ in one thing, until it is decided
-    what causes the failures: about 200 to 480 episodes in all. Prints the causes and writes RUN/report.html. The
+    what causes the failures: about 200 to 500 episodes in all. Prints the causes and writes RUN/report.html. The
     commands report, view, why and findings read the same folder. Ctrl-C keeps what is done; the same command resumes.
     """
     load_plugins(plugin)

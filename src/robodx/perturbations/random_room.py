@@ -16,7 +16,7 @@ from robodx.sim.scene import Arena, Scene
 DRAWN = 3
 
 
-@perturbation("random_room", kind="scene", levels={"on": 1.0}, most=1.0)
+@perturbation("random_room", kind="scene", levels={"on": 1.0}, is_ordered=False, most=1.0)
 class RandomRoom(Perturbation):
     """Draws the room at random: materials, colours and light of table, walls and floor.
 

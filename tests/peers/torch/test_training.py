@@ -89,6 +89,20 @@ def test_a_training_goes_on_with_its_own_data_only_and_runs_as_a_policy(tmp_path
     assert finished.episode.outcome in ("timeout", "failure") and (finished.episode.steps or 0) > 10
 
 
+def test_fine_tuning_begins_with_the_weights_and_words_of_another_training(tmp_path: Path) -> None:
+    data, others = written(tmp_path / "data", 6, 5, 4), written(tmp_path / "others", 6, 5, says="a press of the switch")
+    first = torch.load(trained(data, tmp_path / "act", 2, network="act"), weights_only=True)
+    init = ("--init", tmp_path / "act" / "average.pt")
+    more = torch.load(trained(others, tmp_path / "more", 1, *init, "--rate", 0, network="act"), weights_only=True)
+    assert more["vocabulary"] == first["vocabulary"] and more["init"] == str(init[1])
+    trainable = [name for name in first["average"] if name.endswith(("weight", "bias"))]
+    assert trainable and all(torch.equal(more["weights"][name], first["average"][name]) for name in trainable)
+    with pytest.raises(SystemExit, match=r"another network or other data \(shape\)"):
+        trained(data, tmp_path / "small", 1, *init, network="act_no_language")
+    with pytest.raises(SystemExit, match=r"another training \(.*init\)"):
+        trained(others, tmp_path / "more", 2, network="act")
+
+
 def test_a_resumed_training_draws_what_it_would_have_drawn(tmp_path: Path) -> None:
     data, cache = written(tmp_path / "data", 6, 5, 4), tmp_path / "cache"
     # The rate depends on where a training ends, so both are to end at the same step; the first is cut off.
