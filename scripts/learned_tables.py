@@ -5,18 +5,21 @@
 
 A policy is a name, or a file of examples/training/export.py; without any, those that ship. Run folders are kept by
 policy and resumed. With --training-seeds each also runs on situations that it was trained on: fit against
-generalisation. `make learned-tables` writes the tables of docs/learned.md.
+generalisation, in a table and drawn in OUT/curve.svg. `make learned-tables` writes the tables of docs/learned.md.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from pages import DOCS, of_this_source, rewrite
 from tables import TIERS, UNSEEN, cell, episodes_of, markdown, named
+from training_curve import Trained, training_curve
 
+from robodx.analysis.summary import success_rate
 from robodx.learned.networks import card_of
 from robodx.running.request import Request
 from robodx.streams import FIRST_TRAINING_SEED
@@ -41,6 +44,7 @@ def main() -> None:
     parts = [by_tier(tables)]
     if any(policy.endswith(".onnx") for policy in options.policies):
         parts.append(by_checkpoint(options.policies, tables, fits))
+        (options.out / "curve.svg").write_text(curve(options.policies, tables, fits))
     parts.append(by_task(tables))
     text = "\n\n".join(parts) + "\n"
     options.out.mkdir(parents=True, exist_ok=True)
@@ -97,13 +101,35 @@ def by_checkpoint(policies: list[str], tables: dict[str, pl.DataFrame], fits: di
     head = ["policy", "steps", "share of episodes", "frames", "on training situations", "on test situations"]
     lines = []
     for policy, (name, table) in zip(policies, tables.items(), strict=True):
-        about = card_of(Path(policy)).get("about", {}) if policy.endswith(".onnx") else {}
+        about = _about(policy)
         trained = about.get("trained", {})
         told = [str(about.get("steps", "")), str(trained.get("share", "")), str(trained.get("frames", ""))]
-        seen = table.filter(pl.col("family") != UNSEEN)
-        fit = cell(fits[name]) if name in fits else ""
-        lines.append([f"`{name}`", *told, fit, cell(seen)])
+        lines.append([f"`{name}`", *told, cell(fits[name]) if name in fits else "", cell(_trained_on(table))])
     return markdown(head, lines)
+
+
+def curve(policies: list[str], tables: dict[str, pl.DataFrame], fits: dict[str, pl.DataFrame]) -> str:
+    """Over the steps of checkpoints; of trainings that were equally long, over the frames."""
+    abouts = [_about(policy) for policy in policies if policy.endswith(".onnx")]
+    steps = [float(about["steps"]) for about in abouts]
+    frames = [float(about["trained"]["frames"]) for about in abouts]
+    is_of_data = len(set(frames)) > 1
+    names = [named(policy)[0] for policy in policies if policy.endswith(".onnx")]
+    networks = [
+        Trained(at, success_rate(fits[name]) if name in fits else None, success_rate(_trained_on(tables[name])))
+        for name, at in zip(names, frames if is_of_data else steps, strict=True)
+    ]
+    return training_curve(networks, "frames of demonstrations" if is_of_data else "steps of the training")
+
+
+def _about(policy: str) -> dict[str, Any]:
+    """What a file says of its training; of a policy by name, nothing."""
+    about: dict[str, Any] = card_of(Path(policy)).get("about", {}) if policy.endswith(".onnx") else {}
+    return about
+
+
+def _trained_on(table: pl.DataFrame) -> pl.DataFrame:
+    return table.filter(pl.col("family") != UNSEEN)
 
 
 def by_task(tables: dict[str, pl.DataFrame]) -> str:
