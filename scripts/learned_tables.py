@@ -44,11 +44,12 @@ def main() -> None:
     parts = [by_tier(tables)]
     if any(policy.endswith(".onnx") for policy in options.policies):
         parts.append(by_checkpoint(options.policies, tables, fits))
-        (options.out / "curve.svg").write_text(curve(options.policies, tables, fits))
     parts.append(by_task(tables))
     text = "\n\n".join(parts) + "\n"
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "tables.md").write_text(text)
+    if networks := [policy for policy in options.policies if _about(policy)]:
+        (options.out / "curve.svg").write_text(curve(networks, tables, fits))
     if options.docs:
         rewrite(DOCS / "learned.md", "scores of learned policies", text)
     print(text)
@@ -109,21 +110,22 @@ def by_checkpoint(policies: list[str], tables: dict[str, pl.DataFrame], fits: di
 
 
 def curve(policies: list[str], tables: dict[str, pl.DataFrame], fits: dict[str, pl.DataFrame]) -> str:
-    """Over the steps of checkpoints; of trainings that were equally long, over the frames."""
-    abouts = [_about(policy) for policy in policies if policy.endswith(".onnx")]
-    steps = [float(about["steps"]) for about in abouts]
-    frames = [float(about["trained"]["frames"]) for about in abouts]
-    is_of_data = len(set(frames)) > 1
-    names = [named(policy)[0] for policy in policies if policy.endswith(".onnx")]
-    networks = [
-        Trained(at, success_rate(fits[name]) if name in fits else None, success_rate(_trained_on(tables[name])))
-        for name, at in zip(names, frames if is_of_data else steps, strict=True)
+    """Of files: over the steps of a training, or, where all have the same number, over the frames."""
+    abouts = [_about(policy) for policy in policies]
+    is_of_data = len({about["steps"] for about in abouts}) == 1
+    found = [
+        Trained(
+            float(about["trained"]["frames"] if is_of_data else about["steps"]),
+            success_rate(fits[name]) if name in fits else None,
+            success_rate(_trained_on(tables[name])),
+        )
+        for name, about in zip([named(policy)[0] for policy in policies], abouts, strict=True)
     ]
-    return training_curve(networks, "frames of demonstrations" if is_of_data else "steps of the training")
+    return training_curve(found, "frames of demonstrations" if is_of_data else "steps of the training")
 
 
 def _about(policy: str) -> dict[str, Any]:
-    """What a file says of its training; of a policy by name, nothing."""
+    """What a file says of its training, if it does; of a policy by name, nothing."""
     about: dict[str, Any] = card_of(Path(policy)).get("about", {}) if policy.endswith(".onnx") else {}
     return about
 

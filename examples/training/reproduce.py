@@ -113,6 +113,8 @@ def generate(work: Path, workers: int, scale: float, more: Sequence[str] = ()) -
     begun = time.monotonic()
     data = work / "data"
     data.mkdir(parents=True, exist_ok=True)
+    if other := [path.name for path in _made(data) if _has_random_rooms(path) != ("--random-rooms" in more)]:
+        raise SystemExit(f"{data / other[0]} was made with other rooms: choose another --work, or remove it")
     jobs = [(group, part) for group in GROUPS for part in range(max(round(PARTS * scale), 1))]
     # Below one part of each group there are fewer episodes in it.
     within = min(PARTS * scale, 1.0)
@@ -158,6 +160,11 @@ _ROBODX = (sys.executable, "-c", "from robodx.cli import main; main()")
 
 def _made(data: Path) -> list[Path]:
     return sorted(path.parent for path in data.glob("*/about.json"))
+
+
+def _has_random_rooms(folder: Path) -> bool:
+    about = json.loads((folder / "about.json").read_text())["features"]["about"]
+    return bool(about.get("has_random_rooms", False))
 
 
 def _frames(data: Path) -> int:

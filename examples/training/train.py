@@ -63,9 +63,7 @@ def main() -> None:
         f"on {device}; loaded in {time.monotonic() - begun:.0f} s",
         flush=True,
     )
-    learner = Learner(options, frames, device, act)
-    if init is not None:
-        learner.begin_with(init)
+    learner = Learner(options, frames, device, act, init)
     learner.resume()
     learner.train()
 
@@ -106,15 +104,23 @@ class Learner:
     """One training: a network, its moving average, and where it stands."""
 
     def __init__(
-        self, options: argparse.Namespace, frames: Frames, device: torch.device, act: dict[str, Any] | None = None
+        self,
+        options: argparse.Namespace,
+        frames: Frames,
+        device: torch.device,
+        act: dict[str, Any] | None = None,
+        init: dict[str, Any] | None = None,
     ) -> None:
-        """`act` is the checkpoint whose tokens a flow reads."""
+        """`act` is the checkpoint whose tokens a flow reads, `init` the one whose weights this training begins with."""
         self.options, self.device, self.frames, self.act = options, device, frames, act
         self.encoder: Act | None = None
         # Pictures have their channels last, and so have the convolutions.
         self.network = self._network().to(device, memory_format=torch.channels_last)
         # A moving average of the weights does better than the last of them.
         self.average = self._network().to(device, memory_format=torch.channels_last).requires_grad_(False)
+        self.init = None if init is None else weights_digest(init["average"])
+        if init is not None:
+            self._begin_with(init)
         self.average.load_state_dict(self.network.state_dict())
         theirs, mine = self.network.state_dict(), self.average.state_dict()
         moving = [name for name, value in mine.items() if value.is_floating_point()]
@@ -289,7 +295,7 @@ class Learner:
             "share": self.options.share, "without": sorted(self.options.without),
             "vocabulary": frames.vocabulary if shape.words else [],
             "act": weights_digest(self.act["average"]) if self.act is not None else None,
-            "init": str(self.options.init) if self.options.init else None,
+            "init": self.init,
         }  # fmt: skip
 
     def _save(self, *, is_kept: bool) -> None:
@@ -316,18 +322,17 @@ class Learner:
         return {
             **{name: getattr(options, name) for name in names},
             "steps": options.steps if options.minutes is None else None, "seconds": round(self.seconds, 1),
-            "frames": len(self.frames.train), "held_out_frames": len(self.frames.held_out),
+            "init": self.init, "frames": len(self.frames.train), "held_out_frames": len(self.frames.held_out),
             "device": torch.cuda.get_device_name() if self.device.type == "cuda" else "cpu",
             "torch": str(torch.__version__),
         }  # fmt: skip
 
-    def begin_with(self, stored: dict[str, Any]) -> None:
+    def _begin_with(self, stored: dict[str, Any]) -> None:
         """The weights of another training, whose words, cameras and numbers of state are the same."""
         mine = {"shape": self.network.shape.as_dict(), "hz": self.frames.hz, "state": self.frames.state_names}
         if differing := [name for name, value in mine.items() if stored[name] != value]:
             raise SystemExit(f"{self.options.init} is of another network or other data ({', '.join(differing)})")
         self.network.load_state_dict(stored["average"])
-        self.average.load_state_dict(stored["average"])
 
     def resume(self) -> None:
         last = self.options.out / "last.pt"

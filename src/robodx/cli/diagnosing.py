@@ -43,7 +43,7 @@ def diagnose(
         int,
         typer.Option(
             help="Situations per task in the screening, beside 110 generated ones for each; causes are then decided "
-            "on fresh situations, with N times as many pairs.",
+            "on fresh situations, with up to as many times the usual number of pairs.",
             min=1,
             max=MOST_SEEDS,
         ),

@@ -53,8 +53,8 @@ def generate(
         bool,
         typer.Option(
             "--random-rooms",
-            help="Half of the episodes in rooms drawn at random: materials, colours and light. The other half is in "
-            "the familiar ones; the unseen rooms of robustness stay for evaluation.",
+            help="Two of every four seeds in rooms drawn at random: materials, colours and light. The others are in "
+            "the familiar rooms; the unseen ones of robustness stay for evaluation.",
         ),
     ] = False,
     first_seed: Annotated[

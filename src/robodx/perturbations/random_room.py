@@ -49,7 +49,7 @@ def _room(rng: np.random.Generator) -> Room:
 
 
 def _colour(rng: np.random.Generator) -> RGB:
-    """From dark to light, and never so bright a colour as things have."""
+    """From dark to light, and less saturated than most things are."""
     return colorsys.hsv_to_rgb(float(rng.uniform()), float(rng.uniform(0.0, 0.6)), float(rng.uniform(0.12, 0.85)))
 
 

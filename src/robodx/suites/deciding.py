@@ -256,21 +256,22 @@ class Deciding:
         ]
 
     def _hypothesis(self, one: Condition, chosen: Sequence[Condition], tests: float, turn: int) -> Hypothesis:
-        streams, is_costly = self._streams(one, chosen), one in self._costly and not turn
-        if is_costly:
-            # Where it is solved otherwise there is something to lose.
-            streams["put in"] = self._pairs(one, "put in", among=self._solved)
+        is_costly = one in self._costly and not turn
+        # Where it is solved otherwise there is something to lose.
+        streams = self._streams(one, chosen, self._solved if is_costly else ())
         return Hypothesis(one, one.among(self._trials), tests, streams, is_costly=is_costly, turn=turn)
 
     def _was_hidden(self, one: Hypothesis) -> bool:
         """Whether it was tested, in vain, before all causes were known without which it is to be tested."""
         return not one.is_shown and bool({*self._without(one.condition)} - {*(one.first_without or ())})
 
-    def _streams(self, condition: Condition, chosen: Sequence[Condition]) -> dict[Effect, Iterator[Pair]]:
-        """Pairs that tell it from the other conditions, as far as that can be."""
+    def _streams(
+        self, condition: Condition, chosen: Sequence[Condition], first: Collection[str] = ()
+    ) -> dict[Effect, Iterator[Pair]]:
+        """Pairs that tell it from the other conditions, as far as that can be; it is put first into these tasks."""
         others = [one for one in chosen if one != condition]
-        without = partial(self._without, condition)
-        return {effect: self._pairs(condition, effect, apart_from=others, without=without) for effect in EFFECTS}
+        pairs_of = partial(self._pairs, condition, apart_from=others, without=partial(self._without, condition))
+        return {"undo": pairs_of("undo"), "put in": pairs_of("put in", first=first)}
 
     def _without(self, condition: Condition) -> tuple[Condition, ...]:
         """Causes that are known by now and are kept out of its pairs.
@@ -317,13 +318,14 @@ class Deciding:
         apart_from: Sequence[Condition] = (),
         given: Condition | None = None,
         without: Callable[[], tuple[Condition, ...]] = tuple,
-        among: Collection[str] | None = None,
+        first: Collection[str] = (),
     ) -> Iterator[Pair]:
         # Without what is known to fail, the factorial shows something again.
         situations = (
             each
+            for is_first in ((True, False) if first else (False,))
             for each in fresh_situations(self._tasks, self._first_fresh)
-            if (self._is_telling or each.task != GENERATED or without()) and (among is None or each.task in among)
+            if (self._is_telling or each.task != GENERATED or without()) and (each.task in first) == is_first
         )
         return pairs(
             condition,

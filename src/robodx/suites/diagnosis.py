@@ -60,14 +60,16 @@ def diagnosis(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
 
 
 def _surrounded(screened: pl.DataFrame, request: SuiteRequest) -> Iterator[tuple[Condition, Planned]]:
-    """Of a policy that is shown pictures, a carrier that it solves with another room, camera or light."""
+    """Of a policy that is shown pictures: something that it solved, with another room, camera or light."""
     if request.spec is None or not request.spec.cameras:
         return
-    is_as_asked = pl.col("perturbations").list.len() == len(request.perturbations)
-    solved = screened.filter(pl.col("success") & is_as_asked & pl.col("task").is_in([*CARRIERS, GENERATED]))
-    trials = [Trial.of_row(row) for row in solved.sort("seed").iter_rows(named=True)]
+    is_as_asked = (pl.col("perturbations").list.len() == len(request.perturbations)) & (
+        pl.col("clock") == request.clock
+    )
+    solved = screened.filter(pl.col("success") & is_as_asked).sort("task", "seed", "trial_id")
+    trials = [Trial.of_row(row) for row in solved.sort("task", "seed", "trial_id").iter_rows(named=True)]
     # The carriers are easy: what is lost there is not lost by chance.
-    sources = sorted(trials, key=lambda trial: trial.task == GENERATED)[: len(CARRIERS)]
+    sources = sorted(trials, key=lambda trial: (trial.task not in CARRIERS, trial.task == GENERATED))[: len(CARRIERS)]
     for turn, name in enumerate(SURROUNDINGS if sources else ()):
         source = sources[turn % len(sources)]
         for value, levels in reversed([*INTERVENTIONS[name].values.items()]):
