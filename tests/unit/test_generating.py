@@ -246,17 +246,20 @@ def test_the_command_writes_a_data_set_and_says_where(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_after_kill_9_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "robodx", "generate", "primitive", "--episodes", "12", "--cameras", "front@32",
-             "--workers", "2"]  # fmt: skip
-    for name, kills in (("killed", 2), ("whole", 0)):
+@pytest.mark.parametrize(
+    ("episodes", "kills", "after_s"), [(12, 2, 5), pytest.param(334, 4, 40, marks=pytest.mark.thorough)]
+)
+def test_after_kill_9_nothing_is_lost_or_doubled(tmp_path: Path, episodes: int, kills: int, after_s: float) -> None:
+    words = [sys.executable, "-m", "robodx", "generate", "primitive", "--episodes", str(episodes),
+             "--cameras", "front@32", "--workers", "2"]  # fmt: skip
+    for name, times in (("killed", kills), ("whole", 0)):
         command = [*words, "--out", f"{name}.lerobot"]
-        for _ in range(kills):
+        for _ in range(times):
             process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True)
-            time.sleep(5)
+            time.sleep(after_s)
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             assert not (tmp_path / f"{name}.lerobot").exists()
         subprocess.run(command, cwd=tmp_path, check=True)
     killed, whole = (open_data(str(tmp_path / f"{name}.lerobot")) for name in ("killed", "whole"))
-    assert len(killed) == len(whole) == 36 and numbers(killed) == numbers(whole)
+    assert 3 * episodes >= len(killed) == len(whole) >= 0.99 * 3 * episodes and numbers(killed) == numbers(whole)
