@@ -79,7 +79,7 @@ vision-table: setup  ## run `vision` through the capability suite and write its 
 learned-tables: setup  ## run `act`, `act_no_language` and `flow` through the capability suite and write their tables into the docs (easy tasks, ARGS="--tasks easy": four minutes)
 	@$(BIN)/python scripts/learned_tables.py --docs $(ARGS)
 
-study: setup  ## take five policies through capability, isolation, stress and the diagnosis and write the tables into the docs (many hours; it resumes; ARGS="--mended FILE.onnx")
+study: setup  ## take five policies through capability, isolation, stress and the diagnosis and write the tables into the docs (some hours on two cores; it resumes; ARGS="--mended FILE.onnx")
 	@$(BIN)/python scripts/study.py --docs $(ARGS)
 
 stress-table: setup  ## run `expert` and `vision` through the suite stress and write the tables into the docs (an hour)
