@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from robodx.policy_contract import CameraRequest
 from robodx.records.features import features
 from robodx.scoring.events import NewInstruction
+from robodx.sim.scene import CAMERAS
 from robodx.situations.attributes import attributes
 from robodx.situations.requirements import requirements
 from robodx.tasks.base import Situation
+
+# For all policies alike, whichever of these each is shown: of those that are not, no change can cost it anything.
+STANDING = tuple(CameraRequest(camera.name) for camera in CAMERAS)
 
 
 def features_of(

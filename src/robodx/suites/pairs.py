@@ -11,12 +11,10 @@ from typing import Literal, NamedTuple
 
 from robodx.analysis.findings.conditions import Condition, Features
 from robodx.interventions.base import INTERVENTIONS, PLACEBO, NotApplicable, intervened
-from robodx.policy_contract import CameraRequest
 from robodx.records.design import Planned
 from robodx.records.features import WORD
 from robodx.records.trial import Trial
-from robodx.sim.scene import CAMERAS
-from robodx.situations.features import features_of
+from robodx.situations.features import STANDING, features_of
 from robodx.tasks.base import TASKS, Situation
 
 SUITE = "diagnosis"
@@ -29,8 +27,6 @@ MOST_GENERATED = 400
 WAYS = 6
 MOST_TRIED = 24
 MOTOR = "motor/"
-# Whichever of these a policy is shown, one that is moved is moved for it.
-STANDING = tuple(CameraRequest(camera.name) for camera in CAMERAS)
 
 
 class Fresh(NamedTuple):
