@@ -376,6 +376,12 @@ def test_random_failures_have_no_cause_and_no_more_episodes_than_allowed(monkeyp
     assert not found.diagnosis.decided and FACTORIAL + 40 < len(found.episodes) <= FACTORIAL + 2 * NULLED + 60
 
 
+def test_with_more_seeds_there_are_more_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deciding, "MOST_EPISODES", 12)
+    paired = [len(run(chancy(0.4), replace(PART, seeds=seeds)).pairs) for seeds in (1, 2)]
+    assert paired == [12, 24]
+
+
 def test_what_does_not_suffice_is_crossed_with_what_is_needed_beside_it() -> None:
     (finding,) = ran(f"{SIDE} and target_depth=far").diagnosis.decided
     assert {finding.condition} <= {f"{SIDE} and target_depth=far", f"target_depth=far and {SIDE}"}

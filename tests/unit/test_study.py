@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import polars as pl
 import pytest
 
 from robodx.analysis.findings.base import Diagnosis
+from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import stress_table
 from robodx.analysis.summary import Summary
 from robodx.records.about import read_about
@@ -26,6 +28,7 @@ import study
 from pages import DOCS
 from study_tables import before_and_after, by_added_factor, by_family, by_finding, by_substitution, control_normalised
 from tables import by_stressor, markdown
+from training_curve import Trained, training_curve
 
 PUSHING = ("control/push_cube", "robustness/push_cube_with_distractors")
 
@@ -146,3 +149,14 @@ def test_the_page_has_a_place_for_each_part() -> None:
     page = (DOCS / "study.md").read_text()
     for part in study.PARTS:
         assert f"<!-- study: {part} -->\n" in page and f"<!-- end of study: {part} -->\n" in page
+
+
+def test_a_training_curve_rises_from_left_to_right_with_its_intervals() -> None:
+    low, high = Estimate(0.1, 0.0, 0.2, 20), Estimate(0.9, 0.8, 1.0, 20)
+    drawn = training_curve([Trained(900.0, high, high), Trained(100.0, None, low)], "steps")
+    (line,) = re.findall('<polyline points="([^"]*)" fill="none" stroke="#cc5522"', drawn)
+    (x0, y0), (x1, y1) = (map(float, place.split(",")) for place in line.split())
+    # Downwards is more in a picture.
+    assert x0 < x1 and y0 > y1 and drawn.count("<rect") == 1
+    # Of two tests and one fit each has its interval, and the curve of the fit is a single point.
+    assert len(re.findall('<line [^>]*stroke="#(?:cc5522|2266aa)"', drawn)) == 3 and ">steps<" in drawn
