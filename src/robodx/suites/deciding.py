@@ -320,11 +320,13 @@ class Deciding:
         without: Callable[[], tuple[Condition, ...]] = tuple,
         first: Collection[str] = (),
     ) -> Iterator[Pair]:
+        # Situations of this turn, whenever they are drawn.
+        fresh = partial(fresh_situations, self._tasks, self._first_fresh)
         # Without what is known to fail, the factorial shows something again.
         situations = (
             each
             for is_first in ((True, False) if first else (False,))
-            for each in fresh_situations(self._tasks, self._first_fresh)
+            for each in fresh()
             if (self._is_telling or each.task != GENERATED or without()) and (each.task in first) == is_first
         )
         return pairs(
