@@ -29,7 +29,7 @@ from robodx.suites.deciding import MOST_EPISODES as MOST_OF_PAIRS
 from robodx.suites.diagnosis import FACTORIAL, NULLED, SURROUNDINGS
 from robodx.suites.hypotheses import BATCH, PATIENCE, Hypothesis
 from robodx.suites.narrowing import narrow, starts
-from robodx.suites.pairs import GENERATED, Effect, Pair, can_change, fresh_situations, pairs
+from robodx.suites.pairs import GENERATED, MOST_GENERATED, Effect, Pair, can_change, fresh_situations, pairs
 from robodx.tasks.base import TASKS
 from tests.simulated_policies import EMPTY, FAILS, Policy, Run, facts, fails_when, played, run
 
@@ -374,6 +374,14 @@ def test_random_failures_have_no_cause_and_no_more_episodes_than_allowed(monkeyp
     monkeypatch.setattr(deciding, "MOST_EPISODES", 60)
     found = run(chancy(0.4), PART)
     assert not found.diagnosis.decided and FACTORIAL + 40 < len(found.episodes) <= FACTORIAL + 2 * NULLED + 60
+
+
+def test_situations_are_those_of_the_turn_in_which_a_test_was_planned_whenever_they_are_drawn() -> None:
+    found = run(chancy(0.25, 1), PART)
+    turns = [(factors(one)["turn"], (one.trial.seed - FACTORIAL) // MOST_GENERATED) for one in found.pairs]
+    # Some of what gained nothing in the first turn is brought about after the second was planned.
+    last = max(place for place, (turn, _) in enumerate(turns) if turn == 1.0)
+    assert any(turn == 0.0 for turn, _ in turns[last:]) and all(turn == of_seed for turn, of_seed in turns)
 
 
 def test_with_more_seeds_there_are_more_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
