@@ -165,8 +165,9 @@ def in_process(plugin: str, tmp_path_factory: pytest.TempPathFactory) -> Table:
     return alone
 
 
-# That actors with policies of their own give the same episodes is seen again where one of them is killed.
-@pytest.mark.parametrize(("policy_actors", "batch"), [pytest.param(0, 1, marks=pytest.mark.thorough), (1, 2)])
+# That actors give the same episodes is seen again where one of them is killed, and on the command line.
+@pytest.mark.thorough
+@pytest.mark.parametrize(("policy_actors", "batch"), [(0, 1), (1, 2)])
 def test_actors_give_the_episodes_of_a_single_process(
     policy_actors: int, batch: int, plugin: str, in_process: Table, tmp_path: Path
 ) -> None:
@@ -295,6 +296,7 @@ with connect("local", workers=2) as cluster:
 """
 
 
+@pytest.mark.thorough
 def test_ctrl_c_leaves_nothing_of_a_cluster_that_the_driver_started(plugin: str, tmp_path: Path) -> None:
     pids, ray_folder = tmp_path / "pids", tempfile.mkdtemp(prefix="ray-")
     pids.mkdir()

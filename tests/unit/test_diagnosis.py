@@ -319,6 +319,7 @@ def test_a_weakness_that_most_failures_hide_is_tested_where_these_do_not_happen(
     assert not all(known) and not any(known[known.index(False) :][-2 * BATCH :]) and all(shown)
 
 
+@pytest.mark.thorough
 def test_what_was_tested_before_another_cause_was_known_is_asked_again_without_that() -> None:
     hiding = Condition.parse("places=yes")
     both = fails_when_any(hiding, Condition.parse("target_side=left"))
