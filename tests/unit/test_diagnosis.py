@@ -363,6 +363,7 @@ def test_a_later_turn_replaces_only_whole_pairs_and_only_those_of_its_own_diagno
     assert len(told.undo) == 14 + 5
 
 
+@pytest.mark.thorough
 def test_what_gains_a_little_is_asked_for_longer_while_nothing_else_is_open() -> None:
     wanted = Condition.parse(SIDE)
     found = run(lambda trial, features: chancy(0.35)(trial, features) if wanted.holds(features) else None, PART)

@@ -171,6 +171,7 @@ def test_what_breaks_a_policy_is_seen_level_by_level() -> None:
     assert {row.task for row in table.rows} == {None, *CARRIERS}
 
 
+@pytest.mark.thorough
 def test_a_stochastic_policy_that_is_not_affected_shows_no_effect() -> None:
     """Of many such runs, about one in twenty claims one at the level of one in twenty."""
     found = [table_of(lambda trial: 1.0, seed=seed, seeds=8) for seed in range(24)]
