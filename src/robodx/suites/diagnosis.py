@@ -63,10 +63,8 @@ def _surrounded(screened: pl.DataFrame, request: SuiteRequest) -> Iterator[tuple
     """Of a policy that is shown pictures: something that it solved, with another room, camera or light."""
     if request.spec is None or not request.spec.cameras:
         return
-    is_as_asked = (pl.col("perturbations").list.len() == len(request.perturbations)) & (
-        pl.col("clock") == request.clock
-    )
-    solved = screened.filter(pl.col("success") & is_as_asked).sort("task", "seed", "trial_id")
+    is_plain = pl.col("perturbations").list.len() == len(request.perturbations)
+    solved = screened.filter(pl.col("success") & is_plain & (pl.col("clock") == request.clock))
     trials = [Trial.of_row(row) for row in solved.sort("task", "seed", "trial_id").iter_rows(named=True)]
     # The carriers are easy: what is lost there is not lost by chance.
     sources = sorted(trials, key=lambda trial: (trial.task not in CARRIERS, trial.task == GENERATED))[: len(CARRIERS)]
