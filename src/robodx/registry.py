@@ -24,6 +24,7 @@ EXTENSIONS = (
     "verbs",
     "perturbations",
     "interventions",
+    "metamorphic",
     "policies",
     "wires.protocols",
     "suites",

@@ -47,8 +47,11 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "experts", "language", "records", "registry", "scoring", "sim", "situations", "streams", "tasks",
         "users_code",
     },
+    "metamorphic": {
+        "errors", "interventions", "records", "registry", "situations", "streams", "tasks",
+    },
     "suites": {
-        "analysis", "errors", "interventions", "perturbations", "policy_contract", "records", "registry", "situations",
+        "analysis", "errors", "interventions", "metamorphic", "perturbations", "policy_contract", "records", "registry", "situations",
         "tasks", "users_code",
     },
     "sight": {"experts", "language", "policy_contract", "registry", "sim"},

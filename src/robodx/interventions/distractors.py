@@ -24,7 +24,8 @@ def _removable(situation: Situation) -> list[Thing]:
     return [thing for thing in unneeded(situation) if thing.name in names]
 
 
-def _kinds(situation: Situation) -> list[str]:
+def other_kinds(situation: Situation) -> list[str]:
+    """Of which the words do not speak."""
     spoken = kinds_spoken_of([situation.instruction.meaning])
     if None in spoken:
         raise NotApplicable("the words name no kind, so that nothing is of another")
@@ -49,5 +50,5 @@ def distractors_(situation: Situation, value: str, rng: np.random.Generator) -> 
         lambda here: len(_there(here)),
         rng,
         removable=_removable,
-        kinds=_kinds,
+        kinds=other_kinds,
     )

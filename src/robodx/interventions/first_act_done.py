@@ -54,7 +54,7 @@ def first_act_done(situation: Situation, value: str, rng: np.random.Generator) -
     now, left = asked(situation), int(value[0])
     if len(now.parts) - 1 != left:
         raise NotApplicable(f"of {len(now.parts)} acts {len(now.parts) - 1} would be left")
-    thing, there, instruction = situation.scene.thing(now.target), _done(situation, now), said(situation, now.parts[1:])
+    thing, there, instruction = situation.scene.thing(now.target), place_when_done(situation, now), said(situation, now.parts[1:])
     for dx, dy in ((0.0, 0.0), *SHIFTS_M):
         # A little aside too: what stands on another is not to be told from it by its side.
         seen = looks(with_things(situation.scene, {thing.name: thing.posed(there.shifted(dx, dy))}))
@@ -75,7 +75,7 @@ def _never(situation: Situation, now: Asked, scene: Scene) -> tuple[Condition, .
     return tuple(kept)
 
 
-def _done(situation: Situation, now: Asked) -> Pose:
+def place_when_done(situation: Situation, now: Asked) -> Pose:
     """Where the target of the first act is when that is done."""
     clause, scene = now.what.clauses[0], situation.scene
     thing, goals = scene.thing(now.target), [scene.thing(name) for name in now.names(clause)[1:]]

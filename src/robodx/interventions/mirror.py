@@ -16,9 +16,12 @@ from robodx.sim.scene import Thing
 from robodx.situations.attributes import side_of
 from robodx.tasks.base import Situation
 
-VALUES = {
+ANY = "any"
+VALUES: dict[str, dict[str, str]] = {
     **{side: {"target_side": side} for side in ("left", "right")},
     **{f"goal {side}": {"goal_side": side} for side in ("left", "right")},
+    # Wherever things come to lie.
+    ANY: {},
 }
 SIDES = ("target_side", "goal_side")
 # Who is told of a side is told of the other.
@@ -67,8 +70,13 @@ def _keeps(things: list[Thing], motion: Motion) -> bool:
 )
 def mirror(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
     """Mirrors the whole scene and says left for right, so that the target or the goal comes to lie on that side."""
+    if value != ANY:
+        _check_side(situation, value)
+    return moved_as_a_whole(situation, Motion(is_mirrored=True), (*SIDES, *WORDS))
+
+
+def _check_side(situation: Situation, value: str) -> None:
     thing = goal_of(situation) if value.startswith("goal") else target_of(situation)
     ((_, side),) = VALUES[value].items()
     if side_of(-thing.pose.position[1]) != side:
         raise NotApplicable(f"in a mirror the {thing.name} does not lie on the {side}")
-    return moved_as_a_whole(situation, Motion(is_mirrored=True), (*SIDES, *WORDS))

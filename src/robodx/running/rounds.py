@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import polars as pl
 
@@ -27,6 +28,8 @@ class Rounds:
     rule: Rule | None = None
     # What to run in place of what the request's suites ask for.
     brought: list[Planned] | None = None
+    # The run's, where trajectories are stored: for suites that look at paths.
+    folder: Path | None = None
     # Tasks that are left out, because they say nothing of such a policy.
     not_applicable: list[str] = field(default_factory=list, init=False)
     # The trials of all rounds so far, by id.
@@ -50,7 +53,7 @@ class Rounds:
         """The trials of the next round, given the episodes of those before; none if that was all."""
         seen = done.filter(pl.col("trial_id").is_in(self.known))
         if self.known and self.brought is None:
-            self.wanted = plan_round(self.request, seen, self.spec)
+            self.wanted = plan_round(self.request, seen, self.spec, self.folder)
         trials = trials_of(self.wanted)
         allowed = trials if self.rule is None else self.rule(trials, seen)
         further = [trial for trial in allowed if trial.id not in self.known]
@@ -63,16 +66,20 @@ class Rounds:
         return [one for one in self.wanted if one.trial.id in self.known]
 
 
-def plan_round(request: Request, done: pl.DataFrame, spec: PolicySpec | None = None) -> list[Planned]:
+def plan_round(
+    request: Request, done: pl.DataFrame, spec: PolicySpec | None = None, folder: Path | None = None
+) -> list[Planned]:
     """What the request's suites ask for, given the completed rounds; a trial may be asked for by several.
 
     With a policy's spec, that alone which says something of such a policy.
     """
-    planned = _asked(request, done, spec)
+    planned = _asked(request, done, spec, folder)
     return [one for one in planned if spec is None or is_applicable(one.trial.task, spec)]
 
 
-def _asked(request: Request, done: pl.DataFrame, spec: PolicySpec | None) -> list[Planned]:
+def _asked(
+    request: Request, done: pl.DataFrame, spec: PolicySpec | None, folder: Path | None = None
+) -> list[Planned]:
     planned: list[Planned] = []
     for selector in request.selectors:
         name, within = find_suite(selector)
@@ -86,6 +93,7 @@ def _asked(request: Request, done: pl.DataFrame, spec: PolicySpec | None) -> lis
             within=within,
             first_seed=request.first_seed,
             spec=spec,
+            folder=folder,
         )
         planned += ask(name, done, asked)
     return planned

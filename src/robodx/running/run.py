@@ -90,7 +90,7 @@ def run(
         every = (ExpertReference(), TrajectoryWriter(out / "trajectories"), *episode_observers)
         job = Job(request.policy, every, request.quality, request.batch, request.plugins, request.preset)
         job, policy, declaration = _policy(job, execution, stack)
-        rounds = Rounds(request, declaration.spec, rule, planned)
+        rounds = Rounds(request, declaration.spec, rule, planned, out)
         check(request, declaration.spec, rounds.first, execution.workers)
         facts = {
             **description_of(declaration, rounds.first),

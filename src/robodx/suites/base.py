@@ -6,6 +6,7 @@ import difflib
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -36,6 +37,8 @@ class SuiteRequest:
     first_seed: int = 0
     # What the policy is given; None where that is not known.
     spec: PolicySpec | None = None
+    # Where the trajectories of what is done are stored; None where they are not.
+    folder: Path | None = None
 
     def trials(self, tasks: Iterable[Task], suite: str) -> list[Trial]:
         return [

@@ -106,7 +106,9 @@ def _ways(condition: Condition, effect: Effect) -> tuple[tuple[str, str], ...]:
         and (level in condition.levels) == wants
     ]
     entailing = [entry for entry in entries if condition.attribute in entry.entails]
-    return tuple(dict.fromkeys(found or [(entry.name, value) for entry in entailing for value in entry.values]))
+    # What sets nothing is for those who compare more than success.
+    along = [(entry.name, value) for entry in entailing for value, levels in entry.values.items() if levels]
+    return tuple(dict.fromkeys(found or along))
 
 
 @lru_cache(maxsize=2048)

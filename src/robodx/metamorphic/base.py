@@ -1,0 +1,196 @@
+"""What a metamorphic relation is: a change of a source trial, and what it should do to the path of the hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from robodx.errors import UserError
+from robodx.interventions.base import NotApplicable, intervened
+from robodx.interventions.changing import target_of
+from robodx.records.trial import Trial
+from robodx.records.values import Applied, Factor
+from robodx.registry import Registry, require
+from robodx.streams import Streams
+from robodx.tasks.base import TASKS, Situation
+
+# What the two paths should be: as near as the policy's own noise; apart; or apart by about as much as the target moved.
+Pattern = Literal["consistency", "variation", "relocation"]
+# Which path is expected of the follow-up: the source's, as it is, in a mirror or moved along; or none at all.
+Frame = Literal["same", "mirrored", "moved", "at rest"]
+# What a policy must be given for the change to reach it.
+Needs = Literal["words", "pictures"]
+# The repeat of a source, against which all others are read.
+REPEAT = "MR0"
+AND = re.compile(r"\s*[&+]\s*")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A trial, what it looks like, and where the hand went in it, if that is known: positions (n, 3)."""
+
+    trial: Trial
+    situation: Situation
+    path: npt.NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(cls, trial: Trial, path: npt.NDArray[np.float64] | None = None) -> Source:
+        placed = TASKS[trial.task].placed(trial.seed)
+        return cls(trial, intervened(placed, trial.interventions, trial.seed, trial.task), path)
+
+
+class FollowUp(NamedTuple):
+    """A source's trial with a change, and by how much that moved the target."""
+
+    trial: Trial
+    moved: tuple[float, float]
+
+
+# Of a source, the interventions that would do, the first that applies being taken; `NotApplicable` is for these to say.
+Ways = Callable[[Source, np.random.Generator], Iterable[tuple[Applied, ...]]]
+# Whether a changed situation will do, given where the hand went in the source.
+Accepts = Callable[[Source, Situation], bool]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A change by interventions, and what is expected of the path."""
+
+    name: str
+    # In a word or two: "distractor".
+    title: str
+    summary: str
+    pattern: Pattern
+    ways: Ways
+    frame: Frame = "same"
+    needs: Needs | None = None
+    accepts: Accepts | None = None
+    # Of sources of its own, where those of all others say nothing of it: tried first.
+    prepares: Ways | None = None
+
+    def prepared(self, trial: Trial) -> Trial:
+        """The source that it is asked of."""
+        if self.prepares is None:
+            return trial
+        source = Source.of(trial)
+        changed = self._first(source, self.prepares, None, "source")
+        return trial if changed is None else changed[0]
+
+    def follow_up(self, source: Source) -> FollowUp:
+        """The source's trial with the change; its draws are from a stream of its own."""
+        changed = self._first(source, self.ways, self.accepts, "follow-up")
+        if changed is None:
+            raise NotApplicable(f"{self.name} cannot be asked of {source.trial.task} at seed {source.trial.seed}")
+        trial, situation = changed
+        return FollowUp(trial, _moved(source.situation, situation))
+
+    def _first(
+        self, source: Source, ways: Ways, accepts: Accepts | None, stream: str
+    ) -> tuple[Trial, Situation] | None:
+        trial = source.trial
+        rng = Streams(trial.seed).rng(f"metamorphic/{self.name}/{stream}", trial.task)
+        for applied in ways(source, rng):
+            try:
+                situation = intervened(source.situation, applied, trial.seed, trial.task)
+            except NotApplicable:
+                continue
+            if accepts is None or accepts(source, situation):
+                return replace(trial, interventions=(*trial.interventions, *applied)), situation
+        return None
+
+    def factors(self, moved: tuple[float, float] = (0.0, 0.0)) -> tuple[Factor, ...]:
+        """As the design table has it: all that is needed to judge a pair by its paths."""
+        said: tuple[Factor, ...] = (("relation", self.name), ("pattern", self.pattern), ("frame", self.frame))
+        is_moved = self.pattern == "relocation" or self.frame == "moved"
+        return (*said, ("moved_x", moved[0]), ("moved_y", moved[1])) if is_moved else said
+
+    def __and__(self, other: Relation) -> Relation:
+        """Both changes at once, and what is expected of both."""
+        patterns = {self.pattern, other.pattern} - {"consistency"}
+        frames = {self.frame, other.frame} - {"same"}
+        if len(patterns) > 1 or len(frames) > 1 or (patterns and frames):
+            raise UserError(f"nobody knows what path to expect of {self.name} & {other.name}")
+        ways = _both(self.ways, other.ways)
+        accepting = [each.accepts for each in (self, other) if each.accepts is not None]
+
+        def accepts(source: Source, situation: Situation) -> bool:
+            return all(each(source, situation) for each in accepting)
+
+        return Relation(
+            f"{self.name} & {other.name}",
+            f"{self.title} and {other.title}",
+            f"{self.summary} {other.summary}",
+            pattern=next(iter(patterns), "consistency"),
+            ways=ways,
+            frame=next(iter(frames), "same"),
+            needs=self.needs if self.needs == other.needs else None,
+            accepts=accepts,
+            prepares=self.prepares or other.prepares,
+        )
+
+
+def _both(one: Ways, other: Ways) -> Ways:
+    def ways(source: Source, rng: np.random.Generator) -> Iterator[tuple[Applied, ...]]:
+        first, second = rng.spawn(2)
+        for a, b in product(list(one(source, first)), list(other(source, second))):
+            yield (*a, *b)
+
+    return ways
+
+
+def _moved(before: Situation, after: Situation) -> tuple[float, float]:
+    """By how much the target lies elsewhere; it may be called otherwise, and be forbidden now."""
+    target = target_of(before)
+    try:
+        now = after.scene.thing(target.name)
+    except KeyError:
+        return (0.0, 0.0)
+    (x, y, _), (to_x, to_y, _) = target.pose.position, now.pose.position
+    return (to_x - x, to_y - y)
+
+
+RELATIONS: Registry[Relation] = Registry("relation", "metamorphic")
+
+
+def relation(
+    name: str,
+    title: str,
+    *,
+    pattern: Pattern,
+    frame: Frame = "same",
+    needs: Needs | None = None,
+    accepts: Accepts | None = None,
+    prepares: Ways | None = None,
+) -> Callable[[Ways], Ways]:
+    """Register the decorated function, which says by which interventions; its docstring is the summary."""
+    require("pattern", pattern, get_args(Pattern))
+    require("frame", frame, get_args(Frame))
+    if AND.search(name) or "/" in name:
+        raise UserError(f'the name of a relation has no "&", "+" or "/" in it, unlike "{name}"')
+
+    def register(ways: Ways) -> Ways:
+        summary = " ".join((ways.__doc__ or "").split())
+        RELATIONS.add(name, Relation(name, title, summary, pattern, ways, frame, needs, accepts, prepares))
+        return ways
+
+    return register
+
+
+def find_relation(text: str) -> Relation:
+    """By its name, or several joined by "&": "MR1 & MR3"."""
+    first, *others = (RELATIONS[name] for name in AND.split(text.strip()))
+    for other in others:
+        first = first & other
+    return first
+
+
+def in_any_order(values: Iterable[Applied], rng: np.random.Generator) -> Iterator[tuple[Applied, ...]]:
+    """One intervention each, drawn without preference."""
+    every = list(values)
+    yield from ((every[place],) for place in rng.permutation(len(every)))

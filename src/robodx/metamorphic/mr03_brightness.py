@@ -1,0 +1,17 @@
+"""MR3: more or less light."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from robodx.interventions.light_scaled import FACTORS
+from robodx.metamorphic.base import Source, in_any_order, relation
+from robodx.records.values import Applied
+
+
+@relation("MR3", "brightness", pattern="consistency", needs="pictures")
+def brightness(source: Source, rng: np.random.Generator) -> Iterable[tuple[Applied, ...]]:
+    """The light is 0.5 to 1.5 times as bright. The path should stay the same."""
+    return in_any_order([("light scaled", f"{factor:g}") for factor in FACTORS], rng)

@@ -1,0 +1,17 @@
+"""MR5: the target lies elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from robodx.interventions.target_shifted import WAYS
+from robodx.metamorphic.base import Source, in_any_order, relation
+from robodx.records.values import Applied
+
+
+@relation("MR5", "relocation", pattern="relocation")
+def relocation(source: Source, rng: np.random.Generator) -> Iterable[tuple[Applied, ...]]:
+    """The target lies 10 cm away in one of eight directions. The path should change by about as much."""
+    return in_any_order([("target shifted", way) for way in WAYS], rng)

@@ -1,0 +1,16 @@
+"""MR11: what is asked for is done already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from robodx.metamorphic.base import Source, relation
+from robodx.records.values import Applied
+
+
+@relation("MR11", "idempotence", pattern="consistency", frame="at rest")
+def idempotence(source: Source, rng: np.random.Generator) -> Iterator[tuple[Applied, ...]]:
+    """The target lies where it is to go already. The robot should hardly move."""
+    yield (("done already", "yes"),)
