@@ -48,11 +48,12 @@ ALLOWED: dict[str, set[str]] = {
         "users_code",
     },
     "metamorphic": {
-        "errors", "interventions", "records", "registry", "situations", "streams", "tasks",
+        "errors", "interventions", "policy_contract", "records", "registry", "scoring", "sim", "situations", "streams",
+        "tasks",
     },
     "suites": {
-        "analysis", "errors", "interventions", "metamorphic", "perturbations", "policy_contract", "records", "registry", "situations",
-        "tasks", "users_code",
+        "analysis", "errors", "interventions", "metamorphic", "perturbations", "policy_contract", "records", "registry",
+        "situations", "tasks", "users_code",
     },
     "sight": {"experts", "language", "policy_contract", "registry", "sim"},
     "faults": {"errors", "experts", "language", "policy_contract", "registry", "sim", "streams"},

@@ -29,8 +29,9 @@ def bystander_colour(situation: Situation, value: str, rng: np.random.Generator)
             after = recoloured(situation, free[place], value)
         except NotApplicable:
             continue
-        if after.instruction == situation.instruction and described(
-            after.instruction.meaning, looks(after.scene)
-        ) == spoken:
+        if (
+            after.instruction == situation.instruction
+            and described(after.instruction.meaning, looks(after.scene)) == spoken
+        ):
             return after
     raise NotApplicable(f"nothing that is not needed can be painted {value} and the words be kept")

@@ -54,7 +54,11 @@ def first_act_done(situation: Situation, value: str, rng: np.random.Generator) -
     now, left = asked(situation), int(value[0])
     if len(now.parts) - 1 != left:
         raise NotApplicable(f"of {len(now.parts)} acts {len(now.parts) - 1} would be left")
-    thing, there, instruction = situation.scene.thing(now.target), place_when_done(situation, now), said(situation, now.parts[1:])
+    thing, there, instruction = (
+        situation.scene.thing(now.target),
+        place_when_done(situation, now),
+        said(situation, now.parts[1:]),
+    )
     for dx, dy in ((0.0, 0.0), *SHIFTS_M):
         # A little aside too: what stands on another is not to be told from it by its side.
         seen = looks(with_things(situation.scene, {thing.name: thing.posed(there.shifted(dx, dy))}))

@@ -14,6 +14,8 @@ import numpy.typing as npt
 from robodx.errors import UserError
 from robodx.interventions.base import NotApplicable, intervened
 from robodx.interventions.changing import target_of
+from robodx.metamorphic.differences import Part, differences
+from robodx.policy_contract import PolicySpec
 from robodx.records.trial import Trial
 from robodx.records.values import Applied, Factor
 from robodx.registry import Registry, require
@@ -24,10 +26,11 @@ from robodx.tasks.base import TASKS, Situation
 Pattern = Literal["consistency", "variation", "relocation"]
 # Which path is expected of the follow-up: the source's, as it is, in a mirror or moved along; or none at all.
 Frame = Literal["same", "mirrored", "moved", "at rest"]
-# What a policy must be given for the change to reach it.
-Needs = Literal["words", "pictures"]
 # The repeat of a source, against which all others are read.
 REPEAT = "MR0"
+# Changes that only who reads, or only who is shown pictures, can notice.
+IN_WORDS: frozenset[Part] = frozenset(("words", "what counts"))
+IN_PICTURES: frozenset[Part] = frozenset(("light", "cameras", "room"))
 AND = re.compile(r"\s*[&+]\s*")
 
 
@@ -68,30 +71,41 @@ class Relation:
     summary: str
     pattern: Pattern
     ways: Ways
+    # In what a follow-up may differ from its source, and in nothing else.
+    changes: frozenset[Part]
     frame: Frame = "same"
-    needs: Needs | None = None
     accepts: Accepts | None = None
     # Of sources of its own, where those of all others say nothing of it: tried first.
     prepares: Ways | None = None
+
+    def reaches(self, spec: PolicySpec) -> bool:
+        """Whether a policy is given what it changes: without a camera it is no matter how bright it is."""
+        if self.changes <= IN_WORDS:
+            return spec.uses_language
+        return bool(spec.cameras) or not self.changes <= IN_PICTURES
 
     def prepared(self, trial: Trial) -> Trial:
         """The source that it is asked of."""
         if self.prepares is None:
             return trial
         source = Source.of(trial)
-        changed = self._first(source, self.prepares, None, "source")
+        changed = self._first(source, self.prepares, "source")
         return trial if changed is None else changed[0]
 
     def follow_up(self, source: Source) -> FollowUp:
         """The source's trial with the change; its draws are from a stream of its own."""
-        changed = self._first(source, self.ways, self.accepts, "follow-up")
+        changed = self._first(source, self.ways, "follow-up", self._is_as_declared)
         if changed is None:
             raise NotApplicable(f"{self.name} cannot be asked of {source.trial.task} at seed {source.trial.seed}")
         trial, situation = changed
         return FollowUp(trial, _moved(source.situation, situation))
 
+    def _is_as_declared(self, source: Source, situation: Situation) -> bool:
+        is_accepted = self.accepts is None or self.accepts(source, situation)
+        return is_accepted and differences(source.situation, situation) <= self.changes
+
     def _first(
-        self, source: Source, ways: Ways, accepts: Accepts | None, stream: str
+        self, source: Source, ways: Ways, stream: str, accepts: Accepts = lambda source, situation: True
     ) -> tuple[Trial, Situation] | None:
         trial = source.trial
         rng = Streams(trial.seed).rng(f"metamorphic/{self.name}/{stream}", trial.task)
@@ -100,7 +114,7 @@ class Relation:
                 situation = intervened(source.situation, applied, trial.seed, trial.task)
             except NotApplicable:
                 continue
-            if accepts is None or accepts(source, situation):
+            if accepts(source, situation):
                 return replace(trial, interventions=(*trial.interventions, *applied)), situation
         return None
 
@@ -128,8 +142,8 @@ class Relation:
             f"{self.summary} {other.summary}",
             pattern=next(iter(patterns), "consistency"),
             ways=ways,
+            changes=self.changes | other.changes,
             frame=next(iter(frames), "same"),
-            needs=self.needs if self.needs == other.needs else None,
             accepts=accepts,
             prepares=self.prepares or other.prepares,
         )
@@ -163,20 +177,23 @@ def relation(
     title: str,
     *,
     pattern: Pattern,
+    changes: Iterable[Part],
     frame: Frame = "same",
-    needs: Needs | None = None,
     accepts: Accepts | None = None,
     prepares: Ways | None = None,
 ) -> Callable[[Ways], Ways]:
     """Register the decorated function, which says by which interventions; its docstring is the summary."""
     require("pattern", pattern, get_args(Pattern))
     require("frame", frame, get_args(Frame))
+    declared = frozenset(changes)
+    for part in declared:
+        require("part of a situation", part, get_args(Part))
     if AND.search(name) or "/" in name:
         raise UserError(f'the name of a relation has no "&", "+" or "/" in it, unlike "{name}"')
 
     def register(ways: Ways) -> Ways:
         summary = " ".join((ways.__doc__ or "").split())
-        RELATIONS.add(name, Relation(name, title, summary, pattern, ways, frame, needs, accepts, prepares))
+        RELATIONS.add(name, Relation(name, title, summary, pattern, ways, declared, frame, accepts, prepares))
         return ways
 
     return register

@@ -12,7 +12,7 @@ from robodx.records.values import Applied
 from robodx.situations.attributes import template_words
 
 
-@relation("MR1", "synonym", pattern="consistency", needs="words")
+@relation("MR1", "synonym", pattern="consistency", changes=("words",))
 def synonym(source: Source, rng: np.random.Generator) -> Iterable[tuple[Applied, ...]]:
     """The verb is replaced by a synonym: "lift" for "pick up". The path should stay the same."""
     phrasings = heard(source.situation).clauses[0].phrasings

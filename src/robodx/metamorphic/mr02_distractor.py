@@ -28,7 +28,7 @@ def off_the_path(source: Source, situation: Situation) -> bool:
     )
 
 
-@relation("MR2", "distractor", pattern="consistency", accepts=off_the_path)
+@relation("MR2", "distractor", pattern="consistency", changes=("added things",), accepts=off_the_path)
 def distractor(source: Source, rng: np.random.Generator) -> Iterator[tuple[Applied, ...]]:
     """One to four things that nobody speaks of are added, off the path. The path should stay the same."""
     for number in 1 + rng.permutation(MOST):

@@ -11,7 +11,7 @@ from robodx.metamorphic.base import Source, in_any_order, relation
 from robodx.records.values import Applied
 
 
-@relation("MR3", "brightness", pattern="consistency", needs="pictures")
+@relation("MR3", "brightness", pattern="consistency", changes=("light",))
 def brightness(source: Source, rng: np.random.Generator) -> Iterable[tuple[Applied, ...]]:
     """The light is 0.5 to 1.5 times as bright. The path should stay the same."""
     return in_any_order([("light scaled", f"{factor:g}") for factor in FACTORS], rng)

@@ -11,7 +11,7 @@ from robodx.metamorphic.base import Source, in_any_order, relation
 from robodx.records.values import Applied
 
 
-@relation("MR5", "relocation", pattern="relocation")
+@relation("MR5", "relocation", pattern="relocation", changes=("place of the target",))
 def relocation(source: Source, rng: np.random.Generator) -> Iterable[tuple[Applied, ...]]:
     """The target lies 10 cm away in one of eight directions. The path should change by about as much."""
     return in_any_order([("target shifted", way) for way in WAYS], rng)

@@ -28,7 +28,14 @@ def told_by_its_side(source: Source, rng: np.random.Generator) -> Iterator[tuple
                 yield cue
 
 
-@relation("MR6", "mirror", pattern="consistency", frame="mirrored", prepares=told_by_its_side)
+@relation(
+    "MR6",
+    "mirror",
+    pattern="consistency",
+    changes=("words", "places", "place of the target"),
+    frame="mirrored",
+    prepares=told_by_its_side,
+)
 def mirror(source: Source, rng: np.random.Generator) -> Iterator[tuple[Applied, ...]]:
     """Scene and words are mirrored, left for right. The path should be the mirror image."""
     yield (("mirror", ANY),)

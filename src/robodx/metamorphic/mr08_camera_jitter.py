@@ -11,7 +11,7 @@ from robodx.metamorphic.base import Source, in_any_order, relation
 from robodx.records.values import Applied
 
 
-@relation("MR8", "camera jitter", pattern="consistency", needs="pictures")
+@relation("MR8", "camera jitter", pattern="consistency", changes=("cameras",))
 def camera_jitter(source: Source, rng: np.random.Generator) -> Iterable[tuple[Applied, ...]]:
     """Each standing camera is 2 to 6 mm elsewhere. The path should stay the same."""
     return in_any_order([("camera jitter", f"{size} mm") for size in MILLIMETRES], rng)

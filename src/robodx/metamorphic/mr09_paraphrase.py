@@ -10,7 +10,7 @@ from robodx.metamorphic.base import Source, relation
 from robodx.records.values import Applied
 
 
-@relation("MR9", "paraphrase", pattern="consistency", needs="words")
+@relation("MR9", "paraphrase", pattern="consistency", changes=("words",))
 def paraphrase(source: Source, rng: np.random.Generator) -> Iterator[tuple[Applied, ...]]:
     """The whole sentence is said otherwise: "Can you …?". The path should stay the same."""
     yield (("paraphrase", "familiar"),)

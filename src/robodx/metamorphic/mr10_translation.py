@@ -11,7 +11,7 @@ from robodx.metamorphic.base import Source, in_any_order, relation
 from robodx.records.values import Applied
 
 
-@relation("MR10", "translation", pattern="consistency", frame="moved")
+@relation("MR10", "translation", pattern="consistency", changes=("places", "place of the target"), frame="moved")
 def translation(source: Source, rng: np.random.Generator) -> Iterable[tuple[Applied, ...]]:
     """All things lie 4 cm away in one of eight directions. The path should move along with them."""
     return in_any_order([("scene shifted", way) for way in WAYS], rng)

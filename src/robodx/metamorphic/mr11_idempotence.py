@@ -10,7 +10,7 @@ from robodx.metamorphic.base import Source, relation
 from robodx.records.values import Applied
 
 
-@relation("MR11", "idempotence", pattern="consistency", frame="at rest")
+@relation("MR11", "idempotence", pattern="consistency", changes=("place of the target", "what counts"), frame="at rest")
 def idempotence(source: Source, rng: np.random.Generator) -> Iterator[tuple[Applied, ...]]:
     """The target lies where it is to go already. The robot should hardly move."""
     yield (("done already", "yes"),)

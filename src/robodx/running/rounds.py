@@ -77,9 +77,7 @@ def plan_round(
     return [one for one in planned if spec is None or is_applicable(one.trial.task, spec)]
 
 
-def _asked(
-    request: Request, done: pl.DataFrame, spec: PolicySpec | None, folder: Path | None = None
-) -> list[Planned]:
+def _asked(request: Request, done: pl.DataFrame, spec: PolicySpec | None, folder: Path | None = None) -> list[Planned]:
     planned: list[Planned] = []
     for selector in request.selectors:
         name, within = find_suite(selector)

@@ -14,7 +14,6 @@ import polars as pl
 
 from robodx.interventions.base import NotApplicable
 from robodx.metamorphic.base import AND, RELATIONS, REPEAT, FollowUp, Relation, Source, find_relation
-from robodx.policy_contract import PolicySpec
 from robodx.records.design import Planned
 from robodx.records.trajectory import DAMAGED, Trajectory
 from robodx.records.trajectory_files import trajectory_file
@@ -35,7 +34,7 @@ REPEATED: tuple[Factor, ...] = (("relation", REPEAT), ("pattern", "consistency")
 def metamorphic(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
     """Follow-ups of successful trials by relations, beside repeats: `metamorphic/MR2`, `metamorphic/put_in`."""
     tasks, relations = _asked(request.within)
-    relations = [each for each in relations if _is_heard(each, request.spec)]
+    relations = [each for each in relations if request.spec is None or each.reaches(request.spec)]
     if not relations:
         raise UnknownName("the policy is given nothing that these relations change: choose others")
     plain = request.trials([TASKS[f"carrier/{name}"] for name in tasks], NAME)
@@ -69,13 +68,6 @@ def _order(relation: Relation) -> tuple[str, int]:
     found = re.fullmatch(r"(\D*)(\d*).*", relation.name)
     assert found is not None
     return found[1], int(found[2] or 0)
-
-
-def _is_heard(relation: Relation, spec: PolicySpec | None) -> bool:
-    """Whether what it changes reaches the policy: without a camera it is no matter how bright it is."""
-    if spec is None or relation.needs is None:
-        return True
-    return spec.uses_language if relation.needs == "words" else bool(spec.cameras)
 
 
 # Of every round all is asked for again.
