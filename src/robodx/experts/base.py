@@ -28,8 +28,8 @@ DROP_M = 0.001
 TRIES = 4
 # Further than this from its goal, a thing was not placed but lost.
 PLACED_M = 0.03
-# And nearer than this, it was put there before.
-THERE_M = 0.004
+# And nearer than this, it was put there before; how deep it lies in a bowl or a bin depends on its shape.
+THERE_M, DEEP_M = 0.004, 0.012
 # What is at least this fast and will come this near within this time is waited for: a hand needs about a second to
 # come down, close and rise.
 CROSSING_M_S = 0.15
@@ -174,13 +174,17 @@ def put(
     under: tuple[str, ...] = (),
 ) -> Steps:
     """Pick a thing up and place it at a pose, again if it was lost on the way; what lies there already stays."""
-    if not context.view.is_grasped(name) and math.dist(context.view.position(name), goal().position) < THERE_M:
+    if not context.view.is_grasped(name) and _is_there(context.view.position(name), goal().position):
         return
     for _ in range(TRIES):
         yield from take(context, name, under)
         yield from skills.place(context.hand, context.pose(name), goal, over_m=over_m, opening=opening)
         if math.dist(context.view.position(name), goal().position) < PLACED_M:
             return
+
+
+def _is_there(position: Vector, goal: Vector) -> bool:
+    return math.dist(position[:2], goal[:2]) < THERE_M and abs(position[2] - goal[2]) < DEEP_M
 
 
 def aside(context: PlanContext, name: str) -> PoseNow:

@@ -18,6 +18,8 @@ from robodx.tasks.base import Situation
 
 # So long it must stay so: longer than to do it again would take to begin.
 KEPT_S = 6.0
+# What goes into a bin lies higher there than its cell, and falls the rest.
+OVER_FLOOR_M = 0.008
 ACTS = ("put in", "put on", "move near")
 
 
@@ -39,7 +41,8 @@ def done_already(situation: Situation, value: str, rng: np.random.Generator) -> 
         raise NotApplicable(f"only what is asked to {', '.join(ACTS)} can be there from the start")
     thing = situation.scene.thing(now.target)
     check_movable(situation, thing)
-    scene = with_things(situation.scene, {thing.name: thing.posed(place_when_done(situation, now))})
+    there = place_when_done(situation, now).shifted(dz=OVER_FLOOR_M if now.what.clauses[0].act == "put in" else 0.0)
+    scene = with_things(situation.scene, {thing.name: thing.posed(there)})
     rest = understood(situation.instruction.meaning, looks(scene))
     if rest is None or rest.acts != now.what.acts:
         raise NotApplicable("the words would mean other things then")
