@@ -1,0 +1,115 @@
+"""Whether a pair violates its relation, at four levels: three of fixed distances and one of the policy's own noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+import polars as pl
+
+from robodx.analysis.metamorphic.measuring import REPEAT
+from robodx.registry import UnknownName, unknown
+
+Level = Literal["strict", "medium", "low", "calibrated"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+Distance = Literal["frechet", "dtw", "hausdorff", "endpoint"]
+DISTANCES: tuple[Distance, ...] = get_args(Distance)
+PATTERNS = ("consistency", "variation", "relocation")
+
+
+class Bounds(NamedTuple):
+    """Of the strict, medium or low level."""
+
+    # A path is consistent up to this many metres away, and has varied from this many on.
+    consistent_m: float
+    varied_m: float
+    # After a relocation it is at least and at most so many times as far away as the target was moved.
+    least: float
+    most: float
+
+
+# Of the paper; stricter always flags more, so that what is to vary must do so most at the strict level.
+FIXED: dict[Level, Bounds] = {
+    "strict": Bounds(0.1, 0.3, 0.65, 1.60),
+    "medium": Bounds(0.2, 0.2, 0.29, 2.20),
+    "low": Bounds(0.3, 0.1, 0.0, 2.80),
+}
+# Calibrated: what 95 of 100 repeats stay within, and no finer than what control and contact make of nothing.
+FINEST_M = 0.02
+# From so many repeats on there is a distance within which the next one stays 95 times of 100.
+FEWEST_REPEATS = 19
+
+
+def conformal(distances_m: pl.Series) -> float | None:
+    """The ⌈0.95 (n + 1)⌉-th smallest: the next of their kind is no larger with a probability of 95% or more."""
+    known = np.sort(distances_m.drop_nulls().to_numpy())
+    n = len(known)
+    # In whole numbers, for 0.95 is none: rounded up.
+    place = -(-19 * (n + 1) // 20)
+    return float(known[place - 1]) if n >= FEWEST_REPEATS else None
+
+
+def calibrated(pairs: pl.DataFrame, distance: str = "frechet") -> pl.DataFrame:
+    """The tolerance δ of each policy and task, by its repeats (MR0): `policy`, `task`, `delta_m`, `repeats`."""
+    column = _column(distance)
+    repeats = pairs.filter(pl.col("relation") == REPEAT)
+    rows = [
+        {"policy": policy, "task": task, "delta_m": _at_least(conformal(part[column])), "repeats": part[column].count()}
+        for (policy, task), part in repeats.group_by("policy", "task", maintain_order=True)
+    ]
+    kinds = {"policy": pl.String(), "task": pl.String(), "delta_m": pl.Float64(), "repeats": pl.Int64()}
+    return pl.DataFrame(rows, schema=kinds)
+
+
+def with_verdicts(pairs: pl.DataFrame, distance: str = "frechet") -> pl.DataFrame:
+    """With `distance_m`, `delta_m` and, for each level, whether the relation is violated: `violates_strict` and so on.
+
+    Null where nothing was measured, at the calibrated level also where there are too few repeats.
+    """
+    tolerances = calibrated(pairs, distance).drop("repeats")
+    known = pairs.drop("delta_m", strict=False).with_columns(distance_m=pl.col(_column(distance)))
+    return known.join(tolerances, on=["policy", "task"], how="left", maintain_order="left").with_columns(
+        violation(level).alias(f"violates_{level}") for level in LEVELS
+    )
+
+
+def violation(level: Level) -> pl.Expr:
+    """Of a table with `pattern`, `moved_m`, `distance_m` and `delta_m`."""
+    if level == "calibrated":
+        return violation_at(pl.col("delta_m"))
+    bounds, d, moved = FIXED[level], pl.col("distance_m"), pl.col("moved_m")
+    return _by_pattern(
+        {
+            "consistency": d > bounds.consistent_m,
+            "variation": d < bounds.varied_m,
+            "relocation": (d < bounds.least * moved) | (d > bounds.most * moved),
+        }
+    )
+
+
+def violation_at(delta: pl.Expr) -> pl.Expr:
+    """With a tolerance: of a relocation the strict bounds, widened by it."""
+    bounds, d, moved = FIXED["strict"], pl.col("distance_m"), pl.col("moved_m")
+    # A distance is never below zero: neither bound asks it to be.
+    least, most = bounds.least * moved - delta, bounds.most * moved + delta
+    return _by_pattern(
+        {"consistency": d > delta, "variation": d < delta, "relocation": (d < least) | (d > most)},
+    )
+
+
+def _by_pattern(violated: Mapping[str, pl.Expr]) -> pl.Expr:
+    found = pl.lit(None, pl.Boolean)
+    for pattern, is_so in violated.items():
+        found = pl.when(pl.col("pattern") == pattern).then(is_so).otherwise(found)
+    return found
+
+
+def _at_least(distance_m: float | None) -> float | None:
+    return None if distance_m is None else max(FINEST_M, distance_m)
+
+
+def _column(distance: str) -> str:
+    if distance not in DISTANCES:
+        raise UnknownName(unknown("distance", distance, DISTANCES))
+    return f"{distance}_m"
