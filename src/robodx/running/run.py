@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from robodx.analysis.metamorphic.measuring import write_measured
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.policy_contract import Policy, PolicySpec, opened
@@ -121,7 +122,9 @@ def run(
                     "join the shards with robodx merge, and give the same command without --shard for that folder"
                 )
         folder.compact()
-        return folder.episodes()
+        episodes = folder.episodes()
+        write_measured(out, episodes)
+        return episodes
 
 
 def _policy(job: Job, execution: Execution, stack: ExitStack) -> tuple[Job, Policy | None, Declared]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -29,6 +28,7 @@ TEXTS = ("relation", "pattern", "frame")
 NUMBERS = ("moved_x", "moved_y")
 # A gripper that is commanded to open less than this is closing.
 CLOSED = 0.5
+TINY_M = 1e-9
 # What is measured, and taken over where it was measured before.
 MEASURED = (*DISTANCE_COLUMNS, "frechet_by_hand")
 # Trajectories that are kept while their follow-ups are measured: these come one after the other.
@@ -137,28 +137,33 @@ def expected(source: Trajectory, took: Floats, frame: str, move: Floats) -> Floa
     path: Floats = source.tool_in_world[:, :, :3]
     if frame == "same":
         return path
-    if frame == "mirrored":
-        # What the left hand did is for the right one to do.
-        mirrored: Floats = path[:, ::-1] * np.array([1.0, -1.0, 1.0])
-        return mirrored
-    if frame == "moved":
-        each = [_moved(path[:, hand], _opening(source, hand), move) for hand in range(path.shape[1])]
-        return np.stack(each, axis=1)
     if frame == "at rest":
         return took[:1]
-    raise ValueError(f'No frame "{frame}". There are: {", ".join(FRAMES)}')
+    if frame == "mirrored":
+        # What the left hand did is for the right one to do.
+        path, source_hands = path[:, ::-1] * np.array([1.0, -1.0, 1.0]), list(reversed(range(path.shape[1])))
+    elif frame == "moved":
+        path, source_hands = path + move, list(range(path.shape[1]))
+    else:
+        raise ValueError(f'No frame "{frame}". There are: {", ".join(FRAMES)}')
+    each = [_begun_at(took[0, hand], path[:, hand], _opening(source, own)) for hand, own in enumerate(source_hands)]
+    return np.stack(each, axis=1)
 
 
-def _moved(path: Floats, opening: Floats | None, move: Floats) -> Floats:
-    """The path (points, 3) moved, the move coming in with the length travelled until the gripper first closes."""
+def _begun_at(start: Floats, path: Floats, opening: Floats | None) -> Floats:
+    """The path (points, 3) from where the hand stands at first, whose scene is in a mirror or elsewhere, and not it.
+
+    What it is off by there is made good along the way until the gripper first closes.
+    """
     travelled = np.concatenate([[0.0], np.linalg.norm(np.diff(path, axis=0), axis=1).cumsum()])
     closes = _first_closing(opening)
     whole = float(travelled[-1 if closes is None else closes])
-    # A hand that goes less far than things were moved has nothing to do with them.
-    if travelled[-1] < float(np.linalg.norm(move)) or math.isclose(whole, 0.0, abs_tol=1e-9):
-        return path
-    moved: Floats = path + np.minimum(1.0, travelled / whole)[:, None] * move
-    return moved
+    off = start - path[0]
+    # A hand that goes less far than that has nothing to do with the scene.
+    is_idle = travelled[-1] < float(np.linalg.norm(off)) or whole < TINY_M
+    left = np.ones(len(path)) if is_idle else np.clip(1.0 - travelled / whole, 0.0, 1.0)
+    begun: Floats = path + left[:, None] * off
+    return begun
 
 
 def _opening(trajectory: Trajectory, tool: int) -> Floats | None:
