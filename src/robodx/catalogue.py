@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from robodx.records.values import Value
 
 KINDS = (
-    "tasks", "policies", "faults", "presets", "protocols", "robots", "perturbations", "interventions", "suites",
-    "metrics", "cameras", "formats",
+    "tasks", "policies", "faults", "presets", "protocols", "robots", "perturbations", "interventions", "relations",
+    "suites", "metrics", "cameras", "formats",
 )  # fmt: skip
 
 
@@ -92,6 +92,16 @@ def rows(kind: str) -> list[dict[str, Any]]:
                 "sets": ", ".join(i.attributes), "entails": ", ".join(i.entails) or None, "summary": i.summary,
             }
             for i in INTERVENTIONS.entries()
+        ]  # fmt: skip
+    if kind == "relations":
+        from robodx.metamorphic.base import every_relation
+
+        return [
+            {
+                "relation": r.name, "title": r.title, "pattern": r.pattern, "changes": ", ".join(sorted(r.changes)),
+                "summary": r.summary,
+            }
+            for r in every_relation()
         ]  # fmt: skip
     if kind == "metrics":
         from robodx.analysis.metrics.base import METRICS

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from robodx.records.pairs import read_pairs
 from robodx.records.table import load
 from robodx.suites import diagnosis
 from robodx.video import filming
@@ -58,6 +59,9 @@ def test_the_command_in_an_examples_first_line_works(example: Path, tmp_path: Pa
     if example.stem == "my_section":
         run("robodx report run --plugin examples/my_section.py", tmp_path)
         assert "expert dropped something 0 times in 6 episodes." in (tmp_path / "run" / "report.html").read_text()
+    if example.stem == "my_relation":
+        pairs = read_pairs(tmp_path / "run")
+        assert pairs is not None and set(pairs["relation"]) == {"MR0", "turned"}
     if example.stem == "my_finding":
         assert "detours. Its hand goes more than 1.5 times the expert's way" in run(
             "robodx findings run --plugin examples/my_finding.py", tmp_path

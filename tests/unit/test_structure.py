@@ -82,8 +82,8 @@ ALLOWED: dict[str, set[str]] = {
     "report": {"analysis", "errors", "records", "registry", "users_code"},
     "terminal": {"analysis", "datasets", "errors", "output", "records", "running", "suites"},
     "catalogue": {
-        "analysis", "datasets", "faults", "interventions", "perturbations", "policy_contract", "records", "registry",
-        "sim", "suites", "tasks", "wires",
+        "analysis", "datasets", "faults", "interventions", "metamorphic", "perturbations", "policy_contract", "records",
+        "registry", "sim", "suites", "tasks", "wires",
     },
     "cli": {
         "analysis", "catalogue", "compatibility", "datasets", "errors", "interventions", "output", "perturbations",

@@ -199,6 +199,11 @@ def relation(
     return register
 
 
+def every_relation() -> list[Relation]:
+    """In the order of their numbers: MR2 before MR10."""
+    return sorted(RELATIONS.entries(), key=lambda each: (re.sub(r"\d+$", "", each.name), len(each.name), each.name))
+
+
 def find_relation(text: str) -> Relation:
     """By its name, or several joined by "&": "MR1 & MR3"."""
     first, *others = (RELATIONS[name] for name in AND.split(text.strip()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -13,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from robodx.interventions.base import NotApplicable
-from robodx.metamorphic.base import AND, RELATIONS, REPEAT, FollowUp, Relation, Source, find_relation
+from robodx.metamorphic.base import AND, RELATIONS, REPEAT, FollowUp, Relation, Source, every_relation, find_relation
 from robodx.records.design import Planned
 from robodx.records.trajectory import DAMAGED, Trajectory
 from robodx.records.trajectory_files import trajectory_file
@@ -59,15 +58,8 @@ def _asked(within: Sequence[str]) -> tuple[list[str], list[Relation]]:
         for part in AND.split(word.strip()):
             if part not in RELATIONS:
                 raise UnknownName(unknown("relation or task of the metamorphic suite", part, [*RELATIONS, *TASK_NAMES]))
-    relations = [find_relation(word) for word in named] or sorted(RELATIONS.entries(), key=_order)
+    relations = [find_relation(word) for word in named] or every_relation()
     return tasks or list(TASK_NAMES), relations
-
-
-def _order(relation: Relation) -> tuple[str, int]:
-    """MR2 before MR10."""
-    found = re.fullmatch(r"(\D*)(\d*).*", relation.name)
-    assert found is not None
-    return found[1], int(found[2] or 0)
 
 
 # Of every round all is asked for again.
