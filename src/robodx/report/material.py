@@ -106,7 +106,7 @@ class Subject:
     def diagnosis(self) -> Diagnosis | None:
         is_whole = all(run.is_finished for run in self.runs)
         about = {**self.about, "runs": [run.about for run in self.runs]}
-        found = diagnose(self.episodes, about, _because(self.runs), is_whole=is_whole)
+        found = diagnose(self.episodes, about, _because(self.runs), is_whole=is_whole, pairs=self.pairs)
         return next((one for one in found if one.policy == self.policy), None)
 
     @cached_property

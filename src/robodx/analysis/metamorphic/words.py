@@ -26,7 +26,7 @@ CHANGES = {
 # What is seen of a policy that violates it, before "when"; the rest: its path changes.
 SEEN = {
     "MR4": "Its path stays the same",
-    "MR5": "Its path does not change as far as the target was moved",
+    "MR5": "Its path changes too little or too much",
     "MR6": "Its path is not mirrored",
     "MR10": "Its path does not move along",
     "MR11": "It moves",
