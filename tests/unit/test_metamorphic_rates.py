@@ -289,3 +289,30 @@ def test_relations_come_by_number_and_policies_apart() -> None:
 
 def test_without_pairs_there_is_no_table() -> None:
     assert metamorphic_table(pairs_table()) is None
+
+
+def test_neither_a_repeat_nor_its_follow_up_has_a_say_in_the_tolerance_that_compares_them() -> None:
+    rows = repeats([0.5, *[0.1] * 18]) + [pair("MR2", seed, 0.5 if seed == 3 else 0.1) for seed in range(19)]
+    judged = with_verdicts(pairs_table(*rows)).filter(pl.col("relation") == "MR0")
+    assert judged["delta_m"].unique().to_list() == [0.5], "the largest of nineteen"
+    assert judged["violates_calibrated"].sum() == 0, "which nothing exceeds that had a say in it"
+    assert judged["delta_others_m"].to_list() == [0.1, *[0.5] * 18] and judged["violates_others"].sum() == 1
+    found = violations(table_of(*rows), "MR2", "calibrated")
+    assert found.repeated.value == pytest.approx(1 / 19), "and not 0, by its own"
+
+
+def test_a_relation_that_does_nothing_is_seldom_claimed_to_do_more_than_a_repeat() -> None:
+    rng = np.random.default_rng(0)
+    tasks = [f"carrier/{name}" for name in "abcd"]
+    differences, claimed = [], 0
+    for _ in range(6):
+        rows = [
+            pair(relation, seed, float(0.05 * rng.lognormal()), task=task)
+            for relation in ("MR0", "MR1", "MR2", "MR3", "MR7") for task in tasks for seed in range(19)
+        ]  # fmt: skip
+        for one in table_of(*rows).violations:
+            if one.level == "calibrated" and one.task is None and one.relation != "MR0":
+                assert one.difference.value is not None and one.difference.low is not None and one.p_holm is not None
+                differences.append(one.difference.value)
+                claimed += one.p_holm < 0.05 and one.difference.low > 0.05
+    assert claimed == 0 and abs(float(np.mean(differences))) < 0.02

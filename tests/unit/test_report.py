@@ -374,7 +374,9 @@ def test_findings_are_explained_by_the_runs_that_were_asked_why_and_can_be_read(
             raise UnreadableRun("damaged")
         return lambda trial_ids: f"{runs[0].name} says {trial_ids[0]}"
 
-    def diagnose(episodes: object, about: object, because: Because, *, is_whole: bool) -> list[Diagnosis]:
+    def diagnose(
+        episodes: object, about: object, because: Because, *, is_whole: bool, pairs: object
+    ) -> list[Diagnosis]:
         heard.append(because(["this"]))
         return []
 

@@ -22,6 +22,7 @@ from robodx.analysis.failure_summary import (
 )
 from robodx.analysis.graded import Graded, levels
 from robodx.analysis.isolation import Contrast, contrasts
+from robodx.analysis.metamorphic.rates import MetamorphicTable, metamorphic_table
 from robodx.analysis.metrics import success as of_success
 from robodx.analysis.metrics.base import METRICS, Metric, estimate
 from robodx.analysis.metrics.observations import STRATUM, distinct_episodes
@@ -114,9 +115,14 @@ class _Group(NamedTuple):
 
 
 class Summary:
-    """All that can be told of a table of episodes; `about` is the run's own description, where there is one."""
+    """All that can be told of a table of episodes; `about` is the run's own description, where there is one.
 
-    def __init__(self, episodes: pl.DataFrame, about: Mapping[str, Any] | None = None) -> None:
+    `pairs` are those of the suite `metamorphic`, measured from the trajectories in the run's folder.
+    """
+
+    def __init__(
+        self, episodes: pl.DataFrame, about: Mapping[str, Any] | None = None, pairs: pl.DataFrame | None = None
+    ) -> None:
         about = about or {}
         # Older runs do not say.
         request = about.get("request", {})
@@ -129,6 +135,7 @@ class Summary:
         self.until_width: float | None = request.get("until_width")
         self.success = success_rate(self.episodes, self.stopped)
         self._about = about
+        self._pairs = pairs
 
     @cached_property
     def stress(self) -> StressTable | None:
@@ -147,6 +154,11 @@ class Summary:
     def contrasts(self) -> list[Contrast]:
         """Of a run of the suite `isolation`."""
         return contrasts(self.episodes, self._about) if self.stopped == "planned" else []
+
+    @cached_property
+    def metamorphic(self) -> MetamorphicTable | None:
+        """Of a run of the suite `metamorphic`; its intervals are of a fixed n."""
+        return None if self._pairs is None or self.stopped != "planned" else metamorphic_table(self._pairs)
 
     @cached_property
     def levels(self) -> list[Graded]:
@@ -224,6 +236,7 @@ class Summary:
             "stress": None if self.stress is None else asdict(self.stress),
             "null_inputs": _plain(self.null_inputs),
             "isolation": _plain(self.contrasts),
+            "metamorphic": None if self.metamorphic is None else asdict(self.metamorphic),
             "levels": _plain(self.levels),
             "failures": _plain(self.failures()),
             "failures_by_variant": _plain(self.failures(by_variant=True)),

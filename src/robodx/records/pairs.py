@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from robodx.records import files
-from robodx.records.about import refused, stop_if_interrupted
+from robodx.records.about import stop_if_interrupted
 
 FILE = "pairs.parquet"
 # What makes a row.
@@ -43,14 +43,11 @@ SCHEMA = pl.Schema(
 
 
 def read_pairs(run: Path) -> pl.DataFrame | None:
-    """As they were written; None if there are none or they are no such table: they can be worked out again."""
-    path = run / FILE
+    """As they were written; None if they cannot be read or are no such table: they can be worked out again."""
     try:
-        table = pl.read_parquet(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
+        table = pl.read_parquet((run / FILE).read_bytes())
+    except OSError:
         return None
-    except OSError as error:
-        raise refused(path, error) from error
     except (pl.exceptions.PanicException, pl.exceptions.PolarsError) as error:
         stop_if_interrupted(error)
         return None

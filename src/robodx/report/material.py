@@ -16,6 +16,7 @@ from robodx.analysis.compare import Comparison, Unlike, compare_tables
 from robodx.analysis.failure_summary import shown_outcome
 from robodx.analysis.findings.base import Diagnosis
 from robodx.analysis.findings.diagnose import Because, because_of, diagnose
+from robodx.analysis.metamorphic.measuring import measured
 from robodx.analysis.policy_label import options
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
@@ -26,6 +27,7 @@ from robodx.errors import UserError
 from robodx.records.about import UnreadableRun, read_about
 from robodx.records.derived_design import designed
 from robodx.records.design import together
+from robodx.records.pairs import ROW
 from robodx.records.table import explained, is_finished, load_readable, parts_of
 from robodx.report.gallery import chosen
 from robodx.report.videos import Film
@@ -64,7 +66,13 @@ class Subject:
 
     @cached_property
     def summary(self) -> Summary:
-        return Summary(self.episodes, self.about)
+        return Summary(self.episodes, self.about, self.pairs)
+
+    @cached_property
+    def pairs(self) -> pl.DataFrame:
+        """Of the suite `metamorphic`, each as its own run's trajectories have it; of one in several runs the last."""
+        every = pl.concat([measured(run.path, run.episodes) for run in self.runs])
+        return every.unique(ROW, keep="last", maintain_order=True)
 
     @cached_property
     def base(self) -> pl.DataFrame:
@@ -98,7 +106,7 @@ class Subject:
     def diagnosis(self) -> Diagnosis | None:
         is_whole = all(run.is_finished for run in self.runs)
         about = {**self.about, "runs": [run.about for run in self.runs]}
-        found = diagnose(self.episodes, about, _because(self.runs), is_whole=is_whole)
+        found = diagnose(self.episodes, about, _because(self.runs), is_whole=is_whole, pairs=self.pairs)
         return next((one for one in found if one.policy == self.policy), None)
 
     @cached_property

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from robodx.analysis.compare import Comparison
+from robodx.analysis.metamorphic.measuring import measured
 from robodx.analysis.metrics.base import METRICS, UP_TO_ONE
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.summary import By, Measured, Row, Subtotal, Summary, error_bounds, grouping
@@ -20,6 +21,7 @@ from robodx.terminal import cliff as of_cliff
 from robodx.terminal import comparison as of_comparison
 from robodx.terminal import failures as of_failures
 from robodx.terminal import isolation as of_isolation
+from robodx.terminal import metamorphic as of_metamorphic
 from robodx.terminal import null_inputs as of_null_inputs
 from robodx.terminal import stress as of_stress
 from robodx.terminal.console import counted, print_json, table_lines, wrapped
@@ -49,8 +51,9 @@ def print_summary(
     """Whether there are few enough errors for a rate. What is shown is for a person to choose: JSON has everything."""
     chosen = grouping(by)
     about = read_about(run)
-    # Older runs do not say.
-    summary, beside = Summary(load(run), about), about.get("not_applicable", [])
+    # Older runs do not say what was not applicable.
+    episodes, beside = load(run), about.get("not_applicable", [])
+    summary = Summary(episodes, about, measured(run, episodes))
     cliffs = _cliffs(about, summary)
     if as_json:
         content = {
@@ -113,6 +116,7 @@ def lines(
         yield ""
     if has_tables and by is None and not metrics:
         yield from of_isolation.lines(summary.contrasts)
+        yield from of_metamorphic.lines(summary.metamorphic)
         yield from of_stress.graded_lines(summary.levels)
     for group in groups:
         if metrics:

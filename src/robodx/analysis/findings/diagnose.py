@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from robodx.analysis.findings.base import (
 from robodx.analysis.findings.conditions import Condition, Mask
 from robodx.analysis.findings.decisions import Tally, context_of, needing_both, tallies, told_apart
 from robodx.analysis.findings.failure_modes import FailureMode, failure_modes
+from robodx.analysis.findings.inconsistencies import inconsistencies
 from robodx.analysis.findings.inputs import inputs_seen, with_missing_input
 from robodx.analysis.findings.kinds.base import FINDING_KINDS, NextTest, Own
 from robodx.analysis.findings.naming import mostly, named, statement, symptom
@@ -32,6 +34,7 @@ from robodx.analysis.findings.prepare import situations, with_variants
 from robodx.analysis.findings.proposals import Screened, Suspect, chance_of, suspects
 from robodx.analysis.findings.variants import CLOCK, STRESS, variants
 from robodx.analysis.findings.wording import when
+from robodx.analysis.metamorphic.measuring import measured
 from robodx.analysis.metrics.base import estimate
 from robodx.analysis.metrics.success import success_rate
 from robodx.analysis.policy_label import options
@@ -42,6 +45,7 @@ from robodx.analysis.variants import as_laid_out
 from robodx.records.about import read_about
 from robodx.records.derived_design import designed
 from robodx.records.features import features_of_row
+from robodx.records.pairs import ROW
 from robodx.records.table import is_finished, load
 
 EXAMPLES = 5
@@ -69,14 +73,20 @@ def diagnose(
     because: Because = lambda trial_ids: None,
     *,
     is_whole: bool = True,
+    pairs: pl.DataFrame | None = None,
 ) -> list[Diagnosis]:
     """One for each policy, in the order of their names; `about` is what run.json says of perturbations and requests.
 
-    In a run that outcomes ended nothing is sure that its stopping was not made for.
+    In a run that outcomes ended nothing is sure that its stopping was not made for. `pairs` are those of the suite
+    `metamorphic`, measured.
     """
     stopped = stopped_how(about.get("request", {}))
     parts = sorted(episodes.group_by("policy"), key=lambda pair: str(pair[0][0]))
-    return [_of_policy(part, about, because, stopped, is_whole) for _, part in parts]
+    found = [_of_policy(part, about, because, stopped, is_whole) for _, part in parts]
+    if pairs is None or stopped != "planned":
+        return found
+    seen = [tuple(inconsistencies(pairs.filter(pl.col("policy") == one.policy))) for one in found]
+    return [replace(one, symptoms=(*one.symptoms, *more)) for one, more in zip(found, seen, strict=True)]
 
 
 def diagnose_runs(runs: Sequence[Path]) -> list[Diagnosis]:
@@ -86,10 +96,12 @@ def diagnose_runs(runs: Sequence[Path]) -> list[Diagnosis]:
     requests = [about.get("request", {}) for about in abouts]
     # One that outcomes ended makes the whole one that outcomes ended.
     request: Mapping[str, Any] = next((each for each in requests if stopped_how(each) != "planned"), {})
-    episodes = pl.concat([load(run) for run in runs])
+    each = [load(run) for run in runs]
+    pairs = pl.concat([measured(run, episodes) for run, episodes in zip(runs, each, strict=True)])
+    pairs = pairs.unique(ROW, keep="last", maintain_order=True)
     is_whole = all(is_finished(run) for run in runs)
     about = {"perturbations": cards, "request": request, "runs": abouts}
-    return diagnose(episodes, about, because_of(runs), is_whole=is_whole)
+    return diagnose(pl.concat(each), about, because_of(runs), is_whole=is_whole, pairs=pairs)
 
 
 def because_of(runs: Sequence[Path]) -> Because:

@@ -13,6 +13,7 @@ from robodx.registry import UnknownName, unknown
 
 Level = Literal["strict", "medium", "low", "calibrated"]
 LEVELS: tuple[Level, ...] = get_args(Level)
+CALIBRATED: Level = "calibrated"
 Distance = Literal["frechet", "dtw", "hausdorff", "endpoint"]
 DISTANCES: tuple[Distance, ...] = get_args(Distance)
 PATTERNS = ("consistency", "variation", "relocation")
@@ -44,10 +45,12 @@ FEWEST_REPEATS = 19
 def conformal(distances_m: pl.Series) -> float | None:
     """The ⌈0.95 (n + 1)⌉-th smallest: the next of their kind is no larger with a probability of 95% or more."""
     known = np.sort(distances_m.drop_nulls().to_numpy())
-    n = len(known)
-    # In whole numbers, for 0.95 is none: rounded up.
-    place = -(-19 * (n + 1) // 20)
-    return float(known[place - 1]) if n >= FEWEST_REPEATS else None
+    return float(known[_place(len(known)) - 1]) if len(known) >= FEWEST_REPEATS else None
+
+
+def _place(n: int) -> int:
+    """⌈0.95 (n + 1)⌉, in whole numbers, for 0.95 is none."""
+    return -(-19 * (n + 1) // 20)
 
 
 def calibrated(pairs: pl.DataFrame, distance: str = "frechet") -> pl.DataFrame:
@@ -62,21 +65,46 @@ def calibrated(pairs: pl.DataFrame, distance: str = "frechet") -> pl.DataFrame:
     return pl.DataFrame(rows, schema=kinds)
 
 
+def of_others(pairs: pl.DataFrame, distance: str = "frechet") -> pl.DataFrame:
+    """For each situation δ by the repeats of all others of its task: `policy`, `task`, `seed`, `delta_others_m`.
+
+    A repeat that is itself among those that δ was taken from exceeds it less often than anything else would. So where
+    a repeat and a follow-up of a situation are compared, neither may have had a say in δ.
+    """
+    column = _column(distance)
+    rows = []
+    repeats = pairs.filter(pl.col("relation") == REPEAT).drop_nulls(column).select("policy", "task", "seed", column)
+    for (policy, task), part in repeats.group_by("policy", "task", maintain_order=True):
+        if len(part) < FEWEST_REPEATS:
+            continue
+        for seed in part["seed"].unique(maintain_order=True):
+            others = np.sort(part.filter(pl.col("seed") != seed)[column].to_numpy())
+            if len(others):
+                delta_m = float(others[min(_place(len(others)), len(others)) - 1])
+                rows.append({"policy": policy, "task": task, "seed": seed, "delta_others_m": _at_least(delta_m)})
+    kinds = {"policy": pl.String(), "task": pl.String(), "seed": pl.Int64(), "delta_others_m": pl.Float64()}
+    return pl.DataFrame(rows, schema=kinds)
+
+
 def with_verdicts(pairs: pl.DataFrame, distance: str = "frechet") -> pl.DataFrame:
     """With `distance_m`, `delta_m` and, for each level, whether the relation is violated: `violates_strict` and so on.
 
-    Null where nothing was measured, at the calibrated level also where there are too few repeats.
+    Null where nothing was measured, at the calibrated level also where there are too few repeats. `violates_others` is
+    the calibrated verdict by the repeats of other situations, to compare a follow-up with the repeat of its source.
     """
     tolerances = calibrated(pairs, distance).drop("repeats")
-    known = pairs.drop("delta_m", strict=False).with_columns(distance_m=pl.col(_column(distance)))
-    return known.join(tolerances, on=["policy", "task"], how="left", maintain_order="left").with_columns(
-        violation(level).alias(f"violates_{level}") for level in LEVELS
+    known = pairs.drop("delta_m", "delta_others_m", strict=False).with_columns(distance_m=pl.col(_column(distance)))
+    return (
+        known.join(tolerances, on=["policy", "task"], how="left", maintain_order="left")
+        .join(of_others(pairs, distance), on=["policy", "task", "seed"], how="left", maintain_order="left")
+        .with_columns(violation(level).alias(f"violates_{level}") for level in LEVELS)
+        .with_columns(violates_others=violation_at(pl.col("delta_others_m")))
     )
 
 
 def violation(level: Level) -> pl.Expr:
     """Of a table with `pattern`, `moved_m`, `distance_m` and `delta_m`."""
-    if level == "calibrated":
+    if level == CALIBRATED:
         return violation_at(pl.col("delta_m"))
     bounds, d, moved = FIXED[level], pl.col("distance_m"), pl.col("moved_m")
     return _by_pattern(

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from robodx.analysis.metamorphic.levels import LEVELS, calibrated, violation_at, with_verdicts
+from robodx.analysis.metamorphic.levels import CALIBRATED, LEVELS, Level, calibrated, violation_at, with_verdicts
 from robodx.analysis.metamorphic.measuring import REPEAT
 from robodx.analysis.metrics.observations import alike_once
 from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE, NOTHING, Estimate, wilson
@@ -20,11 +22,16 @@ from robodx.analysis.statistics.multiple import holm
 from robodx.analysis.statistics.paired import mcnemar_p, tango
 from robodx.analysis.statistics.permutation import swap_test
 
+Floats = NDArray[np.float64]
 # A violation in so many of a hundred pairs is what the calibrated level lets pass of mere repeats.
 TOLERATED = 0.05
 PERCENTILES = (10, 25, 50, 75, 90)
 # Tolerances of the sweep, in metres.
 SWEEP_M = tuple(round(0.01 * step, 2) for step in range(51))
+# By which verdict a follow-up is compared with the repeat of its source: one that neither had a say in.
+COMPARED: dict[Level, str] = {
+    level: "violates_others" if level == CALIBRATED else f"violates_{level}" for level in LEVELS
+}
 SITUATION = ("task", "seed")
 NO_TYPE = "not attributed"
 
@@ -43,8 +50,9 @@ class Violations:
     violating: int
     # Of situations.
     rate: Estimate
-    # MR0 on the same sources; and how much higher the relation's rate is, on the same situations. Repeats are expected
-    # to stay near: there is no difference to tell where a relation asks the path to vary.
+    # MR0 on the same sources; and how much higher the relation's rate is, on the same situations; at the calibrated
+    # level both by the repeats of other situations. Repeats are expected to stay near: there is no difference to tell
+    # where a relation asks the path to vary.
     repeated: Estimate
     difference: Estimate
     # Of consistency: exact and paired, of no difference. Else: exact, of a rate of no more than 5%.
@@ -126,6 +134,25 @@ class MetamorphicTable:
     failure_types: tuple[FailureType, ...]
     tolerances: tuple[Tolerance, ...]
 
+    @property
+    def policies(self) -> list[str]:
+        return list(dict.fromkeys(one.policy for one in self.violations))
+
+    def level_told(self, policy: str) -> str:
+        """The one that is told first: the calibrated, if its repeats allow for it."""
+        is_calibrated = any(one.policy == policy and one.delta_m is not None for one in self.tolerances)
+        return CALIBRATED if is_calibrated else LEVELS[0]
+
+    def of(self, policy: str, level: str) -> list[Violations]:
+        """Over all tasks, a row for each relation."""
+        return [one for one in self.violations if (one.policy, one.level, one.task) == (policy, level, None)]
+
+    def overlaps_of(self, policy: str, level: str) -> list[Overlap]:
+        return [one for one in self.overlaps if (one.policy, one.level, one.task) == (policy, level, None)]
+
+    def tolerances_of(self, policy: str) -> list[Tolerance]:
+        return [one for one in self.tolerances if one.policy == policy]
+
 
 def metamorphic_table(pairs: pl.DataFrame, distance: str = "frechet") -> MetamorphicTable | None:
     """Of a table of pairs; None where there are none. Relations are in the order of their numbers, MR0 first."""
@@ -137,13 +164,11 @@ def metamorphic_table(pairs: pl.DataFrame, distance: str = "frechet") -> Metamor
     overlaps: list[Overlap] = []
     for (policy,), mine in judged.group_by("policy", maintain_order=True):
         repeated = mine.filter(pl.col("relation") == REPEAT)
-        parts = {name: part for name in names if len(part := mine.filter(pl.col("relation") == name))}
+        of_policy = [mine.filter(pl.col("relation") == name) for name in names]
+        parts = [_part(task, one, repeated) for part in of_policy if len(part) for task, one in _by_task(part)]
         for level in LEVELS:
-            rows: list[Violations] = []
-            for part in parts.values():
-                rows += [_violations(str(policy), task, level, one, repeated) for task, one in _by_task(part)]
-                overlaps += [_overlap(str(policy), task, level, one) for task, one in _by_task(part)]
-            found += _adjusted(rows)
+            found += _adjusted([_violations(str(policy), level, part) for part in parts])
+            overlaps += [_overlap(str(policy), level, part) for part in parts]
     of_relation = [
         (str(policy), name, part)
         for (policy,), mine in judged.group_by("policy", maintain_order=True)
@@ -172,33 +197,43 @@ def _by_task(pairs: pl.DataFrame) -> Iterator[tuple[str | None, pl.DataFrame]]:
         yield str(task), part
 
 
-def _violations(policy: str, task: str | None, level: str, pairs: pl.DataFrame, repeated: pl.DataFrame) -> Violations:
-    verdict = f"violates_{level}"
-    again = repeated.group_by("source_id").agg(pl.col(verdict).first().alias("again"), again_hash=_first_hash())
-    beside = pairs.with_columns(violates=pl.col(verdict)).join(again, on="source_id", how="left", maintain_order="left")
-    errors = pairs["distance_m"].null_count()
-    known = beside.drop_nulls("violates")
-    relation, pattern = str(pairs["relation"][0]), str(pairs["pattern"][0])
-    found = Violations(
-        policy, relation, pattern, task, level, len(known), int(known["violates"].sum()),
-        NOTHING, NOTHING, NOTHING, None, None, errors,
-    )  # fmt: skip
-    if errors > MAX_ERROR_SHARE * len(pairs) or known.is_empty():
-        return found
-    each = _situations(_once(known, ["source_hash", "follow_up_hash"]))
-    rate = _rate(each["violates"])
-    if relation == REPEAT:
-        return replace(found, rate=rate)
-    both = _situations(_once(known.drop_nulls("again"), ["source_hash", "follow_up_hash", "again_hash"]))
-    found = replace(found, rate=rate, repeated=_rate(both["again"]))
-    if pattern != "consistency":
-        return replace(found, p=_more_than_tolerated(each["violates"]))
-    only_again, only_relation = float(both["only_again"].sum()), float(both["only_relation"].sum())
-    return replace(found, difference=tango(only_again, only_relation, len(both)), p=_paired_p(both))
+class _Part(NamedTuple):
+    """One relation on one task or on all."""
+
+    task: str | None
+    pairs: pl.DataFrame
+    # By situation: the means of `violates_…` and, of whether the oracle says the same, of `agrees_…`.
+    alone: pl.DataFrame
+    # Of those whose source has a repeat also what this does: `again_…`, `only_again_…`, `only_relation_…`.
+    beside: pl.DataFrame
 
 
-def _first_hash() -> pl.Expr:
-    return pl.col("follow_up_hash").first()
+def _part(task: str | None, pairs: pl.DataFrame, repeated: pl.DataFrame) -> _Part:
+    agrees = {f"agrees_{level}": pl.col(f"violates_{level}") == pl.col("is_flagged") for level in LEVELS}
+    alone = _once(pairs.with_columns(**agrees), ["source_hash", "follow_up_hash"])
+    verdicts = list(COMPARED.values())
+    firsts = [pl.col(name).first().alias(f"again_{name}") for name in verdicts]
+    again = repeated.group_by("source_id").agg(*firsts, again_hash=pl.col("follow_up_hash").first())
+    beside = pairs.join(again, on="source_id", maintain_order="left")
+    for name in verdicts:
+        violates, repeats = pl.col(name), pl.col(f"again_{name}")
+        # What one of the two has no verdict for is no pair.
+        known = violates.is_not_null() & repeats.is_not_null()
+        beside = beside.with_columns(
+            pl.when(known).then(violates).alias(name),
+            pl.when(known).then(repeats).alias(f"again_{name}"),
+            (repeats & ~violates).alias(f"only_again_{name}"),
+            (violates & ~repeats).alias(f"only_relation_{name}"),
+        )
+    return _Part(
+        task,
+        pairs,
+        _situations(alone, [*(f"violates_{level}" for level in LEVELS), *agrees]),
+        _situations(
+            _once(beside, ["source_hash", "follow_up_hash", "again_hash"]),
+            [f"{kind}{name}" for name in verdicts for kind in ("", "again_", "only_again_", "only_relation_")],
+        ),
+    )
 
 
 def _once(pairs: pl.DataFrame, hashes: Sequence[str]) -> pl.DataFrame:
@@ -206,15 +241,33 @@ def _once(pairs: pl.DataFrame, hashes: Sequence[str]) -> pl.DataFrame:
     return alike_once(pairs, pl.col("task"), pl.struct(SITUATION).hash(), pl.struct(hashes).hash())
 
 
-def _situations(pairs: pl.DataFrame) -> pl.DataFrame:
+def _situations(pairs: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """The mean over the repeats of each situation: a policy that is asked twice tells little more."""
-    violates, again = pl.col("violates"), pl.col("again")
-    return pairs.group_by(SITUATION, maintain_order=True).agg(
-        violates.cast(pl.Float64).mean(),
-        again.cast(pl.Float64).mean(),
-        only_again=(again & ~violates).cast(pl.Float64).mean(),
-        only_relation=(violates & ~again).cast(pl.Float64).mean(),
-    )
+    return pairs.group_by(SITUATION, maintain_order=True).agg(pl.col(*names).cast(pl.Float64).mean())
+
+
+def _violations(policy: str, level: Level, part: _Part) -> Violations:
+    pairs, verdict = part.pairs, f"violates_{level}"
+    errors = pairs["distance_m"].null_count()
+    relation, pattern = str(pairs["relation"][0]), str(pairs["pattern"][0])
+    found = Violations(
+        policy, relation, pattern, part.task, level, pairs[verdict].count(), int(pairs[verdict].sum()),
+        NOTHING, NOTHING, NOTHING, None, None, errors,
+    )  # fmt: skip
+    shares = part.alone[verdict].drop_nulls()
+    if errors > MAX_ERROR_SHARE * len(pairs) or shares.is_empty():
+        return found
+    found = replace(found, rate=_rate(shares))
+    if relation == REPEAT:
+        return found
+    name = COMPARED[level]
+    both = part.beside.drop_nulls(name)
+    found = replace(found, repeated=_rate(both[f"again_{name}"]))
+    if pattern != "consistency":
+        return replace(found, p=_more_than_tolerated(shares))
+    lost, won = (float(both[f"only_{which}_{name}"].sum()) for which in ("again", "relation"))
+    p = _paired_p(both[f"again_{name}"].to_numpy(), both[name].to_numpy(), lost, won)
+    return replace(found, difference=tango(lost, won, len(both)), p=p)
 
 
 def _rate(shares: pl.Series) -> Estimate:
@@ -222,13 +275,12 @@ def _rate(shares: pl.Series) -> Estimate:
     return wilson(float(known.sum()), len(known))
 
 
-def _paired_p(situations: pl.DataFrame) -> float | None:
+def _paired_p(again: Floats, violates: Floats, only_again: float, only_relation: float) -> float | None:
     """Exact where each situation was tried once; of means over repeats by exchanging the two within situations."""
-    if situations.is_empty():
+    if not len(again):
         return None
-    again, violates = (situations[name].to_numpy() for name in ("again", "violates"))
     if np.isin(again, (0.0, 1.0)).all() and np.isin(violates, (0.0, 1.0)).all():
-        return mcnemar_p(*(round(float(situations[name].sum())) for name in ("only_again", "only_relation")))
+        return mcnemar_p(round(only_again), round(only_relation))
     return swap_test(again, violates, np.random.default_rng(0))
 
 
@@ -247,16 +299,14 @@ def _adjusted(rows: list[Violations]) -> list[Violations]:
     return [replace(one, p_holm=adjusted[one.relation]) if one.task is None else one for one in rows]
 
 
-def _overlap(policy: str, task: str | None, level: str, pairs: pl.DataFrame) -> Overlap:
-    known = pairs.with_columns(violates=pl.col(f"violates_{level}")).drop_nulls(["violates", "is_flagged"])
-    violates, flagged = known["violates"].to_numpy(), known["is_flagged"].to_numpy()
+def _overlap(policy: str, level: Level, part: _Part) -> Overlap:
+    known = part.pairs.select(pl.col(f"violates_{level}"), "is_flagged").drop_nulls()
+    violates, flagged = (known[name].to_numpy() for name in known.columns)
     both, oracle, relation = (int(one.sum()) for one in (flagged & violates, flagged & ~violates, ~flagged & violates))
     neither = len(known) - both - oracle - relation
-    is_same = known.with_columns(violates=pl.col("violates") == pl.col("is_flagged"), again=pl.lit(None, pl.Boolean))
-    each = _situations(_once(is_same, ["source_hash", "follow_up_hash"]))
     return Overlap(
-        policy, str(pairs["relation"][0]), task, level, both, oracle, relation, neither, _rate(each["violates"]),
-        cohens_kappa(both, oracle, relation, neither),
+        policy, str(part.pairs["relation"][0]), part.task, level, both, oracle, relation, neither,
+        _rate(part.alone[f"agrees_{level}"]), cohens_kappa(both, oracle, relation, neither),
     )  # fmt: skip
 
 

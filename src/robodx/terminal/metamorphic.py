@@ -1,0 +1,74 @@
+"""How often a policy violates each metamorphic relation, as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from robodx.analysis.metamorphic.levels import CALIBRATED, FEWEST_REPEATS, LEVELS, Level
+from robodx.analysis.metamorphic.rates import MetamorphicTable, Overlap, Tolerance, Violations
+from robodx.analysis.metamorphic.words import label
+from robodx.output import visible
+from robodx.terminal.comparison import p_value, points
+from robodx.terminal.console import table_lines, wrapped
+
+
+def lines(table: MetamorphicTable | None) -> Iterator[str]:
+    """A row for each relation over all tasks, and what the success oracle says of them; single tasks are in JSON."""
+    if table is None:
+        return
+    for policy in table.policies:
+        told = table.level_told(policy)
+        rates = {level: {one.relation: one for one in table.of(policy, level)} for level in LEVELS}
+        yield visible(f"Violations of metamorphic relations by {policy}, shares of situations:")
+        yield from table_lines([_of_relation(one, rates) for one in table.of(policy, told)])
+        yield ""
+        yield from wrapped(_tolerances(table.tolerances_of(policy)))
+        yield ""
+        yield visible(f"Follow-ups of {policy} that the success oracle and the relation ({told} level) flag, in pairs:")
+        medians = {one.relation: one.percentiles_m[2] for one in table.spreads if one.policy == policy}
+        yield from table_lines([_of_overlap(one, medians) for one in table.overlaps_of(policy, told)])
+        yield ""
+    yield from wrapped(
+        "strict, medium, low: tolerances of the paper (0.1, 0.2, 0.3 m); calibrated: the policy's own, by how far "
+        "repeats (MR0) of the same trial are apart; difference: how much more often than MR0 on the same sources, in "
+        "points, with its 95% interval; p: exact, Holm-adjusted over the relations, of no difference to MR0, and for "
+        "MR4 and MR5, which ask the path to vary, of no more than 5%. Difference and p are of the calibrated level, or "
+        "else of the strict one."
+    )
+    yield ""
+
+
+def _of_relation(one: Violations, rates: Mapping[Level, Mapping[str, Violations]]) -> dict[str, Any]:
+    each = {level: rates[level][one.relation].rate for level in LEVELS}
+    return {
+        "relation": label(one.relation),
+        **{level: None if found.value is None else str(found) for level, found in each.items()},
+        "difference": None if one.difference.value is None else points(one.difference),
+        "p": None if one.p_holm is None else p_value(one.p_holm), "n": max(found.n for found in each.values()),
+        "errors": one.errors or None,
+    }  # fmt: skip
+
+
+def _of_overlap(one: Overlap, medians: Mapping[str, float]) -> dict[str, Any]:
+    median = medians.get(one.relation)
+    return {
+        "relation": label(one.relation), "oracle only": one.oracle_only, "both": one.both,
+        "relation only": one.relation_only, "neither": one.neither, "agreement": str(one.agreement),
+        "kappa": None if one.kappa is None else _kappa(one.kappa),
+        "median distance": None if median is None else f"{100 * median:.1f} cm",
+    }  # fmt: skip
+
+
+def _kappa(value: float) -> str:
+    # Nothing is neither above nor below zero.
+    return f"{round(value, 2) or 0.0:.2f}".replace("-", "−")
+
+
+def _tolerances(found: list[Tolerance]) -> str:
+    known = [f"{visible(one.task)} {100 * one.delta_m:.1f} cm" for one in found if one.delta_m is not None]
+    few = [f"{visible(one.task)} ({one.repeats})" for one in found if one.delta_m is None]
+    parts = [f"Calibrated tolerances: {', '.join(known)}."] if known else []
+    if few:
+        parts.append(f"Too few repeats to calibrate, {FEWEST_REPEATS} are needed: {', '.join(few)}.")
+    return " ".join(parts or [f"There is no repeat (MR0), so that the {CALIBRATED} level has no verdict."])
