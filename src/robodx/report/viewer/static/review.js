@@ -49,7 +49,7 @@ function keepDraft() {
 // What is shown.
 
 const item = () => review.items[at];
-const isDone = (index) => review.items[index].id in review.mine;
+const isDone = (index) => Object.hasOwn(review.mine, review.items[index].id);
 
 async function load() {
   const who = annotator ? `?annotator=${encodeURIComponent(annotator)}` : "";
@@ -307,7 +307,7 @@ $("who").addEventListener("cancel", (event) => annotator || event.preventDefault
 window.addEventListener("hashchange", () => location.reload());
 
 function press(index, isFurther) {
-  const input = inputs(isFurther ? "also" : "main")[index];
+  const input = inputs(isFurther ? "also" : "main").find((one) => one.value === review.labels[index]?.name);
   if (!input || input.disabled) return;
   input.checked = isFurther ? !input.checked : true;
   labelled();
