@@ -118,6 +118,14 @@ def page(root: Path) -> Page:
     return Page(root)
 
 
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """A page that many tests share, because nothing that they send is stored."""
+    run = paired_run(tmp_path_factory.mktemp("runs") / "run", [pair(n) for n in range(4)])
+    write_review(run, drawn(run))
+    return Page(run.parent)
+
+
 def drawn(run: Path) -> Review:
     return failure_review(judged_pairs(run, "medium"), load(run), Streams(0).rng("test"), level="medium")
 
@@ -211,9 +219,9 @@ def test_an_annotation_is_appended_whole(page: Page) -> None:
         ({"content_length": str(LONGEST_BODY + 1)}, 413),
     ],
 )  # fmt: skip
-def test_who_may_not_write_is_refused(page: Page, headers: dict[str, Any], status: int) -> None:
-    assert page.send(**headers).status == status
-    assert page.stored() == []
+def test_who_may_not_write_is_refused(refusing: Page, headers: dict[str, Any], status: int) -> None:
+    assert refusing.send(**headers).status == status
+    assert refusing.stored() == []
 
 
 def test_a_browser_that_says_less_or_says_it_otherwise_may_write(page: Page) -> None:
@@ -230,14 +238,14 @@ def test_a_body_that_is_longer_than_it_says_is_refused(page: Page) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "CONNECT", "TRACE"])
-def test_nothing_but_an_annotation_can_be_sent(page: Page, method: str) -> None:
-    assert page.send(method=method).status == 405
-    assert page.stored() == []
+def test_nothing_but_an_annotation_can_be_sent(refusing: Page, method: str) -> None:
+    assert refusing.send(method=method).status == 405
+    assert refusing.stored() == []
 
 
 @pytest.mark.parametrize("path", ["/", "/api/runs", "/review", "/api/review/x", "/api/review/x/y/z", "/static/app.js"])
-def test_nothing_is_sent_to_anywhere_else(page: Page, path: str) -> None:
-    assert page.send(path=path).status == 405
+def test_nothing_is_sent_to_anywhere_else(refusing: Page, path: str) -> None:
+    assert refusing.send(path=path).status == 405
 
 
 @pytest.mark.parametrize(
@@ -249,10 +257,10 @@ def test_nothing_is_sent_to_anywhere_else(page: Page, path: str) -> None:
         ({"further": ["collision"]}, "given once"), ({"file": "../../x"}, 'has no "file"'),
     ],
 )  # fmt: skip
-def test_what_makes_no_sense_is_not_stored(page: Page, content: Any, says: str) -> None:
-    answer = page.send(content if isinstance(content, bytes) else page.whole(**content))
+def test_what_makes_no_sense_is_not_stored(refusing: Page, content: Any, says: str) -> None:
+    answer = refusing.send(content if isinstance(content, bytes) else refusing.whole(**content))
     assert answer.status == 400 and says in answer.text
-    assert page.stored() == []
+    assert refusing.stored() == []
 
 
 def test_with_a_token_for_looking_the_cookie_is_needed_to_write(root: Path) -> None:

@@ -111,11 +111,12 @@ function drawLabels() {
     el("fieldset", {}, el("legend", { text: group || "otherwise" }), ...labels.map(([one, index]) => labelRow(one, index)))));
 }
 
-function labelRow({ name, help }, index) {
+function labelRow({ name, group, help }, index) {
   const main = el("input", { type: "radio", name: "label", value: name, class: "main", on: { change: labelled } });
-  const also = el("input", { type: "checkbox", value: name, class: "also", "aria-label": `also ${name}`, on: { change: labelled } });
+  // Beside what names nothing there is nothing more to name.
+  const also = group && el("input", { type: "checkbox", value: name, class: "also", "aria-label": `also ${name}`, on: { change: labelled } });
   return el("div", { class: "label", title: help }, el("label", {}, main, KEYS[index] ? el("kbd", { text: KEYS[index] }) : null, el("span", { text: name })),
-    el("label", { title: `also ${name}` }, also, el("span", { text: "also", "aria-hidden": "true" })));
+    also ? el("label", { title: `also ${name}` }, also, el("span", { text: "also", "aria-hidden": "true" })) : null);
 }
 
 const inputs = (names) => [...$("labels").querySelectorAll(`input.${names}`)];
@@ -147,12 +148,14 @@ function show(index) {
   $("facts").replaceChildren(...item().facts.flatMap(([name, fact]) => [el("dt", { text: name }), el("dd", { text: fact, dir: "auto" })]));
   drawFilms();
   drawProgress();
-  document.activeElement?.blur?.();
+  // Out of the text or off the button that was used: the keys work again, and Tab goes on from here.
+  $("main").focus({ preventScroll: true });
 }
 
 function drawFilms() {
   const films = item().films.map(filmOf);
   $("films").replaceChildren(...films.map((one) => one.node));
+  $("seen").hidden = !films.some((one) => one.video);
   const videos = films.map((one) => one.video).filter(Boolean);
   clock.restart(Math.max(0, ...item().films.map((film) => (film.src ? film.seconds : 0))), videos);
   clock.seek(0);
@@ -322,7 +325,7 @@ document.addEventListener("keydown", (event) => {
   if (!review || $("form").hidden || $("help").open || $("who").open) return;
   const node = event.target;
   if (node.id === "text") {
-    if (event.key === "Escape") node.blur();
+    if (event.key === "Escape") $("main").focus({ preventScroll: true });
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save();
     return;
   }
@@ -334,7 +337,7 @@ document.addEventListener("keydown", (event) => {
     return press(KEYS.indexOf(digit), event.shiftKey);
   }
   // Controls keep the keys that work them.
-  if (event.key === " " && node.closest("button, select, input, a")) return;
+  if (event.key === " " && node.closest("button, select, input, a") && !(node.type === "radio" && node.checked)) return;
   if (event.key === "Enter" && node.closest("button, select, a")) return;
   const act = ACTS[event.key];
   if (!act) return;
