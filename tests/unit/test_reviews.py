@@ -80,8 +80,9 @@ def test_the_papers_sample_is_192_of_7899() -> None:
 def test_a_sample_is_never_larger_than_its_population() -> None:
     assert [sample_size(n) for n in (0, 1, 2, 10, 100, 10**9)] == [0, 1, 2, 10, 67, 196]
     assert sample_size(7899, margin=0.05) == 367
-    with pytest.raises(UserError, match="margin of 0 is not between"):
-        sample_size(10, margin=0)
+    for margin in (0, 1e-200, 1, float("nan")):
+        with pytest.raises(UserError, match=f"margin of {margin:g} is not between 0.001 and 1"):
+            sample_size(10, margin=margin)
 
 
 def test_half_are_oracle_failures_and_half_violations() -> None:
@@ -421,6 +422,12 @@ def test_an_annotation_is_a_table(sent: object) -> None:
 def test_names_are_of_any_script_and_spelled_one_way() -> None:
     names = [said(0, "collision", who).annotator for who in (" Ann-Marie O'Neil ", "Jose\u0301", "王 小明")]
     assert names == ["Ann-Marie O'Neil", "Jos\u00e9", "王 小明"]
+
+
+def test_half_a_character_is_spelled_out(reviewed: Path) -> None:
+    append_annotation(reviewed, "failures", said(0, "collision", text="a\ud800"))
+    kept = read_annotations(reviewed, small_review())
+    assert annotation_table(small_review(), kept)["text"].to_list() == ["a\\ud800"]
 
 
 # The failure review

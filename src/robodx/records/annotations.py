@@ -112,7 +112,7 @@ def append_annotation(run: Path, name: str, annotation: Annotation) -> None:
 
     What a killed writer left behind is closed by a line's end of its own: it damages no line but itself.
     """
-    line = json.dumps(asdict(annotation), ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+    line = json.dumps(asdict(annotation), ensure_ascii=False).encode() + b"\n"
     path = annotations_path(run, name)
     try:
         with _opened(path) as file:
@@ -208,4 +208,5 @@ def _text(said: Mapping[str, Any], name: str) -> str:
     value = said.get(name)
     if not isinstance(value, str):
         raise UserError(f'"{name}" is a text that an annotation needs')
-    return value
+    # Halves of characters can be read from JSON, and cannot be written into a table.
+    return value.encode("utf-8", "backslashreplace").decode()

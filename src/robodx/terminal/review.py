@@ -31,7 +31,8 @@ def _sample(review: Review) -> str:
     parts = sorted({item.drawn_from for item in review.items} - {""})
     counts = [f"{sum(item.drawn_from == part for item in review.items)} from {part}s" for part in parts]
     known = [f"{name} {value}" for name, value in review.drawn.items()]
-    return f"{len(review.items)} items" + (f" ({', '.join([*counts, *known])})" if counts or known else "")
+    said = "; ".join(", ".join(each) for each in (counts, known) if each)
+    return f"{len(review.items)} items" + (f" ({said})" if said else "")
 
 
 def _people(review: Review, found: Outcome) -> Iterator[str]:

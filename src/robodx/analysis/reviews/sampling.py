@@ -13,6 +13,8 @@ from robodx.analysis.statistics.estimates import CONFIDENCE
 from robodx.errors import UserError
 
 MARGIN = 0.07
+# To know a share more exactly than this, more than a million would have to be looked at.
+FINEST_MARGIN = 0.001
 # Of the share that is to be estimated nothing is known before: at one half most items are needed.
 SHARE = 0.5
 STRATA = ("relation", "task", "policy")
@@ -27,8 +29,8 @@ def sample_size(population: int, margin: float = MARGIN, confidence: float = CON
     """Cochran's, corrected for a finite population: a share of it is then known within the margin."""
     if population <= 0:
         return 0
-    if not 0 < margin < 1:
-        raise UserError(f"a margin of {margin:g} is not between 0 and 1")
+    if not FINEST_MARGIN <= margin < 1:
+        raise UserError(f"a margin of {margin:g} is not between {FINEST_MARGIN:g} and 1")
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     of_very_many = z * z * SHARE * (1 - SHARE) / margin**2
     return min(population, math.ceil(of_very_many / (1 + (of_very_many - 1) / population)))
