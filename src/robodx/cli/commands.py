@@ -9,6 +9,7 @@ from robodx.cli import diagnosing  # noqa: F401
 from robodx.cli import running  # noqa: F401
 from robodx.cli import cliff  # noqa: F401
 from robodx.cli import reading  # noqa: F401
+from robodx.cli import reviewing  # noqa: F401
 from robodx.cli import generating  # noqa: F401
 from robodx.cli import data  # noqa: F401
 from robodx.cli import serving  # noqa: F401

@@ -118,7 +118,10 @@ def view(
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False,
 ) -> None:
-    """View episodes in a browser: filter, play and compare them, also during a run. Ctrl-C stops the viewer."""
+    """View episodes in a browser: filter, play and compare them, also during a run. Ctrl-C stops the viewer.
+
+    What is there to be reviewed by people (robodx review) is labelled there too; nothing else is ever written.
+    """
     check_host(host)
     import webbrowser
 

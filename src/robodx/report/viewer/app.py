@@ -1,24 +1,28 @@
-"""What the viewer answers: its page, lists of runs and episodes, and of one episode the record, curves and film."""
+"""What the viewer answers: its pages, lists of runs and episodes, an episode's record, curves and film, and reviews."""
 
 from __future__ import annotations
 
 import hashlib
+import secrets
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from robodx.errors import UserError
+from robodx.records.annotations import Unannotated
 from robodx.report.viewer.episode import details, plain
 from robodx.report.viewer.finding import is_inside
-from robodx.report.viewer.guard import Guard
+from robodx.report.viewer.guard import LONGEST_BODY, Guard
 from robodx.report.viewer.library import Library, Run
 from robodx.report.viewer.listing import FACETS, LONGEST_PAGE, Query, page
+from robodx.report.viewer.reviewing import Reviews
 from robodx.report.viewer.trajectory import Unreadable, curves
 
 STATIC = Path(__file__).parent / "static"
@@ -32,25 +36,32 @@ class _Absent(Exception):
 
 def make_app(root: Path, token: str | None = None) -> ASGIApp:
     """The viewer of a folder; with a token for whoever has it, else for this machine."""
-    answers = _Answers(Library(root))
+    # Of this process: a page that was loaded from another one must be loaded again to write.
+    write_token = secrets.token_urlsafe(24)
+    answers = _Answers(Library(root), write_token)
     app = Starlette(
         routes=[
             Route("/", answers.page),
+            Route("/review", answers.review_page),
             Route("/static/{name}", answers.page),
             Route("/api/runs", answers.runs),
             Route("/api/episodes", answers.episodes),
             Route("/api/episode/{run}/{trial}", answers.episode),
             Route("/api/curves/{run}/{trial}", answers.curves),
             Route("/video/{run}/{trial}", answers.video),
+            Route("/api/review/{run}/{name}", answers.review),
+            Route("/api/review/{run}/{name}", answers.annotate, methods=["POST"]),
         ],
-        exception_handlers={_Absent: _absent, UserError: _mistaken},
+        exception_handlers={_Absent: _absent, UserError: _mistaken, Unannotated: _unsaved},
     )
-    return Guard(app, token)
+    return Guard(app, token, write_token)
 
 
 class _Answers:
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, write_token: str) -> None:
         self._library = library
+        self._reviews = Reviews(library.root)
+        self._write_token = write_token
 
     def page(self, request: Request) -> Response:
         path = PAGES.get(request.path_params.get("name", "index.html"))
@@ -60,7 +71,8 @@ class _Answers:
 
     def runs(self, request: Request) -> Response:
         """All runs; nothing (204) if they are as in the answer whose `version` is given."""
-        runs = self._library.summaries()
+        reviews = {found.id: self._reviews.lines(found) for found in self._library.found()}
+        runs = [{**run, "reviews": reviews.get(run["id"], [])} for run in self._library.summaries()]
         said = [(run["id"], run["contents"], run["is_live"]) for run in runs]
         version = hashlib.blake2b(repr(said).encode(), digest_size=8).hexdigest()
         if request.query_params.get("version") == version:
@@ -120,6 +132,40 @@ class _Answers:
             raise _Absent
         return FileResponse(path, media_type="video/mp4")
 
+    def review_page(self, request: Request) -> Response:
+        return FileResponse(PAGES["review.html"])
+
+    def review(self, request: Request) -> Response:
+        """What there is to label, and what the annotator who is named said already."""
+        found = self._reviews.shown(
+            self._run(request), request.path_params["name"], request.query_params.get("annotator")
+        )
+        if found is None:
+            raise _Absent
+        return _json({**found, "write_token": self._write_token})
+
+    async def annotate(self, request: Request) -> Response:
+        """The only answer that writes; the guard let it through."""
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > LONGEST_BODY:
+                return PlainTextResponse(f"An annotation has at most {LONGEST_BODY} bytes.", 413)
+        # Waiting for the disk must keep nobody else waiting.
+        return await run_in_threadpool(self._annotate, request, body)
+
+    def _annotate(self, request: Request, body: bytes) -> Response:
+        saved = self._reviews.annotate(self._run(request), request.path_params["name"], body)
+        if saved is None:
+            raise _Absent
+        return _json(saved)
+
+    def _run(self, request: Request) -> Run:
+        run = self._library.run(request.path_params["run"])
+        if run is None:
+            raise _Absent
+        return run
+
     def _chosen(self, id: str) -> list[Run]:
         """The run of this id; without one all of them."""
         runs = [self._library.run(one) for one in ([id] if id else self._library.ids())]
@@ -128,9 +174,9 @@ class _Answers:
         return [run for run in runs if run is not None]
 
     def _found(self, request: Request) -> tuple[Run, dict[str, Any]]:
-        run = self._library.run(request.path_params["run"])
-        row = None if run is None else run.row(request.path_params["trial"])
-        if run is None or row is None:
+        run = self._run(request)
+        row = run.row(request.path_params["trial"])
+        if row is None:
             raise _Absent
         return run, row
 
@@ -152,3 +198,7 @@ def _absent(request: Request, error: Exception) -> Response:
 
 def _mistaken(request: Request, error: Exception) -> Response:
     return PlainTextResponse(str(error), 400)
+
+
+def _unsaved(request: Request, error: Exception) -> Response:
+    return PlainTextResponse(str(error), 503)

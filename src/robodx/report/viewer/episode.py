@@ -39,7 +39,7 @@ def details(run: Run, row: Mapping[str, Any], others: Iterable[Run]) -> dict[str
         "outcome": listed["outcome"],
         "summary": card.get("summary"),
         "never": _list(card.get("never")),
-        "hz": _rate(run.policy_spec.get("hz")),
+        "hz": rate(run.policy_spec.get("hz")),
         "stages": stages(row, card),
         "events": events[:MOST_EVENTS],
         "events_left_out": max(0, len(events) - MOST_EVENTS),
@@ -90,5 +90,6 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _rate(hz: object) -> float:
+def rate(hz: object) -> float:
+    """Steps a second, as run.json says."""
     return float(hz) if isinstance(hz, int | float) and 0 < hz < 1000 else HZ

@@ -9,11 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from robodx.records.review import FOLDER as REVIEWS
+
 # A run may lie in runs/day/name and hold a run of its own, name/why.
 DEEPEST = 4
 # Someone may point the viewer at a whole disk.
 MOST_FOLDERS = 5000
 OF_A_RUN = ("episodes", "trajectories", "videos")
+PAIRS = "pairs.parquet"
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,9 @@ class Found:
     name: str
     parts: tuple[tuple[str, int, int], ...]
     videos: frozenset[str]
+    # Files of reviews by people, as `parts`; and whether there are pairs that could be reviewed.
+    reviews: tuple[tuple[str, int, int], ...]
+    has_pairs: bool
     # When anything in it last changed.
     changed_s: float
 
@@ -35,8 +41,8 @@ class Found:
 
     @property
     def contents(self) -> str:
-        """Changes when the episodes, their description or the videos do."""
-        return _digest(repr((self.parts, sorted(self.videos))).encode())
+        """Changes when the episodes, their description, the videos or the reviews do."""
+        return _digest(repr((self.parts, sorted(self.videos), self.reviews, self.has_pairs)).encode())
 
     @property
     def is_finished(self) -> bool:
@@ -70,7 +76,7 @@ def _folders(root: Path) -> Iterator[Path]:
         seen += 1
         yield path
         if depth < DEEPEST:
-            skipped = OF_A_RUN if _is_run(path) else ()
+            skipped = (*OF_A_RUN, REVIEWS) if _is_run(path) else ()
             waiting += [(path / name, depth + 1) for name in _subfolders(path) if name not in skipped]
 
 
@@ -96,6 +102,8 @@ def _look(path: Path, root: Path) -> Found:
     if is_inside(path / "run.json", root):
         parts |= _files(path, "run.json", root)
     videos = _files(inside["videos"], ".mp4", root) if "videos" in inside else {}
+    folder = path / REVIEWS
+    reviews = {**_files(folder, ".json", root), **_files(folder, ".jsonl", root)} if is_inside(folder, root) else {}
     times = [stat.st_mtime for stat in parts.values()]
     for folder in inside.values():
         with suppress(OSError):
@@ -103,10 +111,16 @@ def _look(path: Path, root: Path) -> Found:
     return Found(
         path=path,
         name=_readable(path.name if path == root else path.relative_to(root).as_posix()),
-        parts=tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in sorted(parts.items())),
+        parts=_listed(parts),
         videos=frozenset(videos),
+        reviews=_listed(reviews),
+        has_pairs=is_inside(path / PAIRS, root),
         changed_s=max(times, default=0.0),
     )
+
+
+def _listed(found: dict[str, os.stat_result]) -> tuple[tuple[str, int, int], ...]:
+    return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in sorted(found.items()))
 
 
 def _files(folder: Path, ending: str, root: Path | None = None) -> dict[str, os.stat_result]:

@@ -1,11 +1,12 @@
-"""Who may look: on this machine only pages of its own, from elsewhere only who has the token."""
+"""Who may look, and who may write: on this machine only pages of its own, from elsewhere only who has the token."""
 
 from __future__ import annotations
 
 import hashlib
 import ipaddress
+import re
 import secrets
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -23,6 +24,11 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+# All that can be written to, with POST.
+WRITTEN = re.compile(r"/api/review/[^/]+/[^/]+")
+WRITE_TOKEN = "x-robodx-write-token"
+# An annotation with the longest text, all of it in escapes.
+LONGEST_BODY = 32_768
 
 
 class Guard:
@@ -30,11 +36,15 @@ class Guard:
 
     Without a token the viewer listens on this machine only. A hostile web page could still have its own host name
     resolve to 127.0.0.1 and read what is served there, so that the host that a browser asked for must be ours.
+
+    Such a page could also send what it cannot read. Whoever writes must therefore come from a page of ours, as the
+    browser says, and carry the write token, which only a page that can read what is served here knows.
     """
 
-    def __init__(self, app: ASGIApp, token: str | None) -> None:
+    def __init__(self, app: ASGIApp, token: str | None, write_token: str) -> None:
         self.app = app
         self.token = token
+        self.write_token = write_token
         # Viewers on other ports share a browser's cookies: each has a name of its own.
         self.cookie = f"robodx_{hashlib.blake2b((token or '').encode(), digest_size=4).hexdigest()}"
 
@@ -53,14 +63,40 @@ class Guard:
         await (answer or self.app)(scope, receive, send_with_headers)
 
     def _refusal(self, request: Request) -> Response | None:
-        if request.method not in ("GET", "HEAD"):
+        if request.method in ("GET", "HEAD"):
+            return self._unseen(request)
+        if request.method != "POST" or not WRITTEN.fullmatch(request.url.path):
             return PlainTextResponse("This viewer is only looked at.", 405)
+        return self._unseen(request) or self._unwritten(request)
+
+    def _unwritten(self, request: Request) -> Response | None:
+        """Why nothing may be written by this request."""
+        headers = request.headers
+        origin = urlsplit(headers.get("origin", ""))
+        is_ours = origin.scheme in ("http", "https") and origin.netloc.lower() == headers.get("host", "").lower()
+        if not is_ours or headers.get("sec-fetch-site", "same-origin") != "same-origin":
+            return PlainTextResponse("Only a page of this viewer may write.", 403)
+        if not _is_same(headers.get(WRITE_TOKEN), self.write_token):
+            return PlainTextResponse(
+                "This page is of another viewer, or robodx view was started again: reload it.", 403
+            )
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            return PlainTextResponse("An annotation is sent as application/json.", 415)
+        length = headers.get("content-length", "")
+        if not (length.isascii() and length.isdecimal() and len(length) < 20):
+            return PlainTextResponse("An annotation says how long it is.", 411)
+        if int(length) > LONGEST_BODY:
+            return PlainTextResponse(f"An annotation has at most {LONGEST_BODY} bytes.", 413)
+        return None
+
+    def _unseen(self, request: Request) -> Response | None:
+        """Why this request may not even see anything."""
         if self.token is None:
             is_ours = is_loopback(host_name(request.headers.get("host", "")))
             return None if is_ours else PlainTextResponse("This viewer is for this machine alone.", 403)
-        if self._is_token(request.cookies.get(self.cookie)):
+        if _is_same(request.cookies.get(self.cookie), self.token):
             return None
-        if self._is_token(request.query_params.get("token")):
+        if request.method != "POST" and _is_same(request.query_params.get("token"), self.token):
             # On without it in the address, where it would be copied along with a link.
             rest = urlencode([pair for pair in parse_qsl(request.url.query) if pair[0] != "token"])
             # One slash: //host would lead to another host.
@@ -70,8 +106,10 @@ class Guard:
             return answer
         return PlainTextResponse("This viewer needs the token that robodx view printed: open that address.", 403)
 
-    def _is_token(self, given: str | None) -> bool:
-        return given is not None and secrets.compare_digest(given.encode(), str(self.token).encode())
+
+def _is_same(given: str | None, token: str) -> bool:
+    """In a time that does not tell how much of it was right."""
+    return given is not None and secrets.compare_digest(given.encode(), token.encode())
 
 
 def is_loopback(host: str) -> bool:

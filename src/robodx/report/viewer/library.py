@@ -87,6 +87,10 @@ class Library:
                 self._read[id] = read = _read(found, read, self.root)
             return read
 
+    def found(self) -> list[Found]:
+        """Where the runs are, in the order of their summaries."""
+        return list(self._look().values())
+
     def read_runs(self) -> list[Run]:
         """Those that were read already."""
         with self._lock:
@@ -110,6 +114,7 @@ class Library:
                     "is_unfinished": is_unfinished,
                     "changed_s": found.changed_s,
                     "videos": len(found.videos),
+                    "has_pairs": found.has_pairs,
                     **({} if run is None else _counts(run)),
                 }
             )

@@ -100,9 +100,29 @@ function drawRuns() {
   const at = document.activeElement?.dataset?.run;
   $("runs").replaceChildren(...items);
   if (at !== undefined) $("runs").querySelector(`[data-run="${CSS.escape(at)}"]`)?.focus();
+  drawReviews(runs.find((run) => run.id === chosen));
   const problems = chosen === "" ? [] : runs.find((run) => run.id === chosen)?.problems || [];
   $("problems").hidden = !problems.length;
   $("problems").replaceChildren(...problems.slice(0, 8).map((text) => el("p", { text: `⚠ ${text}`, title: text, dir: "auto" })));
+}
+
+// Of the chosen run, what people are asked to label, and how far the one who is named here is.
+function drawReviews(run) {
+  const lines = (run?.reviews || []).map((review) => (review.problem ? el("p", { class: "warning", text: `⚠ ${review.problem}` })
+    : el("p", {}, el("a", { href: `/review#${new URLSearchParams({ run: run.id, review: review.name })}`, text: `${review.title} (${doneOf(review)} of ${review.items} done)` }))));
+  if (run?.has_pairs && !lines.length) lines.push(el("p", { class: "muted" }, "For people to review its failures: ", el("code", { text: `robodx review ${run.name} --prepare` })));
+  $("reviews").hidden = !lines.length;
+  $("reviews").replaceChildren(...lines);
+}
+
+function doneOf(review) {
+  let annotator = null;
+  try {
+    annotator = localStorage.getItem("robodx.annotator");
+  } catch {
+    // Browsers may forbid to remember anything.
+  }
+  return annotator ? review.progress[annotator] || 0 : review.labelled;
 }
 
 function choose(run) {

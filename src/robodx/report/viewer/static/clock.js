@@ -25,8 +25,9 @@ export class Clock {
     for (const film of films) {
       film.addEventListener("loadedmetadata", () => this.#place(film));
       // A film that was moved by other means, such as a media key, takes the rest along.
+      // One that is not shown any more may still be on its way to an earlier time.
       film.addEventListener("seeked", () => {
-        if (!this.isPlaying && this.#isOff(film)) this.seek(film.currentTime);
+        if (this.films.includes(film) && !this.isPlaying && this.#isOff(film)) this.seek(film.currentTime);
       });
     }
     this.seek(Math.min(this.time, end));

@@ -1,0 +1,110 @@
+"""The failure review: pairs of a source and a follow-up trial that the oracle or a relation accuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from robodx.analysis.reviews.sampling import MARGIN, draw, population
+from robodx.analysis.reviews.taxonomy import LABELS, automatic_label
+from robodx.records.design import rows_of
+from robodx.records.review import Film, Item, Review
+from robodx.records.values import as_option, read_applied
+
+NAME = "failures"
+TITLE = "Review failures"
+QUESTION = "What went wrong in the follow-up?"
+# What the follow-up of a relation changes, and what should come of it.
+RELATIONS = {
+    "MR1": "synonym: another word for the action; the same path is expected",
+    "MR2": "distractor: things added that do not matter; the same path is expected",
+    "MR3": "brightness: lighter or darker; the same path is expected",
+    "MR4": "negation: told not to do it; something else is expected, or nothing",
+    "MR5": "relocation: the target lies elsewhere; the path should move along",
+    "MR6": "mirror: left and right exchanged; the mirrored path is expected",
+    "MR7": "recolour: a thing that does not matter has another colour; the same path is expected",
+    "MR8": "camera jitter: cameras moved by millimetres; the same path is expected",
+    "MR9": "paraphrase: the same in other words; the same path is expected",
+    "MR10": "translation: everything lies elsewhere; the path should move along",
+    "MR11": "idempotence: it is done already; hardly any motion is expected",
+}
+JOIN = " & "
+
+
+def item_id() -> pl.Expr:
+    """What an item of a pair is called, as a column of the pairs table."""
+    return pl.concat_str("source_id", "trial_id", "relation", separator=".").alias("item")
+
+
+def failure_review(
+    pairs: pl.DataFrame,
+    episodes: pl.DataFrame,
+    rng: np.random.Generator,
+    *,
+    level: str,
+    margin: float = MARGIN,
+    name: str = NAME,
+) -> Review:
+    """Of pairs with `is_violated` at the level, and the episodes of the run with their design."""
+    sample = draw(pairs, rng, margin).with_columns(item_id())
+    trials = {*sample["source_id"], *sample["trial_id"]}
+    shown = episodes.filter(pl.col("trial_id").is_in(list(trials)))
+    rows = {row["trial_id"]: row for row in shown.iter_rows(named=True)}
+    factors = {(row["source_id"], row["trial_id"]): row["factors"] for row in rows_of(shown).iter_rows(named=True)}
+    items = tuple(
+        _item(pair, rows, factors.get((pair["source_id"], pair["trial_id"]), ()))
+        for pair in sample.iter_rows(named=True)
+    )
+    drawn: dict[str, str | int | float] = {
+        "level": level, "margin": margin, "population": len(population(pairs)), "pairs": len(pairs),
+    }  # fmt: skip
+    return Review(name, TITLE, QUESTION, LABELS, items, drawn)
+
+
+def relation_text(relation: str) -> str:
+    """As "MR1, synonym: …"; of a composition both."""
+    return "; ".join(f"{one}, {RELATIONS[one]}" if one in RELATIONS else one for one in relation.split(JOIN))
+
+
+def _item(pair: Mapping[str, Any], rows: Mapping[str, Mapping[str, Any]], factors: Iterable[Mapping[str, Any]]) -> Item:
+    source, follow_up = rows.get(pair["source_id"]), rows.get(pair["trial_id"])
+    changes = [*_differences(source or {}, follow_up or {}), *_moves(factors)]
+    facts = [
+        ("relation", relation_text(pair["relation"])),
+        ("what differs", "; ".join(changes)),
+        ("task", pair["task"]),
+    ]
+    return Item(
+        pair["item"],
+        (Film("source", pair["source_id"], _said(source)), Film("follow-up", pair["trial_id"], _said(follow_up))),
+        tuple((name, text) for name, text in facts if text),
+        pair["drawn_from"],
+        automatic_label(pair["is_flagged"], pair["failure_type"]),
+    )
+
+
+def _said(row: Mapping[str, Any] | None) -> str:
+    return " → ".join(one["text"] for one in (row or {}).get("instructions") or () if one["text"])
+
+
+def _differences(source: Mapping[str, Any], follow_up: Mapping[str, Any]) -> Iterator[str]:
+    """What the follow-up was given that the source was not."""
+    if _said(source) != _said(follow_up):
+        yield "the instruction"
+    for column in ("interventions", "perturbations"):
+        before = read_applied(source.get(column))
+        yield from (as_option(*one) for one in read_applied(follow_up.get(column)) if one not in before)
+    if source.get("repeat") != follow_up.get("repeat"):
+        yield "the policy's own randomness"
+
+
+def _moves(factors: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    metres = {one["name"]: one["number"] for one in factors}
+    x, y = metres.get("moved_x"), metres.get("moved_y")
+    if x is not None and y is not None:
+        # The robot looks along x, and y is to its left.
+        away = f"{100 * abs(x):.0f} cm {'away from' if x > 0 else 'towards'} the robot"
+        yield f"moved {away} and {100 * abs(y):.0f} cm to its {'left' if y > 0 else 'right'}"

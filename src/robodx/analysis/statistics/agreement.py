@@ -1,0 +1,36 @@
+"""How far two agree on labels: the share of equal ones, and Cohen's kappa."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from robodx.analysis.statistics.estimates import CONFIDENCE, Estimate, above_chance, wilson
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """`n` of both is the number of things that both labelled. Kappa is None where both used one label only."""
+
+    share: Estimate
+    kappa: Estimate
+
+
+def agreement(first: Sequence[str], second: Sequence[str], confidence: float = CONFIDENCE) -> Agreement:
+    """Labels of the same things, in the same order.
+
+    Kappa is the share of equal labels, on a scale where two who label by chance, each as often as they do, have zero.
+    Its interval is the score interval of that share on the same scale: Cohen's own, which takes chance as known, but
+    with a width where all labels are equal.
+    """
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} labels beside {len(second)}")
+    n = len(first)
+    share = wilson(sum(a == b for a, b in zip(first, second, strict=True)), n, confidence)
+    if n == 0:
+        return Agreement(share, share)
+    counts, others = Counter(first), Counter(second)
+    chance = sum(count * others[label] for label, count in counts.items()) / n**2
+    kappa = above_chance(share, chance)
+    return Agreement(share, kappa if kappa.low is None else replace(kappa, low=max(-1.0, kappa.low)))
