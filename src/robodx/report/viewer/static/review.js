@@ -261,6 +261,12 @@ function toggle() {
   wantsToPlay = clock.isPlaying;
 }
 
+function help() {
+  $("help").showModal();
+  // The button that closes it is at its end.
+  $("help").scrollTop = 0;
+}
+
 function step(by) {
   clock.pause();
   wantsToPlay = false;
@@ -282,7 +288,7 @@ $("previous").addEventListener("click", () => move(at - 1));
 $("next").addEventListener("click", () => move(at + 1));
 $("skip").addEventListener("click", () => move(nextOpen()));
 $("annotator").addEventListener("click", askWho);
-$("help-button").addEventListener("click", () => $("help").showModal());
+$("help-button").addEventListener("click", help);
 $("form").addEventListener("submit", (event) => {
   event.preventDefault();
   save();
@@ -317,7 +323,7 @@ function press(index, isFurther) {
 }
 
 const ACTS = {
-  n: () => move(at + 1), p: () => move(at - 1), s: save, Enter: save, " ": toggle, t: () => $("text").focus(), "?": () => $("help").showModal(),
+  n: () => move(at + 1), p: () => move(at - 1), s: save, Enter: save, " ": toggle, t: () => $("text").focus(), "?": help,
   ",": () => step(-1), ".": () => step(1),
 };
 
