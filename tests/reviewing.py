@@ -9,16 +9,10 @@ import numpy as np
 import polars as pl
 
 from robodx.records.film_name import film_name
+from robodx.records.pairs import SCHEMA
 from robodx.video.mp4 import write_mp4
 from tests.viewing import HZ, episode, write_run
 
-PAIRS: dict[str, Any] = {
-    "policy": pl.String, "task": pl.String, "seed": pl.Int64, "repeat": pl.Int64, "relation": pl.String,
-    "pattern": pl.String, "source_id": pl.String, "trial_id": pl.String, "moved_m": pl.Float64,
-    "frechet_m": pl.Float64, "dtw_m": pl.Float64, "hausdorff_m": pl.Float64, "endpoint_m": pl.Float64,
-    "frechet_by_hand": pl.List(pl.Float64), "source_success": pl.Boolean, "follow_up_success": pl.Boolean,
-    "is_flagged": pl.Boolean, "failure_type": pl.String, "source_hash": pl.String, "follow_up_hash": pl.String,
-}  # fmt: skip
 TASKS = ("carrier/pick_up", "carrier/put_on")
 RELATIONS = ("MR1", "MR3", "MR5")
 
@@ -43,7 +37,7 @@ def pair(number: int, **said: Any) -> dict[str, Any]:
 
 
 def pairs_table(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=PAIRS)
+    return pl.DataFrame(rows, schema=SCHEMA)
 
 
 def paired_run(folder: Path, rows: list[dict[str, Any]], *, films: int = 0) -> Path:

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from robodx.analysis.metamorphic import words
 from robodx.errors import UserError
 from robodx.interventions.changing import target_of
-from robodx.metamorphic.base import RELATIONS, Source, find_relation
+from robodx.metamorphic.base import RELATIONS, REPEAT, Source, find_relation
 from robodx.metamorphic.differences import differences
 from robodx.policy_contract import PolicySpec
 from robodx.records.design import Planned
@@ -163,3 +164,9 @@ def test_a_prohibition_is_kept_by_who_does_nothing_and_broken_by_who_does_it() -
         for policy in ("expert", "still", "fault:ignores_negation")
     }
     assert outcomes == {"expert": True, "still": True, "fault:ignores_negation": False}
+
+
+def test_the_words_of_the_analysis_are_those_of_the_relations() -> None:
+    titles = {name: RELATIONS[name].title for name in RELATIONS}
+    assert {REPEAT: "repeat", **titles} == words.NAMES
+    assert set(words.NAMES) == set(words.CHANGES)

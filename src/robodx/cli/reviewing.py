@@ -41,7 +41,9 @@ def review(
     ] = None,
     level: Annotated[
         str,
-        typer.Option(metavar="strict|medium|low", help="How strict the relations are of which violations are drawn."),
+        typer.Option(
+            metavar="strict|medium|low|calibrated", help="How strict the relations are of which violations are drawn."
+        ),
     ] = DEFAULT_LEVEL,
     margin: Annotated[
         float,

@@ -10,13 +10,16 @@ import polars as pl
 from robodx.analysis.findings.base import Symptom
 from robodx.analysis.findings.failure_modes import FailureMode
 from robodx.analysis.findings.naming import symptom
-from robodx.analysis.metamorphic.levels import CALIBRATED, with_verdicts
+from robodx.analysis.metamorphic.levels import CALIBRATED, LEVELS, Level, with_verdicts
 from robodx.analysis.metamorphic.measuring import REPEAT
 from robodx.analysis.metamorphic.rates import TOLERATED, Violations, metamorphic_table
 from robodx.analysis.metamorphic.words import claim
 from robodx.analysis.statistics.estimates import Estimate
 
 ALPHA = 0.05
+# A path that is to change has done so by more than noise at a few centimetres: what is claimed is that it stays within
+# the ten centimetres of the low level.
+LEVEL_OF: dict[str, Level] = {"variation": "low"}
 NO_ONE = np.zeros(0, dtype=np.bool_)
 
 
@@ -25,7 +28,7 @@ def inconsistencies(pairs: pl.DataFrame) -> Iterator[Symptom]:
     table = metamorphic_table(pairs)
     if table is None:
         return
-    told = [one for policy in table.policies for one in table.of(policy, CALIBRATED) if is_shown(one)]
+    told = [one for policy in table.policies for level in LEVELS for one in table.of(policy, level) if is_shown(one)]
     judged = with_verdicts(pairs)
     for one in sorted(told, key=lambda each: -(each.rate.value or 0.0)):
         name = symptom(FailureMode("relation", one.relation, NO_ONE, claim(one.relation)))
@@ -39,19 +42,19 @@ def is_shown(one: Violations) -> bool:
     A path that should not change is held against repeats of the same sources. One that should change is held against a
     rate of 5%, for a repeat says nothing of that.
     """
-    if one.relation == REPEAT or one.p_holm is None:
+    if one.relation == REPEAT or one.p_holm is None or one.level != LEVEL_OF.get(one.pattern, CALIBRATED):
         return False
     found = one.difference if one.pattern == "consistency" else one.rate
     return found.low is not None and found.low > TOLERATED and one.p_holm < ALPHA
 
 
 def _statement(one: Violations) -> str:
-    counts = f"{one.violating} of {one.pairs} pairs violate {one.relation} at the calibrated level"
+    counts = f"{one.violating} of {one.pairs} pairs violate {one.relation} at the {one.level} level"
     again = f"MR0, the same trials run again, exceeds the tolerance in {one.repeated}"
     if one.pattern == "consistency":
         more = f"{one.relation} violates it in {_points(one.difference)} points more, {_p(one)}"
         return f"{claim(one.relation)}: {counts}, in {one.rate} of situations. {again}; {more}."
-    beside = "" if one.repeated.value is None else f" {again}."
+    beside = "" if one.repeated.value is None or one.pattern == "variation" else f" {again}."
     return f"{claim(one.relation)}: {counts}, in {one.rate} of situations ({_p(one)} of 5% or less).{beside}"
 
 
@@ -68,7 +71,7 @@ def _p(one: Violations) -> str:
 
 def _example(judged: pl.DataFrame, one: Violations) -> tuple[str, ...]:
     """The source and the follow-up of the pair that shows it most: the farthest apart, or what varies least."""
-    violating = judged.filter((pl.col("relation") == one.relation) & pl.col(f"violates_{CALIBRATED}"))
+    violating = judged.filter((pl.col("relation") == one.relation) & pl.col(f"violates_{one.level}"))
     is_near = one.pattern == "variation"
     first = violating.sort("distance_m", "trial_id", descending=[not is_near, False]).head(1)
     return tuple(first.select("source_id", "trial_id").row(0)) if len(first) else ()

@@ -1,4 +1,4 @@
-"""Relations in words: what each changes, and what it says of a policy that its path breaks it."""
+"""The relations that ship in words: what each changes, what to expect, and what it says that a path breaks it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ CHANGES = {
     "MR9": "the instruction is paraphrased",
     "MR10": "the whole scene is moved",
     "MR11": "the goal is satisfied already",
+}
+# What a person who sees both may expect; the rest: the same path.
+EXPECTED = {
+    "MR4": "something else, or nothing",
+    "MR5": "a path that moves along with the target",
+    "MR6": "the mirror image of the path",
+    "MR10": "a path that moves along with the scene",
+    "MR11": "hardly any motion",
 }
 # What is seen of a policy that violates it, before "when"; the rest: its path changes.
 SEEN = {
@@ -51,3 +59,11 @@ def claim(relation: str) -> str:
     # What is seen of a composition is not what is seen of its parts: one may ask the path to stay, another to vary.
     seen = SEEN.get(relation, "Its path changes") if len(each) == 1 else "Its path is not as the relation asks"
     return f"{seen} when {changes}"
+
+
+def expectation(relation: str) -> str:
+    """As "MR2 distractor: an unrelated object is added; expected: the same path"."""
+    each = parts(relation)
+    changes = " and ".join(CHANGES[one] for one in each if one in CHANGES)
+    expected = [EXPECTED[one] for one in each if one in EXPECTED] or ["the same path"]
+    return f"{label(relation)}: {changes}; expected: {', '.join(expected)}" if changes else label(relation)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from robodx.analysis.metamorphic.words import expectation
 from robodx.analysis.reviews.sampling import MARGIN, draw, population
 from robodx.analysis.reviews.taxonomy import LABELS, automatic_label
 from robodx.records.design import rows_of
@@ -17,21 +18,6 @@ from robodx.records.values import as_option, read_applied
 NAME = "failures"
 TITLE = "Review failures"
 QUESTION = "What went wrong in the follow-up?"
-# What the follow-up of a relation changes, and what should come of it.
-RELATIONS = {
-    "MR1": "synonym: another word for the action; the same path is expected",
-    "MR2": "distractor: things added that do not matter; the same path is expected",
-    "MR3": "brightness: lighter or darker; the same path is expected",
-    "MR4": "negation: told not to do it; something else is expected, or nothing",
-    "MR5": "relocation: the target lies elsewhere; the path should move along",
-    "MR6": "mirror: left and right exchanged; the mirrored path is expected",
-    "MR7": "recolour: a thing that does not matter has another colour; the same path is expected",
-    "MR8": "camera jitter: cameras moved by millimetres; the same path is expected",
-    "MR9": "paraphrase: the same in other words; the same path is expected",
-    "MR10": "translation: everything lies elsewhere; the path should move along",
-    "MR11": "idempotence: it is done already; hardly any motion is expected",
-}
-JOIN = " & "
 
 
 def item_id() -> pl.Expr:
@@ -64,16 +50,11 @@ def failure_review(
     return Review(name, TITLE, QUESTION, LABELS, items, drawn)
 
 
-def relation_text(relation: str) -> str:
-    """As "MR1, synonym: …"; of a composition both."""
-    return "; ".join(f"{one}, {RELATIONS[one]}" if one in RELATIONS else one for one in relation.split(JOIN))
-
-
 def _item(pair: Mapping[str, Any], rows: Mapping[str, Mapping[str, Any]], factors: Iterable[Mapping[str, Any]]) -> Item:
     source, follow_up = rows.get(pair["source_id"]), rows.get(pair["trial_id"])
     changes = [*_differences(source or {}, follow_up or {}), *_moves(factors)]
     facts = [
-        ("relation", relation_text(pair["relation"])),
+        ("relation", expectation(pair["relation"])),
         ("what differs", "; ".join(changes)),
         ("task", pair["task"]),
     ]
