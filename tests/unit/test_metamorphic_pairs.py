@@ -127,6 +127,13 @@ def test_a_row_of_other_trajectories_is_measured_anew(made: MadeRun, monkeypatch
     assert row_of(found, "MR0")["frechet_m"] == 9.0, "its hashes are right"
 
 
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), -0.1])
+def test_a_stored_number_that_is_no_distance_is_measured_anew(made: MadeRun, odd: float) -> None:
+    first = measured(made.folder, load(made.folder))
+    write_pairs(made.folder, first.with_columns(dtw_m=pl.lit(odd)))
+    assert measured(made.folder, load(made.folder)).equals(first)
+
+
 def test_reading_writes_nothing_and_a_damaged_file_is_as_none(made: MadeRun) -> None:
     first = measured(made.folder, load(made.folder))
     assert not (made.folder / FILE).exists()

@@ -19,6 +19,7 @@ from robodx.analysis.metamorphic.words import NAMES, claim, label
 from robodx.analysis.summary import Summary
 from robodx.cli.commands import app
 from robodx.records.pairs import FILE
+from robodx.registry import UnknownName
 from robodx.report.page import report
 from robodx.report.plots.sweeps import Line, sweep
 from robodx.report.plots.venn import Pair, distance, lens, scale_of, venns
@@ -83,6 +84,21 @@ def test_the_summary_as_json_has_all_of_it(run: Path) -> None:
     )  # fmt: skip
     assert (one["pairs"], one["violating"]) == (20, 16)
     assert found["failure_types"][0]["violating"]["calibrated"] == 8
+
+
+def test_another_distance_may_be_chosen(tmp_path: Path) -> None:
+    run = MadeRun(tmp_path / "run")
+    path = line((0.0, 0.0, 0.0), (0.4, 0.0, 0.0))
+    for seed in range(4):
+        # Away from it in the middle, and there in the end.
+        source = run.source(seed, path)
+        run.follow_up(source, "MR2", line((0.0, 0.0, 0.0), (0.2, 0.35 + 0.01 * seed, 0.0), (0.4, 0.0, 0.0)))
+    run.write()
+    far, near = (summary_of(run.folder, "--distance", word) for word in ("hausdorff", "endpoint"))
+    assert re.search(r"MR2 distractor\s+100% \[51, 100\]", far) and "by Hausdorff distance" in far
+    assert re.search(r"MR2 distractor\s+0% \[0, 49\]", near)
+    wrong = CliRunner().invoke(app, ["summary", str(run.folder), "--distance", "frechett"])
+    assert isinstance(wrong.exception, UnknownName) and 'Did you mean "frechet"' in str(wrong.exception)
 
 
 def test_a_run_without_pairs_says_nothing_of_them(tmp_path: Path) -> None:

@@ -117,11 +117,17 @@ class _Group(NamedTuple):
 class Summary:
     """All that can be told of a table of episodes; `about` is the run's own description, where there is one.
 
-    `pairs` are those of the suite `metamorphic`, measured from the trajectories in the run's folder.
+    `pairs` are those of the suite `metamorphic`, measured from the trajectories in the run's folder and judged by this
+    `distance`.
     """
 
     def __init__(
-        self, episodes: pl.DataFrame, about: Mapping[str, Any] | None = None, pairs: pl.DataFrame | None = None
+        self,
+        episodes: pl.DataFrame,
+        about: Mapping[str, Any] | None = None,
+        pairs: pl.DataFrame | None = None,
+        *,
+        distance: str = "frechet",
     ) -> None:
         about = about or {}
         # Older runs do not say.
@@ -135,7 +141,7 @@ class Summary:
         self.until_width: float | None = request.get("until_width")
         self.success = success_rate(self.episodes, self.stopped)
         self._about = about
-        self._pairs = pairs
+        self._pairs, self._distance = pairs, distance
 
     @cached_property
     def stress(self) -> StressTable | None:
@@ -158,7 +164,9 @@ class Summary:
     @cached_property
     def metamorphic(self) -> MetamorphicTable | None:
         """Of a run of the suite `metamorphic`; its intervals are of a fixed n."""
-        return None if self._pairs is None or self.stopped != "planned" else metamorphic_table(self._pairs)
+        if self._pairs is None or self.stopped != "planned":
+            return None
+        return metamorphic_table(self._pairs, self._distance)
 
     @cached_property
     def levels(self) -> list[Graded]:

@@ -36,6 +36,12 @@ def summary(
     ] = [],  # noqa: B006
     motion: Annotated[bool, typer.Option("--motion", help="Add motion quality and policy latency.")] = False,
     failures: Annotated[bool, typer.Option("--failures", help="Add every failed episode with its evidence.")] = False,
+    distance: Annotated[
+        str,
+        typer.Option(
+            metavar="frechet|dtw|hausdorff|endpoint", help="Judge metamorphic pairs by this distance between paths."
+        ),
+    ] = "frechet",
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:
@@ -43,7 +49,7 @@ def summary(
     load_plugins(plugin)
     from robodx.terminal.summary import print_summary
 
-    print_summary(run, as_json=as_json, by=by, metrics=metric, motion=motion, failures=failures)
+    print_summary(run, as_json=as_json, by=by, metrics=metric, motion=motion, failures=failures, distance=distance)
 
 
 @app.command(rich_help_panel="Read")

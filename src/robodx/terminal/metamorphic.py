@@ -12,6 +12,11 @@ from robodx.output import visible
 from robodx.terminal.comparison import p_value, points
 from robodx.terminal.console import table_lines, wrapped
 
+SAYS = {
+    "frechet": "Fréchet distance", "dtw": "dynamic time warping (mean distance)", "hausdorff": "Hausdorff distance",
+    "endpoint": "the distance of endpoints",
+}  # fmt: skip
+
 
 def lines(table: MetamorphicTable | None) -> Iterator[str]:
     """A row for each relation over all tasks, and what the success oracle says of them; single tasks are in JSON."""
@@ -20,7 +25,7 @@ def lines(table: MetamorphicTable | None) -> Iterator[str]:
     for policy in table.policies:
         told = table.level_told(policy)
         rates = {level: {one.relation: one for one in table.of(policy, level)} for level in LEVELS}
-        yield visible(f"Violations of metamorphic relations by {policy}, shares of situations:")
+        yield visible(f"Violations of metamorphic relations by {policy}, by {SAYS[table.distance]}, in situations:")
         yield from table_lines([_of_relation(one, rates) for one in table.of(policy, told)])
         yield ""
         yield from wrapped(_tolerances(table.tolerances_of(policy)))

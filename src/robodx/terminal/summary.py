@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from robodx.analysis.compare import Comparison
+from robodx.analysis.metamorphic.levels import chosen as chosen_distance
 from robodx.analysis.metamorphic.measuring import measured
 from robodx.analysis.metrics.base import METRICS, UP_TO_ONE
 from robodx.analysis.statistics.estimates import Estimate
@@ -46,6 +47,7 @@ def print_summary(
     motion: bool = False,
     metrics: Sequence[str] = (),
     failures: bool = False,
+    distance: str = "frechet",
     comparison: Comparison | None = None,
 ) -> bool:
     """Whether there are few enough errors for a rate. What is shown is for a person to choose: JSON has everything."""
@@ -53,7 +55,7 @@ def print_summary(
     about = read_about(run)
     # Older runs do not say what was not applicable.
     episodes, beside = load(run), about.get("not_applicable", [])
-    summary = Summary(episodes, about, measured(run, episodes))
+    summary = Summary(episodes, about, measured(run, episodes), distance=chosen_distance(distance))
     cliffs = _cliffs(about, summary)
     if as_json:
         content = {

@@ -137,7 +137,13 @@ def _at_least(distance_m: float | None) -> float | None:
     return None if distance_m is None else max(FINEST_M, distance_m)
 
 
-def _column(distance: str) -> str:
-    if distance not in DISTANCES:
+def chosen(distance: str) -> Distance:
+    """The word as one of those that there are."""
+    found = next((one for one in DISTANCES if one == distance), None)
+    if found is None:
         raise UnknownName(unknown("distance", distance, DISTANCES))
-    return f"{distance}_m"
+    return found
+
+
+def _column(distance: str) -> str:
+    return f"{chosen(distance)}_m"

@@ -31,6 +31,8 @@ CLOSED = 0.5
 TINY_M = 1e-9
 # What is measured, and taken over where it was measured before.
 MEASURED = (*DISTANCE_COLUMNS, "frechet_by_hand")
+# No hand goes as far.
+FARTHEST_M = 100.0
 # Trajectories that are kept while their follow-ups are measured: these come one after the other.
 KEPT = 8
 
@@ -103,7 +105,11 @@ def _key(pair: Mapping[str, Any]) -> tuple[Any, ...]:
 def _before(run: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
     """What the run's pairs.parquet has measured; what could not be measured then is tried again."""
     stored = read_pairs(run)
-    rows = [] if stored is None else stored.drop_nulls([*MEASURED, "source_hash", "follow_up_hash"]).to_dicts()
+    if stored is None:
+        return {}
+    known = stored.drop_nulls([*MEASURED, "source_hash", "follow_up_hash"])
+    # Nothing else is a distance, whoever wrote the file.
+    rows = known.filter(pl.all_horizontal(pl.col(DISTANCE_COLUMNS).is_between(0.0, FARTHEST_M))).to_dicts()
     return {_key(row): {name: row[name] for name in MEASURED} for row in rows}
 
 
