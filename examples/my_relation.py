@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from robodx.interventions.base import INTERVENTIONS
-from robodx.metamorphic.base import Source, in_any_order, relation
 from robodx.records.values import Applied
+from robodx.relations.base import Source, in_any_order, relation
 
 
 @relation("turned", "turn of the target", pattern="consistency", changes=("place of the target",))

@@ -94,7 +94,7 @@ def rows(kind: str) -> list[dict[str, Any]]:
             for i in INTERVENTIONS.entries()
         ]  # fmt: skip
     if kind == "relations":
-        from robodx.metamorphic.base import every_relation
+        from robodx.relations.base import every_relation
 
         return [
             {

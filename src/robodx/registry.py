@@ -24,7 +24,7 @@ EXTENSIONS = (
     "verbs",
     "perturbations",
     "interventions",
-    "metamorphic",
+    "relations",
     "policies",
     "wires.protocols",
     "suites",

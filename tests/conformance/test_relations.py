@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from robodx.interventions.base import NotApplicable
-from robodx.metamorphic.base import RELATIONS, FollowUp, Source
-from robodx.metamorphic.differences import differences
 from robodx.policy_contract import Observation, make_policy
 from robodx.records.trial import Trial
+from robodx.relations.base import RELATIONS, FollowUp, Source
+from robodx.relations.differences import differences
 from robodx.running.environment import Environment
 from robodx.running.observers import EpisodeObserver
 from robodx.running.rollout import rollout

@@ -12,13 +12,13 @@ import pytest
 from robodx.analysis.metamorphic import words
 from robodx.errors import UserError
 from robodx.interventions.changing import target_of
-from robodx.metamorphic.base import RELATIONS, REPEAT, Source, find_relation
-from robodx.metamorphic.differences import differences
 from robodx.policy_contract import PolicySpec
 from robodx.records.design import Planned
 from robodx.records.schema import SCHEMA
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName
+from robodx.relations.base import RELATIONS, REPEAT, Source, find_relation
+from robodx.relations.differences import differences
 from robodx.suites.base import SuiteRequest, ask
 from robodx.tasks.base import TASKS
 

@@ -47,12 +47,12 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "experts", "language", "records", "registry", "scoring", "sim", "situations", "streams", "tasks",
         "users_code",
     },
-    "metamorphic": {
+    "relations": {
         "errors", "interventions", "policy_contract", "records", "registry", "scoring", "sim", "situations", "streams",
         "tasks",
     },
     "suites": {
-        "analysis", "errors", "interventions", "metamorphic", "perturbations", "policy_contract", "records", "registry",
+        "analysis", "errors", "interventions", "perturbations", "policy_contract", "records", "registry", "relations",
         "situations", "tasks", "users_code",
     },
     "sight": {"experts", "language", "policy_contract", "registry", "sim"},
@@ -82,8 +82,8 @@ ALLOWED: dict[str, set[str]] = {
     "report": {"analysis", "errors", "records", "registry", "users_code"},
     "terminal": {"analysis", "datasets", "errors", "output", "records", "running", "suites"},
     "catalogue": {
-        "analysis", "datasets", "faults", "interventions", "metamorphic", "perturbations", "policy_contract", "records",
-        "registry", "sim", "suites", "tasks", "wires",
+        "analysis", "datasets", "faults", "interventions", "perturbations", "policy_contract", "records",
+        "registry", "relations", "sim", "suites", "tasks", "wires",
     },
     "cli": {
         "analysis", "catalogue", "compatibility", "datasets", "errors", "interventions", "output", "perturbations",

@@ -12,13 +12,13 @@ import numpy.typing as npt
 import polars as pl
 
 from robodx.interventions.base import NotApplicable
-from robodx.metamorphic.base import AND, RELATIONS, REPEAT, FollowUp, Relation, Source, every_relation, find_relation
 from robodx.records.design import Planned
 from robodx.records.trajectory import DAMAGED, Trajectory
 from robodx.records.trajectory_files import trajectory_file
 from robodx.records.trial import Trial
 from robodx.records.values import Factor
 from robodx.registry import UnknownName, unknown
+from robodx.relations.base import AND, RELATIONS, REPEAT, FollowUp, Relation, Source, every_relation, find_relation
 from robodx.suites.base import SuiteRequest, suite
 from robodx.tasks.base import TASKS
 

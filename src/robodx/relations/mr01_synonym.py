@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from robodx.interventions.changing import heard
-from robodx.metamorphic.base import Source, in_any_order, relation
 from robodx.records.values import Applied
+from robodx.relations.base import Source, in_any_order, relation
 from robodx.situations.attributes import template_words
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from robodx.interventions.base import NotApplicable, intervened
 from robodx.interventions.mirror import ANY
-from robodx.metamorphic.base import Source, relation
 from robodx.records.values import Applied
+from robodx.relations.base import Source, relation
 
 CUES = ("place", "shape and place", "ordinal", "shape and ordinal", "relation", "shape and relation")
 SIDES = re.compile("left|right")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from robodx.metamorphic.base import Source, relation
 from robodx.records.values import Applied
+from robodx.relations.base import Source, relation
 
 
 @relation("MR11", "idempotence", pattern="consistency", changes=("place of the target", "what counts"), frame="at rest")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from robodx.interventions.company_out_of_the_way import DRAWS, MOST
-from robodx.metamorphic.base import Source, relation
 from robodx.records.values import Applied
+from robodx.relations.base import Source, relation
 from robodx.tasks.base import Situation
 
 # A hand higher than this above the table passes over everything that is added; and as much room beside its path.

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from robodx.interventions.camera_jitter import MILLIMETRES
-from robodx.metamorphic.base import Source, in_any_order, relation
 from robodx.records.values import Applied
+from robodx.relations.base import Source, in_any_order, relation
 
 
 @relation("MR8", "camera jitter", pattern="consistency", changes=("cameras",))

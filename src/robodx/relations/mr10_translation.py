@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from robodx.interventions.target_shifted import WAYS
-from robodx.metamorphic.base import Source, in_any_order, relation
 from robodx.records.values import Applied
+from robodx.relations.base import Source, in_any_order, relation
 
 
 @relation("MR10", "translation", pattern="consistency", changes=("places", "place of the target"), frame="moved")

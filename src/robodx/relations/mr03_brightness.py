@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from robodx.interventions.light_scaled import FACTORS
-from robodx.metamorphic.base import Source, in_any_order, relation
 from robodx.records.values import Applied
+from robodx.relations.base import Source, in_any_order, relation
 
 
 @relation("MR3", "brightness", pattern="consistency", changes=("light",))

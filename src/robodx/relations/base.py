@@ -14,11 +14,11 @@ import numpy.typing as npt
 from robodx.errors import UserError
 from robodx.interventions.base import NotApplicable, intervened
 from robodx.interventions.changing import target_of
-from robodx.metamorphic.differences import Part, differences
 from robodx.policy_contract import PolicySpec
 from robodx.records.trial import Trial
 from robodx.records.values import Applied, Factor
 from robodx.registry import Registry, require
+from robodx.relations.differences import Part, differences
 from robodx.streams import Streams
 from robodx.tasks.base import TASKS, Situation
 
@@ -169,7 +169,7 @@ def _moved(before: Situation, after: Situation) -> tuple[float, float]:
     return (to_x - x, to_y - y)
 
 
-RELATIONS: Registry[Relation] = Registry("relation", "metamorphic")
+RELATIONS: Registry[Relation] = Registry("relation", "relations")
 
 
 def relation(

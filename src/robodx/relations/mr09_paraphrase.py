@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from robodx.metamorphic.base import Source, relation
 from robodx.records.values import Applied
+from robodx.relations.base import Source, relation
 
 
 @relation("MR9", "paraphrase", pattern="consistency", changes=("words",))

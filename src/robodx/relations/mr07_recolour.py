@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from robodx.metamorphic.base import Source, in_any_order, relation
 from robodx.records.values import Applied
+from robodx.relations.base import Source, in_any_order, relation
 from robodx.tasks.carrier import COLOURS
 
 
