@@ -15,7 +15,9 @@ MILLIMETRES = (2, 4, 6)
 HARDLY_M = 0.0005
 
 
-def _jittered(situation: Situation, by_m: float, rng: np.random.Generator) -> Situation:
+def jittered(situation: Situation, by_m: float, rng: np.random.Generator) -> Situation:
+    """Each standing camera by so much in any direction."""
+
     def moved(camera: Camera) -> Camera:
         (x, y, z), (dx, dy, dz) = camera.position, any_way(rng, by_m)
         return replace(camera, position=(x + dx, y + dy, z + dz))
@@ -24,7 +26,7 @@ def _jittered(situation: Situation, by_m: float, rng: np.random.Generator) -> Si
 
 
 def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
-    return _jittered(situation, HARDLY_M, rng)
+    return jittered(situation, HARDLY_M, rng)
 
 
 @intervention(
@@ -36,4 +38,4 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
 )
 def camera_jitter(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
     """Moves each standing camera by a few millimetres in any direction, as a knock would."""
-    return _jittered(situation, int(value.split()[0]) / 1000, rng)
+    return jittered(situation, int(value.split()[0]) / 1000, rng)

@@ -57,12 +57,13 @@ def _painted(situation: Situation, colours: Mapping[Thing, str]) -> Situation:
         raise NotApplicable("things change their colours later")
     if banded := [thing.name for thing in colours if thing.bands]:
         raise NotApplicable(f"the {banded[0]} has bands of several colours")
-    things = {thing.name: _in_colour(thing, colour) for thing, colour in colours.items()}
+    things = {thing.name: in_colour(thing, colour) for thing, colour in colours.items()}
     new_looks = [NewLook(thing.name, "colour", thing.colour, colour) for thing, colour in colours.items()]
     return relooked(situation, things, new_looks, keeps=KEPT)
 
 
-def _in_colour(thing: Thing, colour: str) -> Thing:
+def in_colour(thing: Thing, colour: str) -> Thing:
+    """All of it that has its colour."""
     own = {thing.colour, *SHADES.get(thing.colour, ())}
 
     def painted(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:

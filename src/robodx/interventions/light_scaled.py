@@ -12,7 +12,8 @@ FACTORS = (0.5, 0.65, 0.8, 1.2, 1.35, 1.5)
 HARDLY = 0.02
 
 
-def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
+def hardly_changed(situation: Situation, rng: np.random.Generator) -> Situation:
+    """A little brighter or dimmer."""
     return brightened(situation, brightness_of(situation) * (1 + HARDLY * float(rng.choice((-1, 1)))))
 
 
@@ -21,7 +22,7 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
     factor="looks",
     values={f"{factor:g}": {} for factor in FACTORS},
     entails=("light_brightness",),
-    placebo=_placebo,
+    placebo=hardly_changed,
 )
 def light_scaled(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
     """Makes the light half to one and a half times as bright as it is."""

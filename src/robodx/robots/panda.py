@@ -241,6 +241,7 @@ PANDA = ROBOTS.add(
     "panda",
     Robot(
         name="panda",
+        paint=f"{PREFIX}white",
         arms=(
             Arm(
                 role="gripper",

@@ -19,6 +19,8 @@ UNDRAWN_GROUP = 3
 # Around a turned shape.
 SLICES = 36
 PHYSICS_STEP_S = 0.002
+# Of red, green and blue together.
+DARK = 0.6
 IMPEDANCE_RATIO = 20.0
 FLOOR_Z = -0.75
 WALL_X_M, WALL_Y_M = 1.6, 2.2
@@ -64,6 +66,8 @@ def build(scene: Scene, robot: Robot, substeps: int) -> mujoco.MjModel:
     for camera in scene.cameras:
         _add_camera(spec, camera)
     robot.build(spec, robot.base_in_world)
+    if scene.robot_colour is not None and robot.paint is not None:
+        spec.material(robot.paint).rgba = [*scene.robot_colour, 1.0]
     for thing in scene:
         _add_thing(spec, thing)
     contacts.add_sensors(spec, scene, robot, substeps)
@@ -158,6 +162,27 @@ def _paint(spec: mujoco.MjSpec, geom: mujoco.MjsGeom, material: str, colour: RGB
     geom.material = name
 
 
+def _cover(spec: mujoco.MjSpec, geom: mujoco.MjsGeom, thing: Thing) -> None:
+    """With the picture of a material on all sides, as a cube has them, in the thing's colour and a darker one."""
+    colour = rgb(thing.colour)
+    # Of what is dark itself, a lighter one.
+    second = tuple(0.55 * channel if sum(colour) > DARK else 0.35 + 0.65 * channel for channel in colour)
+    picture = materials.picture(thing.material, colour, (second[0], second[1], second[2]))
+    assert picture is not None
+    name = f"{thing.name}/{thing.material}"
+    if spec.material(name) is None:
+        texture = spec.add_texture(
+            name=name, type=mujoco.mjtTexture.mjTEXTURE_CUBE, width=materials.PIXELS, height=6 * materials.PIXELS,
+            nchannel=3,
+        )  # fmt: skip
+        texture.data = 6 * picture.rgb
+        made = spec.add_material(name=name, specular=0.1, shininess=0.1)
+        made.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = name
+    geom.material = name
+    # The picture has the colour.
+    geom.rgba = [1, 1, 1, 1]
+
+
 def _add_light(spec: mujoco.MjSpec, light: Light) -> None:
     kind = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL if light.is_directional else mujoco.mjtLightType.mjLIGHT_SPOT
     spec.worldbody.add_light(
@@ -239,6 +264,8 @@ def _add_shapes(
             conaffinity=int(shape.collides),
             group=0 if shape.is_drawn else UNDRAWN_GROUP,
         )
+        if thing.material != materials.PLAIN and shape.colour is None:
+            _cover(spec, geom, thing)
         if shape.surface_velocity is not None:
             geom.surfacevel[:3] = shape.surface_velocity
         if shape.kind == "prism":

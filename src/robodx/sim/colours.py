@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from robodx.registry import UnknownName, unknown
+from robodx.sim.css_colours import CSS, PREFIX
 
 RGB = tuple[float, float, float]
 
@@ -41,11 +42,15 @@ SHADES: dict[str, dict[str, RGB]] = {
     "red": {"crimson": (0.76, 0.10, 0.27), "brick red": (0.64, 0.19, 0.14), "tomato": (0.94, 0.21, 0.17)},
     "green": {"emerald": (0.10, 0.66, 0.36), "grass green": (0.30, 0.62, 0.12), "forest green": (0.09, 0.41, 0.14)},
 }
-_PAINTS = PALETTE | {name: paint for shades in SHADES.values() for name, paint in shades.items()}
+_PAINTS = (
+    PALETTE
+    | {name: paint for shades in SHADES.values() for name, paint in shades.items()}
+    | {f"{PREFIX}{name}": paint for name, paint in CSS.items()}
+)
 
 
 def rgb(name: str) -> RGB:
     try:
         return _PAINTS[name]
     except KeyError:
-        raise UnknownName(unknown("colour", name, _PAINTS)) from None
+        raise UnknownName(unknown("colour", name, PALETTE)) from None

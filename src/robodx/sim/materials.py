@@ -72,7 +72,26 @@ def _plaster(rng: np.random.Generator) -> Array:
     return 0.5 + 0.25 * noise(rng, smooth_x=1.2, smooth_y=1.2) + 0.35 * noise(rng, smooth_x=7, smooth_y=7)
 
 
+def _stripes(rng: np.random.Generator) -> Array:
+    return np.broadcast_to((np.arange(PIXELS) * 8 // PIXELS % 2).astype(float), (PIXELS, PIXELS))
+
+
+def _checks(rng: np.random.Generator) -> Array:
+    down, right = np.indices((PIXELS, PIXELS)) * 8 // PIXELS
+    return ((down + right) % 2).astype(float)
+
+
+def _dots(rng: np.random.Generator) -> Array:
+    down, right = (np.indices((PIXELS, PIXELS)) * 6 % PIXELS) / PIXELS - 0.5
+    return np.asarray(np.hypot(down, right) < 0.3, float)
+
+
+def _speckles(rng: np.random.Generator) -> Array:
+    return (noise(rng, smooth_x=1.5, smooth_y=1.5) > 0.4).astype(float)
+
+
 PLAIN = "plain"
+# Of rooms, and of things.
 MATERIALS: dict[str, Material | None] = {
     PLAIN: None,
     "wood": Material(_wood, 0.5),
@@ -81,11 +100,18 @@ MATERIALS: dict[str, Material | None] = {
     "tiles": Material(_tiles, 0.6),
     "plaster": Material(_plaster, 0.6),
 }
+# Patterns that no room has: of things, and of a table whose bias is looked for.
+PATTERNS: dict[str, Material] = {
+    "stripes": Material(_stripes, 0.5),
+    "checks": Material(_checks, 0.5),
+    "dots": Material(_dots, 0.5),
+    "speckles": Material(_speckles, 0.4),
+}
 
 
 def check(name: str) -> None:
-    if name not in MATERIALS:
-        raise UnknownName(unknown("material", name, MATERIALS))
+    if name not in MATERIALS and name not in PATTERNS:
+        raise UnknownName(unknown("material", name, [*MATERIALS, *PATTERNS]))
 
 
 class Picture(NamedTuple):
@@ -97,7 +123,7 @@ class Picture(NamedTuple):
 def picture(name: str, colour: RGB, second: RGB) -> Picture | None:
     """The same at every call and in every process; none of what is plain."""
     check(name)
-    material = MATERIALS[name]
+    material = MATERIALS.get(name) or PATTERNS.get(name)
     if material is None:
         return None
     mix = np.clip(material.mix(np.random.default_rng(list(name.encode()))), 0, 1)[..., None]

@@ -53,6 +53,8 @@ class Robot:
     base_in_world: Pose
     root_body: str
     start_noise_rad: float = 0.02
+    # The material of its model that is its paint, where it has one.
+    paint: str | None = None
     description: str = field(default="", compare=False)
 
     @property

@@ -10,7 +10,7 @@ from typing import Literal
 from robodx.registry import UnknownName, unknown
 from robodx.sim.colours import RGB, rgb
 from robodx.sim.geometry import Pose, Quaternion, Vector, about, box_reach, cylinder_reach
-from robodx.sim.materials import check
+from robodx.sim.materials import PLAIN, check
 
 ORIGIN = Pose()
 
@@ -115,6 +115,8 @@ class Thing:
     # Colours of its bands in order along x, for what is told by them; and whether it wears stripes.
     bands: tuple[str, ...] = ()
     is_striped: bool = False
+    # What it seems to be made of, drawn in lighter and darker shades of its colour.
+    material: str = PLAIN
 
     def at(self, x: float, y: float, *, z: float | None = None, yaw_rad: float = 0.0) -> Thing:
         """Put at a fixed place; without `z` it rests on the table."""
@@ -230,6 +232,8 @@ class Scene:
     arena: Arena = field(default_factory=Arena)
     cameras: tuple[Camera, ...] = CAMERAS
     lights: tuple[Light, ...] = LIGHTS
+    # In place of the robot's own paint.
+    robot_colour: RGB | None = None
 
     def __post_init__(self) -> None:
         names = [thing.name for thing in self.things]
@@ -238,6 +242,7 @@ class Scene:
             raise ValueError(f"two things share a name: {', '.join(twice)}; give one another with .named(...)")
         for thing in self.things:
             rgb(thing.colour)
+            check(thing.material)
 
     def __iter__(self) -> Iterator[Thing]:
         return iter(self.things)
