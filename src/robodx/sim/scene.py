@@ -230,6 +230,8 @@ class Scene:
     arena: Arena = field(default_factory=Arena)
     cameras: tuple[Camera, ...] = CAMERAS
     lights: tuple[Light, ...] = LIGHTS
+    # Where a policy is told that the cameras stand; None: where they do.
+    told_cameras: tuple[Camera, ...] | None = None
 
     def __post_init__(self) -> None:
         names = [thing.name for thing in self.things]
