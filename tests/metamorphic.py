@@ -74,6 +74,7 @@ class MadeRun:
         success: bool = True,
         failure_type: str | None = None,
         move: tuple[float, float] | None = None,
+        closes: int | None = None,
     ) -> Trial:
         """Without a path it ended in an error."""
         is_repeat = relation == "MR0"
@@ -86,7 +87,7 @@ class MadeRun:
         if move is not None:
             said += [("moved_x", move[0]), ("moved_y", move[1])]
         planned = Planned(trial, "repeated" if is_repeat else "follow-up", source, tuple(said))
-        self._add(planned, path, closes=None, success=success, failure_type=failure_type)
+        self._add(planned, path, closes=closes, success=success, failure_type=failure_type)
         return trial
 
     def _add(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -14,25 +15,28 @@ from robodx.errors import UserError
 from robodx.interventions.changing import target_of
 from robodx.policy_contract import PolicySpec
 from robodx.records.design import Planned
+from robodx.records.pairs import REPEAT
 from robodx.records.schema import SCHEMA
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName
-from robodx.relations.base import RELATIONS, REPEAT, Source, find_relation
+from robodx.relations.base import RELATIONS, Source, find_relation
 from robodx.relations.differences import differences
 from robodx.suites.base import SuiteRequest, ask
 from robodx.tasks.base import TASKS
 
 SEEDS = 4
+# A hand that was never low.
+NOWHERE = np.zeros((0, 3))
 READS = PolicySpec(action_space="ee_pose", state=())
 
 
 def source(task: str = "put_in", seed: int = 0) -> Source:
     entry = TASKS[f"carrier/{task}"]
-    return Source.of(Trial(entry.id, entry.version, "expert", seed))
+    return Source.of(Trial(entry.id, entry.version, "expert", seed), NOWHERE)
 
 
 def request(*within: str, spec: PolicySpec | None = None, repeats: int = 1) -> SuiteRequest:
-    return SuiteRequest("expert", SEEDS, within=within, spec=spec, repeats=repeats)
+    return SuiteRequest("expert", SEEDS, within=within, spec=spec, repeats=repeats, folder=Path("no run"))
 
 
 def done(planned: list[Planned], solved: set[str]) -> pl.DataFrame:
@@ -72,7 +76,8 @@ def test_repeats_of_sources_are_no_repeats_of_each_other() -> None:
 
 
 @pytest.mark.parametrize("within", [("MR2", "put_in"), ("put_in", "MR2")])
-def test_a_part_is_selected_by_relation_and_task(within: tuple[str, ...]) -> None:
+def test_a_part_is_selected_by_relation_and_task(within: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robodx.suites.metamorphic._path", lambda file: NOWHERE)
     first = ask("metamorphic", NOTHING, request(*within))
     assert {one.trial.task for one in first} == {"carrier/put_in"}
     second = ask("metamorphic", done(first, {one.trial.id for one in first}), request(*within))
@@ -90,7 +95,8 @@ def test_relations_that_change_nothing_that_the_policy_is_given_are_left_out() -
     first = ask("metamorphic", NOTHING, request("pick_up", spec=READS))
     second = ask("metamorphic", done(first, {one.trial.id for one in first}), request("pick_up", spec=READS))
     asked = {dict(one.factors)["relation"] for one in second if one.variant == "follow-up"}
-    assert asked == {"MR1", "MR2", "MR4", "MR5", "MR6", "MR7", "MR9", "MR10"}
+    # Nor is there an MR2 where the path of the source is not known.
+    assert asked == {"MR1", "MR4", "MR5", "MR6", "MR7", "MR9", "MR10"}
     with pytest.raises(UnknownName, match="given nothing"):
         ask("metamorphic", NOTHING, request("MR8", spec=READS))
 
@@ -108,6 +114,13 @@ def test_two_relations_at_once() -> None:
     planned = ask("metamorphic", NOTHING, request("MR1 & MR3", "pick_up"))
     later = ask("metamorphic", done(planned, {planned[0].trial.id}), request("MR1 & MR3", "pick_up"))
     assert dict(later[-1].factors)["relation"] == "MR1 & MR3"
+
+
+def test_a_relation_is_not_composed_with_itself_and_paths_must_be_stored() -> None:
+    with pytest.raises(UserError, match="MR1 is named twice"):
+        find_relation("MR1 & MR3 & MR1")
+    with pytest.raises(UserError, match="run it into a folder"):
+        ask("metamorphic", NOTHING, SuiteRequest("expert", 1))
 
 
 @pytest.mark.parametrize("text", ["MR4 & MR5", "MR6 & MR10", "MR5 & MR11"])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from robodx.analysis.metamorphic import measuring
 from robodx.analysis.metamorphic.distances import Distances, distances
-from robodx.analysis.metamorphic.measuring import expected, measured, write_measured
+from robodx.analysis.metamorphic.measuring import compared, measured, write_measured
 from robodx.records.pairs import FILE, SCHEMA, read_pairs, write_pairs
 from robodx.records.table import load
 from robodx.records.trajectory_files import trajectory_file
@@ -182,37 +182,40 @@ def test_a_mirrored_follow_up_goes_the_other_way_round_with_the_other_hand(tmp_p
     assert float(str(row_of(found, "MR2")["frechet_m"])) > 0.3
 
 
-def test_a_moved_scene_moves_the_path_up_to_the_grasp_gradually_and_then_wholly() -> None:
+def test_a_moved_path_is_compared_from_the_first_closing_on() -> None:
     source = trajectory(line((0.0, 0.0, 0.0), (0.4, 0.0, 0.0), (0.4, 0.0, 0.2), points=5), closes=4)
-    move = np.array([0.0, 0.1, 0.0])
-    found = expected(source, source.tool_in_world[:, :, :3], "moved", move)[:, 0]
-    assert found[:, 1] == pytest.approx([0.0, 0.025, 0.05, 0.075, 0.1, *[0.1] * 5])
-    assert found[:, [0, 2]] == pytest.approx(source.tool_in_world[:, 0, [0, 2]])
-    never = trajectory(source.tool_in_world[:, 0, :3])
-    whole = expected(never, never.tool_in_world[:, :, :3], "moved", move)[:, 0]
-    assert whole[4, 1] == pytest.approx(0.1 * 0.4 / 0.6) and whole[-1, 1] == pytest.approx(0.1)
+    longer = trajectory(line((0.0, 0.3, 0.0), (0.4, 0.1, 0.0), (0.4, 0.1, 0.2), points=9), closes=8)
+    ((should, took),) = compared(source, longer, "moved", np.array([0.0, 0.1, 0.0]))
+    assert should == pytest.approx(source.tool_in_world[4:, 0, :3] + [0.0, 0.1, 0.0])
+    assert took == pytest.approx(longer.tool_in_world[8:, 0, :3])
+    # One that never closes is held against it with all of its way.
+    never = trajectory(longer.tool_in_world[:, 0, :3])
+    ((should, took),) = compared(source, never, "moved", np.array([0.0, 0.1, 0.0]))
+    assert len(should) == len(source.tool_in_world) - 4 and len(took) == len(never.tool_in_world)
 
 
 def test_a_gripper_that_begins_closed_closes_only_once_it_was_open() -> None:
     source = trajectory(line((0.0, 0.0, 0.0), (0.8, 0.0, 0.0), points=9))
     source.commands[:2] = 0.0
     source.commands[6:] = 0.0
-    found = expected(source, source.tool_in_world[:, :, :3], "moved", np.array([0.0, 0.1, 0.0]))[:, 0]
-    assert found[:, 1] == pytest.approx([*np.linspace(0.0, 0.1, 7), 0.1, 0.1])
+    ((should, _),) = compared(source, source, "moved", np.array([0.0, 0.1, 0.0]))
+    assert len(should) == 3
 
 
-def test_a_hand_that_goes_less_far_than_the_scene_was_moved_is_expected_where_it_was() -> None:
+def test_a_hand_that_never_closes_is_expected_where_it_was() -> None:
     idle = REACH * 0 + np.linspace(0.0, 0.01, len(REACH))[:, None]
     source = trajectory(np.stack([REACH, idle], axis=1), closes=20)
-    found = expected(source, source.tool_in_world[:, :, :3], "moved", np.array([0.1, 0.0, 0.0]))
-    assert found[:, 1] == pytest.approx(idle) and found[-1, 0] == pytest.approx(REACH[-1] + [0.1, 0.0, 0.0])
+    source.commands[:, 1] = 1.0
+    at_work, at_rest = compared(source, source, "moved", np.array([0.1, 0.0, 0.0]))
+    assert at_rest[0] == pytest.approx(idle) and at_work[0][-1] == pytest.approx(REACH[-1] + [0.1, 0.0, 0.0])
 
 
 def test_a_moved_follow_up_that_moves_along_is_not_off_and_says_how_far_it_was_moved(tmp_path: Path) -> None:
     made = MadeRun(tmp_path / "run")
     source = made.source(0, REACH, closes=20)
-    shifted = expected(trajectory(REACH, closes=20), REACH[:, None], "moved", np.array([0.03, -0.04, 0.0]))[:, 0]
-    made.follow_up(source, "MR10", shifted, move=(0.03, -0.04))
+    # From the same start, and from the closing on all moved.
+    shifted = REACH + np.minimum(1.0, np.arange(len(REACH)) / 20)[:, None] * [0.03, -0.04, 0.0]
+    made.follow_up(source, "MR10", shifted, move=(0.03, -0.04), closes=20)
     made.follow_up(source, "MR5", moved(REACH, 0.07, -0.07, 0.0), move=(0.07, -0.07))
     found = measured(made.folder, made.episodes)
     assert row_of(found, "MR10")["frechet_m"] == pytest.approx(0.0)
@@ -231,4 +234,4 @@ def test_of_what_is_to_rest_all_motion_counts(tmp_path: Path) -> None:
 
 def test_an_unknown_frame_is_named() -> None:
     with pytest.raises(ValueError, match='No frame "sideways"'):
-        expected(trajectory(REACH), REACH[:, None], "sideways", STAY)
+        compared(trajectory(REACH), trajectory(REACH), "sideways", STAY)

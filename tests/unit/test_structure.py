@@ -53,7 +53,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "suites": {
         "analysis", "errors", "interventions", "perturbations", "policy_contract", "records", "registry", "relations",
-        "situations", "tasks", "users_code",
+        "sim", "situations", "tasks", "users_code",
     },
     "sight": {"experts", "language", "policy_contract", "registry", "sim"},
     "faults": {"errors", "experts", "language", "policy_contract", "registry", "sim", "streams"},

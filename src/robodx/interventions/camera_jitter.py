@@ -22,7 +22,10 @@ def jittered(situation: Situation, by_m: float, rng: np.random.Generator) -> Sit
         (x, y, z), (dx, dy, dz) = camera.position, any_way(rng, by_m)
         return replace(camera, position=(x + dx, y + dy, z + dz))
 
-    return with_cameras(situation, [moved(camera) for camera in situation.scene.cameras])
+    scene = situation.scene
+    after = with_cameras(situation, [moved(camera) for camera in scene.cameras])
+    # Nobody has noticed it: the calibration is that of before.
+    return replace(after, scene=replace(after.scene, told_cameras=scene.told_cameras or scene.cameras))
 
 
 def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
@@ -37,5 +40,5 @@ def _placebo(situation: Situation, rng: np.random.Generator) -> Situation:
     placebo=_placebo,
 )
 def camera_jitter(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
-    """Moves each standing camera by a few millimetres in any direction, as a knock would."""
+    """Moves each standing camera by a few millimetres in any direction, as a knock would; the calibration stays."""
     return jittered(situation, int(value.split()[0]) / 1000, rng)

@@ -20,6 +20,8 @@ from robodx.tasks.base import Situation
 KEPT_S = 6.0
 # What goes into a bin lies higher there than its cell, and falls the rest.
 OVER_FLOOR_M = 0.008
+# What is as long as wide, but for this, is as near from all sides.
+ROUNDISH_M = 0.01
 ACTS = ("put in", "put on", "move near")
 
 
@@ -40,6 +42,9 @@ def done_already(situation: Situation, value: str, rng: np.random.Generator) -> 
     if len(now.parts) > 1 or now.what.clauses[0].act not in ACTS or situation.events:
         raise NotApplicable(f"only what is asked to {', '.join(ACTS)} can be there from the start")
     thing = situation.scene.thing(now.target)
+    x, y, _ = thing.half_extents
+    if now.what.clauses[0].act == "move near" and abs(x - y) > ROUNDISH_M:
+        raise NotApplicable(f"the {thing.name} is long: how near it lies depends on how it is turned")
     check_movable(situation, thing)
     there = place_when_done(situation, now).shifted(dz=OVER_FLOOR_M if now.what.clauses[0].act == "put in" else 0.0)
     scene = with_things(situation.scene, {thing.name: thing.posed(there)})

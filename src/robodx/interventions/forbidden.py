@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robodx.interventions.asking import reworded
+from robodx.interventions.asking import USUAL_LIMIT_S, reworded
 from robodx.interventions.base import NotApplicable, intervention
 from robodx.interventions.changing import heard
 from robodx.interventions.wording import manner_of
@@ -15,9 +15,8 @@ from robodx.scoring.conditions import Condition
 from robodx.scoring.stages import Stage
 from robodx.tasks.base import Situation
 
-# So long it must not be done: longer than it takes.
-LEFT_ALONE_S = 12.0
-MORE_S = 1.0
+# It must not be done until so long before the time is over: a slow policy that does it all the same is not cut off.
+BEFORE_END_S = 0.5
 
 
 @intervention(
@@ -31,7 +30,7 @@ MORE_S = 1.0
     placebo=reworded,
 )  # fmt: skip
 def forbidden(situation: Situation, value: str, rng: np.random.Generator) -> Situation:
-    """Says "do not" before the one thing that is asked for: then it must be left undone for 12 seconds."""
+    """Says "do not" before the one thing that is asked for: then it must be left undone as long as there is time."""
     heard(situation)
     (first, *more), said = situation.instruction.meaning.clauses, situation.instruction
     if more or situation.events or not isinstance(first, Clause) or first.plain.is_negated or first.once_lit:
@@ -41,9 +40,8 @@ def forbidden(situation: Situation, value: str, rng: np.random.Generator) -> Sit
     return replace(
         situation,
         instruction=manner_of(said).say(Meaning((replace(first, is_negated=True),))),
-        stages=(undone.held_for(LEFT_ALONE_S),),
+        stages=(undone.held_for((situation.time_limit_s or USUAL_LIMIT_S) - BEFORE_END_S),),
         never=(_any(done.alternatives),),
-        time_limit_s=LEFT_ALONE_S + MORE_S,
     )
 
 

@@ -11,6 +11,8 @@ from robodx.records import files
 from robodx.records.about import stop_if_interrupted
 
 FILE = "pairs.parquet"
+# The relation of a source and its repeat.
+REPEAT = "MR0"
 # What makes a row.
 ROW = ("source_id", "trial_id", "relation")
 # In metres, the largest over the hands; null where there is no path to measure.
@@ -24,6 +26,7 @@ SCHEMA = pl.Schema(
         "repeat": pl.Int64(),
         "relation": pl.String(),
         "pattern": pl.String(),
+        "frame": pl.String(),
         "source_id": pl.String(),
         "trial_id": pl.String(),
         # How far the target or the scene was moved; null where nothing was.

@@ -19,6 +19,7 @@ from robodx.records.trial import Trial
 from robodx.records.values import Applied, Factor
 from robodx.registry import Registry, require
 from robodx.relations.differences import Part, differences
+from robodx.sim.scene import CAMERAS
 from robodx.streams import Streams
 from robodx.tasks.base import TASKS, Situation
 
@@ -26,11 +27,6 @@ from robodx.tasks.base import TASKS, Situation
 Pattern = Literal["consistency", "variation", "relocation"]
 # Which path is expected of the follow-up: the source's, as it is, in a mirror or moved along; or none at all.
 Frame = Literal["same", "mirrored", "moved", "at rest"]
-# The repeat of a source, against which all others are read.
-REPEAT = "MR0"
-# Changes that only who reads, or only who is shown pictures, can notice.
-IN_WORDS: frozenset[Part] = frozenset(("words", "what counts"))
-IN_PICTURES: frozenset[Part] = frozenset(("light", "cameras", "room"))
 AND = re.compile(r"\s*[&+]\s*")
 
 
@@ -45,7 +41,9 @@ class Source:
     @classmethod
     def of(cls, trial: Trial, path: npt.NDArray[np.float64] | None = None) -> Source:
         placed = TASKS[trial.task].placed(trial.seed)
-        return cls(trial, intervened(placed, trial.interventions, trial.seed, trial.task), path)
+        # As an intervention would leave it, so that the two may be compared.
+        timed = replace(placed, time_limit_s=placed.time_limit_s or TASKS[trial.task].time_limit_s)
+        return cls(trial, intervened(timed, trial.interventions, trial.seed, trial.task), path)
 
 
 class FollowUp(NamedTuple):
@@ -79,10 +77,11 @@ class Relation:
     prepares: Ways | None = None
 
     def reaches(self, spec: PolicySpec) -> bool:
-        """Whether a policy is given what it changes: without a camera it is no matter how bright it is."""
-        if self.changes <= IN_WORDS:
-            return spec.uses_language
-        return bool(spec.cameras) or not self.changes <= IN_PICTURES
+        """Whether a policy is given any of what it changes: without a camera it is no matter how bright it is."""
+        standing = {camera.name for camera in CAMERAS} & {request.name for request in spec.cameras}
+        is_given = {"words": spec.uses_language, "what counts": False, "cameras": bool(standing)}
+        is_given |= dict.fromkeys(("light", "room"), bool(spec.cameras))
+        return any(is_given.get(part, True) for part in self.changes)
 
     def prepared(self, trial: Trial) -> Trial:
         """The source that it is asked of."""
@@ -102,7 +101,8 @@ class Relation:
 
     def _is_as_declared(self, source: Source, situation: Situation) -> bool:
         is_accepted = self.accepts is None or self.accepts(source, situation)
-        return is_accepted and differences(source.situation, situation) <= self.changes
+        changed = differences(source.situation, situation)
+        return is_accepted and bool(changed) and changed <= self.changes
 
     def _first(
         self, source: Source, ways: Ways, stream: str, accepts: Accepts = lambda source, situation: True
@@ -110,6 +110,9 @@ class Relation:
         trial = source.trial
         rng = Streams(trial.seed).rng(f"metamorphic/{self.name}/{stream}", trial.task)
         for applied in ways(source, rng):
+            if {name for name, _ in applied} & {name for name, _ in trial.interventions}:
+                # An intervention is made once.
+                continue
             try:
                 situation = intervened(source.situation, applied, trial.seed, trial.task)
             except NotApplicable:
@@ -126,6 +129,8 @@ class Relation:
 
     def __and__(self, other: Relation) -> Relation:
         """Both changes at once, and what is expected of both."""
+        if twice := set(AND.split(self.name)) & set(AND.split(other.name)):
+            raise UserError(f"the relation {min(twice)} is named twice in {self.name} & {other.name}")
         patterns = {self.pattern, other.pattern} - {"consistency"}
         frames = {self.frame, other.frame} - {"same"}
         if len(patterns) > 1 or len(frames) > 1 or (patterns and frames):
@@ -159,12 +164,9 @@ def _both(one: Ways, other: Ways) -> Ways:
 
 
 def _moved(before: Situation, after: Situation) -> tuple[float, float]:
-    """By how much the target lies elsewhere; it may be called otherwise, and be forbidden now."""
+    """By how much the target lies elsewhere; it may be called otherwise, and is told by its place in the list."""
     target = target_of(before)
-    try:
-        now = after.scene.thing(target.name)
-    except KeyError:
-        return (0.0, 0.0)
+    now = after.scene.things[[thing.name for thing in before.scene].index(target.name)]
     (x, y, _), (to_x, to_y, _) = target.pose.position, now.pose.position
     return (to_x - x, to_y - y)
 

@@ -46,9 +46,11 @@ def _differences(before: Situation, after: Situation) -> Iterator[Part]:
     added = {thing.name for thing in now.things[len(was.things) :]}
     # That what was added must not be taken either goes with its being there.
     never = tuple(one for one in after.never if not added & set(map(str, walk(one))))
-    if (renamed(before.stages, names), renamed(before.never, names)) != (after.stages, never):
+    counted = renamed(before.stages, names), renamed(before.never, names), before.time_limit_s
+    if counted != (after.stages, never, after.time_limit_s):
         yield "what counts"
-    if (renamed(before.events, names), before.wait_s) != (after.events, after.wait_s):
+    waits = [(each.wait_s, each.is_asked_while_waiting) for each in (before, after)]
+    if renamed(before.events, names) != after.events or waits[0] != waits[1]:
         yield "events"
 
 

@@ -1,4 +1,4 @@
-"""MR1: another verb for the same act."""
+"""MR1: another verb for the same act, with the words that go with it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robodx.situations.attributes import template_words
 
 @relation("MR1", "synonym", pattern="consistency", changes=("words",))
 def synonym(source: Source, rng: np.random.Generator) -> Iterable[tuple[Applied, ...]]:
-    """The verb is replaced by a synonym: "lift" for "pick up". The path should stay the same."""
+    """The verb is replaced by a synonym: "lift" for "pick up", "place … inside" for "put … in". The path stays."""
     phrasings = heard(source.situation).clauses[0].phrasings
     # Everyday words and those of the training phrasings: what only a test says is another matter.
     verbs = dict.fromkeys(template_words(template)[0] for template in (*phrasings.train, *phrasings.read))

@@ -17,9 +17,9 @@ BESIDE_M = 0.05
 
 
 def off_the_path(source: Source, situation: Situation) -> bool:
-    """Whether what was added lies beside where the hand went when it was low."""
+    """Whether what was added lies beside where the hand went when it was low; if that is not known, it does not."""
     if source.path is None:
-        return True
+        return False
     low = source.path[source.path[:, 2] < LOW_M, :2]
     added = situation.scene.things[len(source.situation.scene.things) :]
     return all(

@@ -62,7 +62,7 @@ class Environment:
         situation = intervened(self.task.placed(trial.seed), trial.interventions, trial.seed, self.task.id)
         self._perturbations = _start_perturbations(trial, 1.0 / spec.hz)
         planned = scene = situation.scene
-        nominal = {camera.name: camera for camera in scene.cameras}
+        nominal = {camera.name: camera for camera in scene.told_cameras or scene.cameras}
         for perturbation in self._perturbations:
             perturbation.plan(replace(situation, scene=planned))
             scene = perturbation.scene(scene)

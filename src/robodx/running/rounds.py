@@ -41,7 +41,7 @@ class Rounds:
 
     def __post_init__(self) -> None:
         if self.brought is None:
-            self.wanted, self.not_applicable = first_round(self.request, self.spec)
+            self.wanted, self.not_applicable = first_round(self.request, self.spec, self.folder)
         else:
             self.wanted = self.brought
         self.first = trials_of(self.wanted)
@@ -97,9 +97,9 @@ def _asked(request: Request, done: pl.DataFrame, spec: PolicySpec | None, folder
     return planned
 
 
-def first_round(request: Request, spec: PolicySpec) -> tuple[list[Planned], list[str]]:
+def first_round(request: Request, spec: PolicySpec, folder: Path | None = None) -> tuple[list[Planned], list[str]]:
     """What to begin with, and the tasks that are left out because they say nothing of such a policy."""
-    wanted = _asked(request, pl.DataFrame(schema=SCHEMA), spec)
+    wanted = _asked(request, pl.DataFrame(schema=SCHEMA), spec, folder)
     planned = [one for one in wanted if is_applicable(one.trial.task, spec)]
     left_out = sorted({one.trial.task for one in wanted} - {one.trial.task for one in planned})
     if left_out and not planned:

@@ -234,6 +234,8 @@ class Scene:
     lights: tuple[Light, ...] = LIGHTS
     # In place of the robot's own paint.
     robot_colour: RGB | None = None
+    # Where a policy is told that the cameras stand; None: where they do.
+    told_cameras: tuple[Camera, ...] | None = None
 
     def __post_init__(self) -> None:
         names = [thing.name for thing in self.things]

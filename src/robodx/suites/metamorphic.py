@@ -11,14 +11,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from robodx.errors import UserError
 from robodx.interventions.base import NotApplicable
 from robodx.records.design import Planned
+from robodx.records.pairs import REPEAT
 from robodx.records.trajectory import DAMAGED, Trajectory
 from robodx.records.trajectory_files import trajectory_file
 from robodx.records.trial import Trial
 from robodx.records.values import Factor
 from robodx.registry import UnknownName, unknown
-from robodx.relations.base import AND, RELATIONS, REPEAT, FollowUp, Relation, Source, every_relation, find_relation
+from robodx.relations.base import AND, RELATIONS, FollowUp, Relation, Source, every_relation, find_relation
 from robodx.suites.base import SuiteRequest, suite
 from robodx.tasks.base import TASKS
 
@@ -32,6 +34,8 @@ REPEATED: tuple[Factor, ...] = (("relation", REPEAT), ("pattern", "consistency")
 @suite(NAME, grows=True)
 def metamorphic(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
     """Follow-ups of successful trials by relations, beside repeats: `metamorphic/MR2`, `metamorphic/put_in`."""
+    if request.folder is None:
+        raise UserError("the suite metamorphic compares stored paths: run it into a folder, with robodx run")
     tasks, relations = _asked(request.within)
     relations = [each for each in relations if request.spec is None or each.reaches(request.spec)]
     if not relations:
@@ -43,11 +47,11 @@ def metamorphic(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
     yield from (Planned(trial, "source") for trial in every)
     solved = set(done.filter(pl.col("success"))["trial_id"])
     passed = [trial for trial in every if trial.id in solved]
-    yield from (Planned(replace(one, repeat=one.repeat + 1), "repeated", one, REPEATED) for one in passed)
+    yield from (Planned(replace(one, repeat=one.repeat + 1), "repeated", one, REPEATED, REPEAT) for one in passed)
     for each in relations:
         for trial in sources[each.name]:
             if trial.id in solved and (follow_up := _follow_up(each, trial, request.folder)) is not None:
-                yield Planned(follow_up.trial, "follow-up", trial, each.factors(follow_up.moved))
+                yield Planned(follow_up.trial, "follow-up", trial, each.factors(follow_up.moved), each.name)
 
 
 def _asked(within: Sequence[str]) -> tuple[list[str], list[Relation]]:
@@ -69,8 +73,8 @@ def _prepared(relation: Relation, trial: Trial) -> Trial:
 
 
 @lru_cache(maxsize=65536)
-def _follow_up(relation: Relation, trial: Trial, folder: Path | None) -> FollowUp | None:
-    path = None if folder is None or relation.accepts is None else _path(trajectory_file(folder, trial.id))
+def _follow_up(relation: Relation, trial: Trial, folder: Path) -> FollowUp | None:
+    path = None if relation.accepts is None else _path(trajectory_file(folder, trial.id))
     try:
         return relation.follow_up(Source.of(trial, path))
     except NotApplicable:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import polars as pl
 
-from robodx.analysis.metamorphic.measuring import REPEAT
+from robodx.records.pairs import REPEAT
 from robodx.registry import UnknownName, unknown
 
 Level = Literal["strict", "medium", "low", "calibrated"]

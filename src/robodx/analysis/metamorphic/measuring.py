@@ -20,7 +20,6 @@ from robodx.records.trajectory_files import trajectory_file
 Floats = NDArray[np.float64]
 Load = Callable[[Path, str, str | None], Trajectory | None]
 SUITE = "metamorphic"
-REPEAT = "MR0"
 # The path that is expected of a follow-up.
 FRAMES = ("same", "mirrored", "moved", "at rest")
 # What the design says of a pair.
@@ -28,7 +27,6 @@ TEXTS = ("relation", "pattern", "frame")
 NUMBERS = ("moved_x", "moved_y")
 # A gripper that is commanded to open less than this is closing.
 CLOSED = 0.5
-TINY_M = 1e-9
 # What is measured, and taken over where it was measured before.
 MEASURED = (*DISTANCE_COLUMNS, "frechet_by_hand")
 # No hand goes as far.
@@ -99,7 +97,7 @@ def _value(factors: Mapping[str, Mapping[str, Any]], name: str, kind: str) -> An
 def _key(pair: Mapping[str, Any]) -> tuple[Any, ...]:
     """The same only if the same two trajectories are held against each other in the same way."""
     moved = None if pair["moved_m"] is None else round(pair["moved_m"], 9)
-    return *(pair[name] for name in (*ROW, "pattern", "source_hash", "follow_up_hash")), moved
+    return *(pair[name] for name in (*ROW, "pattern", "frame", "source_hash", "follow_up_hash")), moved
 
 
 def _before(run: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
@@ -123,11 +121,9 @@ def _measured(run: Path, pair: Mapping[str, Any], load: Load) -> dict[str, Any]:
     follow_up = load(run, pair["trial_id"], pair["follow_up_hash"])
     if source is None or follow_up is None or source.tool_in_world.shape[1] != follow_up.tool_in_world.shape[1]:
         return dict.fromkeys(MEASURED)
-    took = follow_up.tool_in_world[:, :, :3]
     move = np.array([pair["moved_x"] or 0.0, pair["moved_y"] or 0.0, 0.0])
     try:
-        should = expected(source, took, pair["frame"] or "same", move)
-        hands = [distances(should[:, hand], took[:, hand]) for hand in range(took.shape[1])]
+        hands = [distances(*both) for both in compared(source, follow_up, pair["frame"] or "same", move)]
     except ValueError:
         # A simulation that went astray has no path, and of a frame that is not known nothing is expected.
         return dict.fromkeys(MEASURED)
@@ -138,38 +134,31 @@ def _measured(run: Path, pair: Mapping[str, Any], load: Load) -> dict[str, Any]:
     }
 
 
-def expected(source: Trajectory, took: Floats, frame: str, move: Floats) -> Floats:
-    """The path (points, hands, 3) that a follow-up should take, whose own is `took`."""
-    path: Floats = source.tool_in_world[:, :, :3]
+def compared(source: Trajectory, follow_up: Trajectory, frame: str, move: Floats) -> list[tuple[Floats, Floats]]:
+    """Of each hand of the follow-up the path (points, 3) that it should take, and the one that it took."""
+    path, took = source.tool_in_world[:, :, :3], follow_up.tool_in_world[:, :, :3]
+    hands = range(took.shape[1])
     if frame == "same":
-        return path
+        return [(path[:, hand], took[:, hand]) for hand in hands]
     if frame == "at rest":
-        return took[:1]
-    if frame == "mirrored":
-        # What the left hand did is for the right one to do.
-        path, source_hands = path[:, ::-1] * np.array([1.0, -1.0, 1.0]), list(reversed(range(path.shape[1])))
-    elif frame == "moved":
-        path, source_hands = path + move, list(range(path.shape[1]))
-    else:
+        return [(took[:1, hand], took[:, hand]) for hand in hands]
+    if frame not in FRAMES:
         raise ValueError(f'No frame "{frame}". There are: {", ".join(FRAMES)}')
-    each = [_begun_at(took[0, hand], path[:, hand], _opening(source, own)) for hand, own in enumerate(source_hands)]
-    return np.stack(each, axis=1)
-
-
-def _begun_at(start: Floats, path: Floats, opening: Floats | None) -> Floats:
-    """The path (points, 3) from where the hand stands at first, whose scene is in a mirror or elsewhere, and not it.
-
-    What it is off by there is made good along the way until the gripper first closes.
-    """
-    travelled = np.concatenate([[0.0], np.linalg.norm(np.diff(path, axis=0), axis=1).cumsum()])
-    closes = _first_closing(opening)
-    whole = float(travelled[-1 if closes is None else closes])
-    off = start - path[0]
-    # A hand that goes less far than that has nothing to do with the scene.
-    is_idle = travelled[-1] < float(np.linalg.norm(off)) or whole < TINY_M
-    left = np.ones(len(path)) if is_idle else np.clip(1.0 - travelled / whole, 0.0, 1.0)
-    begun: Floats = path + left[:, None] * off
-    return begun
+    is_mirrored = frame == "mirrored"
+    found = []
+    for hand in hands:
+        # In a mirror, what the left hand did is for the right one to do.
+        other = hands[-1 - hand] if is_mirrored else hand
+        should = path[:, other] * np.array([1.0, -1.0, 1.0]) if is_mirrored else path[:, other]
+        begins = _first_closing(_opening(source, other)), _first_closing(_opening(follow_up, hand))
+        if begins == (None, None):
+            # A hand that has nothing to do with the scene does not move along with it.
+            found.append((should, took[:, hand]))
+            continue
+        # The robot stands where it stood, and not in the mirror or where the scene is now: what a hand does there
+        # begins where it first closes.
+        found.append((should[begins[0] or 0 :] + move, took[begins[1] or 0 :, hand]))
+    return found
 
 
 def _opening(trajectory: Trajectory, tool: int) -> Floats | None:

@@ -15,12 +15,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from robodx.analysis.metamorphic.levels import CALIBRATED, LEVELS, Level, calibrated, violation_at, with_verdicts
-from robodx.analysis.metamorphic.measuring import REPEAT
 from robodx.analysis.metrics.observations import alike_once
 from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE, NOTHING, Estimate, wilson
 from robodx.analysis.statistics.multiple import holm
 from robodx.analysis.statistics.paired import mcnemar_p, tango
 from robodx.analysis.statistics.permutation import swap_test
+from robodx.records.pairs import REPEAT
 
 Floats = NDArray[np.float64]
 # A violation in so many of a hundred pairs is what the calibrated level lets pass of mere repeats.

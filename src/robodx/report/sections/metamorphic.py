@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from robodx.analysis.metamorphic.levels import FEWEST_REPEATS, FIXED, LEVELS, Level
-from robodx.analysis.metamorphic.measuring import REPEAT
 from robodx.analysis.metamorphic.rates import PERCENTILES, SWEEP_M, MetamorphicTable, Overlap, Sweep, Violations, order
 from robodx.analysis.metamorphic.words import label
+from robodx.records.pairs import REPEAT
 from robodx.report.blocks import Block, Cell, Column, Figure, Table, Text
 from robodx.report.forest import Row, forest
 from robodx.report.material import Material

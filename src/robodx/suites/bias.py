@@ -1,0 +1,187 @@
+"""Whether looks matter that should not: one visual factor at a time over many values, in several contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from robodx.analysis.statistics.estimates import wilson
+from robodx.errors import UserError
+from robodx.interventions.factors import FACTORS, Factor, Setting, each, product, union
+from robodx.records.design import Planned
+from robodx.records.trial import Trial
+from robodx.records.values import Applied
+from robodx.registry import UnknownName, unknown
+from robodx.sim.css_colours import hex_of
+from robodx.suites.base import SuiteRequest, suite
+from robodx.tasks.base import TASKS
+from robodx.tasks.bias import PLACES, SHAPES, WORDINGS
+
+NAME = "bias"
+TASK = "bias/put_solid_in_box"
+LAYOUT = "bias context"
+# What tasks differ in besides, varied one dimension at a time; the first of each is the usual one.
+CONTEXTS = (
+    Factor("place", LAYOUT, tuple(str(number + 1) for number in range(len(PLACES))), "1"),
+    Factor("shape", LAYOUT, SHAPES, SHAPES[0]),
+    Factor("wording", LAYOUT, tuple(str(number + 1) for number in range(WORDINGS)), "1"),
+)
+COLOUR, POSE = "colour", "camera_pose"
+INTERACTION = f"{COLOUR} × {POSE}"
+# Of the colours, those that are crossed with poses of the camera.
+CROSSED = ("red", "orange", "yellow", "green", "blue", "white", "grey")
+# What is asked for beside factors.
+QUICK, ADAPTIVE, ALL, CROSS = "quick", "adaptive", "all", "interaction"
+# Of a quick run: one of so many.
+FRACTION = 10
+# Of an adaptive run: so many repeats of each instance at first; who is this sure of a difference needs no more.
+FIRST_REPEATS = 2
+DIFFERENCE = 0.05
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A cell of one of the grids: what the visual factors and the context are set to."""
+
+    grid: str
+    setting: Setting
+    # The dimension of the context that is varied.
+    context: str
+
+    @property
+    def interventions(self) -> tuple[Applied, ...]:
+        said = self.setting
+        layout = f"place {said['place']}, {said['shape']}, wording {said['wording']}"
+        looks = (FACTORS[name].applied(said[name]) for name in self.factors)
+        return ((LAYOUT, layout), *(one for applied in looks for one in applied))
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The visual ones."""
+        return tuple(name for name in self.setting if name in FACTORS)
+
+    @property
+    def name(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self.setting.items())
+
+
+def contexts() -> Iterator[Setting]:
+    """One dimension at a time, the others as usual; what is usual in all comes once in each: 4 + 4 + 3."""
+    return union(*map(_varied, CONTEXTS))
+
+
+def _varied(dimension: Factor) -> Iterator[Setting]:
+    usual = {one.name: one.baseline for one in CONTEXTS}
+    return ({**usual, **one, "context": dimension.name} for one in each(dimension))
+
+
+def instances(grid: str) -> list[Instance]:
+    """All cells of a factor, or of colours crossed with poses of the camera in the usual context."""
+    if grid == INTERACTION:
+        (usual, *_) = contexts()
+        cells = product(each(FACTORS[COLOUR], CROSSED), each(FACTORS[POSE]), iter([usual]))
+    else:
+        cells = product(each(FACTORS[grid]), contexts())
+    return [
+        Instance(grid, {name: value for name, value in cell.items() if name != "context"}, cell["context"])
+        for cell in cells
+    ]
+
+
+@suite(NAME, grows=True)
+def bias(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
+    """One visual factor at a time at many values, in eleven contexts: `bias/colour`, `bias/colour/quick`."""
+    grids, ways = _asked(request.within)
+    if request.repeats > 1:
+        raise UserError("the suite bias repeats an instance by --seeds, each with another start of the robot")
+    for grid in grids:
+        every = instances(grid)
+        repeats = request.seeds * (2 if grid == INTERACTION else 1)
+        cells = [(one, repeat) for one in every for repeat in range(repeats)]
+        if QUICK in ways:
+            cells = _fraction(every, repeats)
+        elif ADAPTIVE in ways:
+            cells = _adaptive(done, request, every, repeats)
+        yield from (_planned(one, repeat, repeats, request) for one, repeat in cells)
+
+
+def _asked(within: Sequence[str]) -> tuple[list[str], set[str]]:
+    """Grids, and how to go about them: the paper's four factors and the interaction, if none is named."""
+    ways = {word for word in within if word in (QUICK, ADAPTIVE)}
+    named = [INTERACTION if word == CROSS else word for word in within if word not in ways]
+    if wrong := [word for word in named if word not in (*FACTORS, INTERACTION, ALL)]:
+        raise UnknownName(unknown("factor of visual bias", wrong[0], [*FACTORS, CROSS, QUICK, ADAPTIVE, ALL]))
+    if ways == {QUICK, ADAPTIVE}:
+        raise UserError("a run of the suite bias is quick or adaptive, not both")
+    paper = [one.name for one in FACTORS.entries() if one.is_in_paper]
+    others = [name for name in FACTORS if name not in paper]
+    every = [*paper, INTERACTION]
+    return ([*every, *others] if ALL in named else named) or every, ways
+
+
+def _planned(instance: Instance, repeat: int, repeats: int, request: SuiteRequest) -> Planned:
+    """With a start of the robot that all values share in a context, and contexts that come twice do not."""
+    dimension = [one.name for one in CONTEXTS].index(instance.context)
+    seed = request.first_seed + dimension * repeats + repeat
+    trial = Trial(
+        TASK, TASKS[TASK].version, request.policy, seed, request.robot, 0, request.perturbations, NAME, request.clock,
+        instance.interventions,
+    )  # fmt: skip
+    paint = (("hex", hex_of(instance.setting[COLOUR])),) if COLOUR in instance.setting else ()
+    said = (("grid", instance.grid), *instance.setting.items(), ("context", instance.context), *paint)
+    return Planned(trial, "cell", None, said)
+
+
+def _fraction(every: Sequence[Instance], repeats: int) -> list[tuple[Instance, int]]:
+    """One of ten, so that each value comes about as often, and so does each context and start of the robot."""
+    kept = []
+    seen: dict[tuple[str, ...], int] = {}
+    values: dict[tuple[str, ...], int] = {}
+    for one in every:
+        value = tuple(one.setting[name] for name in one.factors)
+        row = values.setdefault(value, len(values))
+        column = seen.get(value, 0)
+        seen[value] = column + 1
+        kept += [(one, repeat) for repeat in range(repeats) if (row + column * repeats + repeat) % FRACTION == 0]
+    return kept
+
+
+def _adaptive(
+    done: pl.DataFrame, request: SuiteRequest, every: Sequence[Instance], repeats: int
+) -> list[tuple[Instance, int]]:
+    """First a few repeats of all; then further ones of values that may or may not differ from the usual one."""
+    first = min(FIRST_REPEATS, repeats)
+    solved = dict(done.filter(pl.col("outcome") != "error").select("trial_id", "success").iter_rows())
+    cells = [(one, repeat) for one in every for repeat in range(first)]
+    for more in range(first, repeats):
+        outcomes: dict[tuple[str, ...], list[bool]] = {}
+        for one, repeat in cells:
+            known = solved.get(_planned(one, repeat, repeats, request).trial.id)
+            if known is None:
+                # A round is seen as a whole, so that a killed run goes on as it would have.
+                return cells
+            outcomes.setdefault(_value(one), []).append(known)
+        baseline = outcomes.get(_baseline(every[0]), [won for each_ in outcomes.values() for won in each_])
+        rate = sum(baseline) / len(baseline)
+        open_ = {value for value, wins in outcomes.items() if _is_open(wins, rate)}
+        cells += [(one, more) for one in every if _value(one) in open_]
+    return cells
+
+
+def _value(instance: Instance) -> tuple[str, ...]:
+    return tuple(instance.setting[name] for name in instance.factors)
+
+
+def _baseline(instance: Instance) -> tuple[str, ...]:
+    return tuple(FACTORS[name].baseline for name in instance.factors)
+
+
+def _is_open(wins: Sequence[bool], rate: float) -> bool:
+    """Whether it is not yet known to differ from this rate, nor to be within five points of it."""
+    found = wilson(float(sum(wins)), len(wins))
+    assert found.low is not None and found.high is not None
+    differs = found.high < rate - DIFFERENCE or found.low > rate + DIFFERENCE
+    is_same = found.low >= rate - DIFFERENCE and found.high <= rate + DIFFERENCE
+    return not differs and not is_same
