@@ -68,12 +68,13 @@ class RunOptions:
     seeds: Annotated[
         int | None,
         typer.Option(
-            help="Situations per task: seeds 0 … N-1. Default: 25; with --until-width at most 2000; with "
-            "--until-decided the seeds of RUN.",
+            help="Situations per task: seeds 0 … N-1. Default: 25, of the suite bias 5; with --until-width at most "
+            "2000; with --until-decided the seeds of RUN.",
             min=1,
             max=MOST_SEEDS,
         ),
     ] = None
+    quick: Annotated[bool, typer.Option("--quick", help="Of the suite bias: a balanced tenth of its episodes.")] = False
     first_seed: FirstSeed = 0
     repeats: Annotated[
         int, typer.Option(help="Trials per situation, with different policy seeds.", min=1, max=MOST_REPEATS)
@@ -175,9 +176,10 @@ class RunOptions:
         """What decides the episodes."""
         from robodx.analysis.verdicts import MARGIN
         from robodx.running.request import Request
+        from robodx.suites.base import quickened
 
         return Request(
-            selectors=tuple(self.selectors),
+            selectors=tuple(quickened(self.selectors) if self.quick else self.selectors),
             policy=self.policy,
             preset=self.preset,
             name=self.name,
@@ -199,12 +201,13 @@ class RunOptions:
 
     def _seeds(self) -> int:
         from robodx.running.stopping import seeds_of
+        from robodx.suites.base import usual_seeds
 
         if self.seeds is not None:
             return self.seeds
         if self.until_decided and self.against is not None:
             return seeds_of(self.against)
-        return 25 if self.until_width is None else 2000
+        return usual_seeds(self.selectors) if self.until_width is None else 2000
 
     @contextmanager
     def execution(self) -> Iterator[Execution]:

@@ -56,12 +56,23 @@ Suite = Callable[[pl.DataFrame, SuiteRequest], Iterable[Trial | Planned]]
 SUITES: Registry[Suite] = Registry("suite", "suites")
 # Those that ask for other trials when they have seen some.
 GROWING: set[str] = set()
+# How many seeds they have if nobody says so, where that is not as usual.
+USUAL_SEEDS = 25
+SEEDS: dict[str, int] = {}
+# Those of which a balanced part can be run: the last word of their selector is `quick`.
+QUICK = "quick"
+QUICKENED: set[str] = set()
 
 
-def suite(name: str, *, grows: bool = False) -> Callable[[Suite], Suite]:
+def suite(
+    name: str, *, grows: bool = False, seeds: int = USUAL_SEEDS, can_be_quick: bool = False
+) -> Callable[[Suite], Suite]:
     def register(generate: Suite) -> Suite:
+        SEEDS[name] = seeds
         if grows:
             GROWING.add(name)
+        if can_be_quick:
+            QUICKENED.add(name)
         return SUITES.add(name, generate)
 
     return register
@@ -114,6 +125,19 @@ def find_suite(selector: str) -> tuple[str, tuple[str, ...]]:
         near = difflib.get_close_matches(head, list(SUITES), n=1)
         raise UnknownName(unknown("suite", head, SUITES) if near else str(error)) from None
     return "tasks", (head, *rest)
+
+
+def usual_seeds(selectors: Sequence[str]) -> int:
+    """The fewest that any of their suites has if nobody says so."""
+    return min((SEEDS.get(find_suite(selector)[0], USUAL_SEEDS) for selector in selectors), default=USUAL_SEEDS)
+
+
+def quickened(selectors: Sequence[str]) -> list[str]:
+    """The selectors of a balanced part of what these select."""
+    for selector in selectors:
+        if find_suite(selector)[0] not in QUICKENED:
+            raise UserError(f"{selector} has no quick part: only of {', '.join(sorted(QUICKENED))} there is one")
+    return [selector if selector.endswith(f"/{QUICK}") else f"{selector}/{QUICK}" for selector in selectors]
 
 
 if not TYPE_CHECKING:  # a type checker shall not take any name for one of this module

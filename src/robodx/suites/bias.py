@@ -15,7 +15,7 @@ from robodx.records.trial import Trial
 from robodx.records.values import Applied
 from robodx.registry import UnknownName, unknown
 from robodx.sim.css_colours import hex_of
-from robodx.suites.base import SuiteRequest, suite
+from robodx.suites.base import QUICK, SuiteRequest, suite
 from robodx.tasks.base import TASKS
 from robodx.tasks.bias import PLACES, SHAPES, WORDINGS
 
@@ -33,7 +33,7 @@ INTERACTION = f"{COLOUR} × {POSE}"
 # Of the colours, those that are crossed with poses of the camera.
 CROSSED = ("red", "orange", "yellow", "green", "blue", "white", "grey")
 # What is asked for beside factors.
-QUICK, ADAPTIVE, ALL, CROSS = "quick", "adaptive", "all", "interaction"
+ADAPTIVE, ALL, CROSS = "adaptive", "all", "interaction"
 # Of a quick run: one of so many.
 FRACTION = 10
 # Of an adaptive run: so many repeats of each instance at first; who is this sure of a difference needs no more.
@@ -90,7 +90,7 @@ def instances(grid: str) -> list[Instance]:
     ]
 
 
-@suite(NAME, grows=True)
+@suite(NAME, grows=True, seeds=5, can_be_quick=True)
 def bias(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
     """One visual factor at a time at many values, in eleven contexts: `bias/colour`, `bias/colour/quick`."""
     grids, ways = _asked(request.within)
@@ -131,7 +131,8 @@ def _planned(instance: Instance, repeat: int, repeats: int, request: SuiteReques
     )  # fmt: skip
     paint = (("hex", hex_of(instance.setting[COLOUR])),) if COLOUR in instance.setting else ()
     said = (("grid", instance.grid), *instance.setting.items(), ("context", instance.context), *paint)
-    return Planned(trial, "cell", None, said)
+    # A trial that several grids share has a row for each.
+    return Planned(trial, "cell", None, said, instance.grid)
 
 
 def _fraction(every: Sequence[Instance], repeats: int) -> list[tuple[Instance, int]]:

@@ -1,0 +1,149 @@
+"""The suite bias: its grids, contexts and repeats, the quick part, and more repeats where they are needed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from robodx.errors import UserError
+from robodx.interventions.base import INTERVENTIONS, intervened
+from robodx.interventions.factors import FACTORS, each, product, union
+from robodx.records.design import Planned, design_table
+from robodx.records.schema import SCHEMA
+from robodx.registry import UnknownName
+from robodx.sim.css_colours import CSS, GROUPS, group_of, hex_of
+from robodx.suites.base import SuiteRequest, ask, quickened, usual_seeds
+from robodx.suites.bias import CROSSED, INTERACTION, TASK, contexts, instances
+from robodx.tasks.base import TASKS, Situation
+
+PAPER = ("colour", "camera_orientation", "camera_pose", "camera_distance")
+COLUMNS = {name: SCHEMA[name] for name in ("trial_id", "success", "outcome")}
+NOTHING = pl.DataFrame(schema=COLUMNS)
+
+
+def asked(*within: str, done: pl.DataFrame = NOTHING, seeds: int = 5) -> list[Planned]:
+    return ask("bias", done, SuiteRequest("act", seeds, within=within))
+
+
+def said(planned: Planned) -> dict[str, str]:
+    return {name: str(value) for name, value in planned.factors}
+
+
+def test_there_are_2127_instances_of_the_stated_composition() -> None:
+    counts = {grid: len(instances(grid)) for grid in (*PAPER, INTERACTION)}
+    assert counts == {
+        "colour": 141 * 11, "camera_orientation": 9 * 11, "camera_pose": 21 * 11, "camera_distance": 9 * 11,
+        INTERACTION: 7 * 21,
+    }  # fmt: skip
+    assert sum(counts.values()) == 2127
+    assert Counter(one["context"] for one in contexts()) == {"place": 4, "shape": 4, "wording": 3}
+    assert {one.setting["colour"] for one in instances(INTERACTION)} == set(CROSSED)
+
+
+def test_all_of_it_is_11370_cells_with_five_repeats_and_ten_of_the_interaction() -> None:
+    every = asked()
+    assert len(every) == 11_370
+    # What is usual in two grids is run once, and has a row in each.
+    trials = {one.trial.id for one in every}
+    assert len(trials) == 11_050 and len(design_table(every)) == 11_370
+    seeds = {
+        context: {one.trial.seed for one in every if said(one)["context"] == context and one.level != INTERACTION}
+        for context in ("place", "shape", "wording")
+    }
+    # The usual context comes three times, with other starts of the robot.
+    assert [sorted(one) for one in seeds.values()] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11, 12, 13, 14]]
+
+
+def test_a_tenth_of_it_is_balanced() -> None:
+    quick = asked("quick")
+    assert len(quick) == 1137
+    colours = [said(one) for one in quick if one.level == "colour"]
+    assert set(Counter(one["colour"] for one in colours).values()) == {5, 6}
+    by_context = Counter((one["context"], one["place"], one["shape"], one["wording"]) for one in colours)
+    assert len(by_context) == 11 and max(by_context.values()) - min(by_context.values()) <= 1
+    crossed = Counter((said(one)["colour"], said(one)["camera_pose"]) for one in quick if one.level == INTERACTION)
+    assert len(crossed) == 147 and set(crossed.values()) == {1}
+    assert {one.trial.id for one in quick} <= {one.trial.id for one in asked()}
+
+
+def test_more_repeats_go_to_values_that_are_not_decided() -> None:
+    first = asked("camera_orientation", "adaptive")
+    assert len(first) == 2 * 99
+    hated = "yaw 6, pitch 6"
+
+    def outcomes(planned: list[Planned]) -> pl.DataFrame:
+        rows = [
+            {"trial_id": one.trial.id, "success": said(one)["camera_orientation"] != hated, "outcome": "success"}
+            for one in planned
+        ]
+        return pl.DataFrame(rows, schema=COLUMNS)
+
+    second = asked("camera_orientation", "adaptive", done=outcomes(first))
+    further = Counter(said(one)["camera_orientation"] for one in second[len(first) :])
+    # All of one fail and all of the others succeed: that one differs, and the others need to be known better.
+    assert hated not in further and set(further.values()) == {11}
+    # Without an answer to all of a round there is no next one.
+    assert len(asked("camera_orientation", "adaptive", done=outcomes(first[:-1]))) == len(first)
+
+
+def test_parts_are_selected_and_mistakes_are_named() -> None:
+    assert {one.level for one in asked("light_warmth", "quick")} == {"light_warmth"}
+    assert {one.level for one in asked("interaction", seeds=1)} == {INTERACTION}
+    assert {one.level for one in asked("all", "quick")} == {*FACTORS, INTERACTION}
+    with pytest.raises(UnknownName, match="colour"):
+        asked("color")
+    with pytest.raises(UserError, match="quick or adaptive"):
+        asked("quick", "adaptive")
+    with pytest.raises(UserError, match="--seeds"):
+        ask("bias", NOTHING, SuiteRequest("act", 5, repeats=2))
+    assert quickened(["bias", "bias/colour/quick"]) == ["bias/quick", "bias/colour/quick"]
+    with pytest.raises(UserError, match="no quick part: only of bias"):
+        quickened(["control/easy"])
+    assert (usual_seeds(["bias/colour"]), usual_seeds(["control/easy"])) == (5, 25)
+
+
+def test_samplers_compose() -> None:
+    colour, pose = FACTORS["colour"], FACTORS["camera_pose"]
+    both = list(product(each(colour, ("red", "blue")), union(each(pose, ("original",)), each(pose))))
+    assert len(both) == 2 * 22 and both[0] == {"colour": "red", "camera_pose": "original"}
+    assert colour.applied("red") == () and colour.applied("teal") == (("CSS colour", "teal"),)
+    with pytest.raises(UnknownName, match="teal"):
+        colour.applied("teel")
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_a_factor_has_seven_values_or_more_and_changes_nothing_but_looks(name: str) -> None:
+    factor = FACTORS[name]
+    assert len(factor.values) >= 7 and set(factor.values) - {factor.baseline} <= set(
+        INTERVENTIONS[factor.intervention].values
+    )
+    grid = instances(name)
+    by_value = {one.setting[name]: one for one in grid if one.context == "shape" and one.setting["shape"] == "sphere"}
+    made = {value: situation(one.interventions) for value, one in list(by_value.items())[:9]}
+    first, *others = made.values()
+    for other in others:
+        # The same is asked of the same thing at the same place.
+        assert other.instruction == first.instruction and other.stages == first.stages
+        assert other.scene.thing("solid").pose == first.scene.thing("solid").pose
+        assert other.scene != first.scene
+
+
+def situation(interventions: tuple[tuple[str, str | float], ...]) -> Situation:
+    return intervened(TASKS[TASK].placed(3), interventions, 3, TASK)
+
+
+def test_the_seed_moves_the_robot_alone() -> None:
+    (one, *_) = instances("colour")
+    scenes = [intervened(TASKS[TASK].placed(seed), one.interventions, seed, TASK) for seed in (0, 7)]
+    assert replace(scenes[0], time_limit_s=None) == replace(scenes[1], time_limit_s=None)
+
+
+def test_css_colours_are_141_in_eleven_groups() -> None:
+    assert len(CSS) == 141 and {group_of(name) for name in CSS} == set(GROUPS)
+    assert [group_of(name) for name in ("red", "teal", "pink", "saddlebrown", "ivory", "slategrey", "black")] == [
+        "red", "blue", "pink", "brown", "white", "grey", "black",
+    ]  # fmt: skip
+    assert hex_of("teal") == "#008080" and CSS["teal"] == pytest.approx((0.0, 128 / 255, 128 / 255))
