@@ -170,7 +170,14 @@ def test_the_list_of_runs_tells_how_far_a_review_is(page: Page, root: Path) -> N
     answer = page.ask(f"/api/runs?version={before['version']}").json
     runs = {run["name"]: run for run in answer["runs"]}
     assert runs["run"]["reviews"] == [
-        {"name": "failures", "title": "Review failures", "items": 4, "labelled": 1, "progress": {"ann": 1}}
+        {
+            "name": "failures",
+            "title": "Review failures",
+            "page": "review",
+            "items": 4,
+            "labelled": 1,
+            "progress": {"ann": 1},
+        }
     ]
     assert runs["bare"]["has_pairs"] and runs["bare"]["reviews"] == []
     (bare / "reviews").mkdir()
@@ -346,7 +353,7 @@ def test_another_kind_of_review_needs_nothing_of_the_first(root: Path) -> None:
     items = tuple(type(item)(f"picture {n}") for n, item in enumerate(first.items))
     write_review(run, Review("pictures", "Look at pictures", "Is it good?", labels, items))
     page = Page(root, "pictures")
-    assert page.review["items"][0] == {"id": "picture 0", "facts": [], "films": []}
+    assert page.review["items"][0] == {"id": "picture 0", "facts": [], "films": [], "pictures": []}
     assert page.send(page.whole(label="no failure")).status == 200
     assert page.send(page.whole(label="collision")).status == 400
     assert page.stored() == [] and annotations_path(run, "pictures").read_text().count("\n") == 1

@@ -24,9 +24,9 @@ PROMPT = """\
 The picture shows what a robot's camera sees before the robot begins. The robot is told: "{instruction}"
 
 Could a careful person, who has only this picture, do what it is told? Accept it if the object that is to be moved \
-and the place where it goes are both in the picture, large enough, not hidden, told apart from what is around them, and \
-recognisable as solid objects. Unusual colours, light and viewpoints are intended and are no reason to reject. \
-Reject it if any of this is not so. Say "cannot tell" only if the picture is broken.
+and the place where it goes are both in the picture, large enough, not hidden, told apart from what is around them, \
+and recognisable as solid objects. Unusual colours, light and viewpoints are intended and are no reason to reject. \
+Reject it if any of this is not so, or if it is done already. Say "cannot tell" only if the picture is broken.
 
 Answer with one JSON object and nothing else: \
 {{"verdict": "accept" | "reject" | "cannot tell", "reason": "one short sentence"}}"""

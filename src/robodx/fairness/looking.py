@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
+from scipy import ndimage  # type: ignore[import-untyped]
 
 from robodx.fairness.colour_difference import Lab, ciede2000, lab
 from robodx.sim.render import Renderer
@@ -15,8 +15,8 @@ from robodx.sim.simulation import Simulation
 
 # Side of a picture in pixels: what counts pixels here counts them in such a picture.
 SIZE = 256
-# As far beyond each edge what is cut off is looked for: one picture on every side.
-MARGIN = SIZE
+# As far beyond each edge what is cut off is looked for.
+MARGIN = SIZE // 2
 # The ring around a thing whose colour it is held against: from a pixel off its edge, which may be of both, to so many.
 RING_PX = (1, 6)
 # Normals that differ by less are of one face; a face takes so many pixels, and such a share of what is seen of a thing.
@@ -127,4 +127,5 @@ def _normals(depth: NDArray[np.float32], visible: Mask, focal_px: float) -> NDAr
     across = points[at[:, 0], at[:, 1] + 1] - points[at[:, 0], at[:, 1] - 1]
     down = points[at[:, 0] + 1, at[:, 1]] - points[at[:, 0] - 1, at[:, 1]]
     normals = np.cross(across, down)
-    return normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+    lengths = np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+    return np.asarray(normals / lengths)

@@ -20,12 +20,13 @@ ACCEPT, REJECT, CANNOT_TELL = VERDICTS
 LABELS = (
     Label(
         ACCEPT,
-        help="What is to be moved and where it goes can both be seen, as solid things. Odd colours, light and views are "
-        "intended.",
+        help="What is to be moved and where it goes can both be seen, as solid things. Odd colours, light and views "
+        "are intended.",
     ),
     Label(
         REJECT,
-        help="One of them is missing, hidden, cut off, too small, flat, or cannot be told from what is around it.",
+        help="One of them is missing, hidden, cut off, too small, flat, or cannot be told from what is around it; or "
+        "it is done already.",
     ),
     Label(CANNOT_TELL, help="The picture is broken, or you do not know. It counts as not judged.", is_abstention=True),
 )
@@ -50,10 +51,10 @@ def fairness_review(rows: Sequence[Mapping[str, Any]], rng: np.random.Generator)
         Item(
             key,
             # Who is to judge the picture must know what the robot is told, and not for what value it was made.
-            facts=(("factor", row["factor"]), ("instruction", row["instruction"])),
+            facts=(("factor", row["factor"]),),
             drawn_from=SAMPLE if row["passes"] else OFFENDER,
             automatic=ACCEPT if row["passes"] else REJECT,
-            pictures=(Picture(row["factor"], row["picture"], row["instruction"]),),
+            pictures=(Picture(", ".join(row["cameras"]), row["picture"], row["instruction"]),),
         )
         for key, row in sorted(shown.items())
     ]

@@ -113,7 +113,8 @@ class Renderer:
         wider = (1 + 2 * margin / height) * math.tan(math.radians(fovy) / 2)
         model.cam_fovy[index] = 2 * math.degrees(math.atan(wider))
         try:
-            return self.segmentation(camera, height + 2 * margin, width + 2 * margin) == self.names.index(name)
+            shown = self.segmentation(camera, height + 2 * margin, width + 2 * margin)
+            return np.asarray(shown == self.names.index(name))
         finally:
             model.geom_group[:], model.cam_fovy[index] = groups, fovy
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -47,7 +48,7 @@ def lines(instances: pl.DataFrame, out: Path) -> Iterator[str]:
     else:
         yield f"All factors pass: {counted(len(instances), 'instance')}, {PASS_RATE:.0%} or more of each."
     shown = instances.drop_nulls("picture")["item"].n_unique()
-    yield f"Wrote {out}. Look at {counted(shown, 'picture')} and judge them with: robodx view {out}"
+    yield f"Wrote {out}. {counted(shown, 'picture')} for people to judge: robodx view {shlex.quote(str(out))}"
 
 
 def as_dict(instances: pl.DataFrame, out: Path) -> dict[str, Any]:
