@@ -15,8 +15,9 @@ from robodx.chat_completions import ChatError, Endpoint
 from robodx.errors import UserError
 from robodx.fairness import instances as sets
 from robodx.fairness import validating
+from robodx.fairness.checks import checked_situation
 from robodx.fairness.instances import instances_of, selected, situation_of
-from robodx.fairness.validating import Judging, Look, validate
+from robodx.fairness.validating import Look, validate
 from robodx.records.annotations import annotation_of, append_annotation
 from robodx.records.instance import Instance
 from robodx.records.ledger import Ledger
@@ -57,16 +58,17 @@ def test_instances_of_a_task_are_each_value_that_can_be_set_and_the_untouched_on
 
 def test_selectors_name_suites_factors_tasks_and_interventions(monkeypatch: pytest.MonkeyPatch) -> None:
     of_suite = [*COLOURS, Instance("camera: 1", "camera_pose", TASK, 0)]
-    monkeypatch.setitem(sets.SETS, "seen", lambda: of_suite)
-    assert selected([]) == selected(["seen"]) == of_suite
-    assert selected(["seen/camera_pose", "seen/camera_pose"]) == of_suite[2:]
+    # A suite may be called as a family of tasks.
+    monkeypatch.setitem(sets.SETS, "bias", lambda: of_suite)
+    assert selected([]) == selected(["bias"]) == of_suite
+    assert selected(["bias/camera_pose", "bias/camera_pose"]) == of_suite[2:]
     assert {one.factor for one in selected([f"{TASK}:target colour"])} == {"target colour"}
     two = selected([f"{TASK}:camera", "carrier/put_in:camera"])
     assert len(two) == len({one.name for one in two}) == 4
-    with pytest.raises(UnknownName, match="factor of seen"):
-        selected(["seen/camera_poes"])
+    with pytest.raises(UnknownName, match="factor of bias"):
+        selected(["bias/camera_poes"])
     with pytest.raises(UnknownName, match="Did you mean"):
-        selected(["bias/put_solid_in_bx"])
+        selected(["control/stack_cub"])
     with pytest.raises(UserError, match="after its colon"):
         selected([f"{TASK}:"])
 
@@ -92,9 +94,13 @@ def test_a_set_is_checked_laid_out_for_people_and_told_by_factor(tmp_path: Path,
     (bad,) = (item for item in review.items if item.automatic == "reject")
     for name, label in (("ann", "reject"), ("bob", "reject"), ("cat", "accept")):
         append_annotation(out, "fairness", annotation_of(review, {"item": bad.id, "annotator": name, "label": label}))
+    with (out / "reviews" / "fairness.jsonl").open("a") as file:
+        file.write('{"item": "cut o')
+    told: list[str] = []
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(validating, "checked_situation", None)
-        again = validate([*COLOURS, planted, never], out, Look(sample=1))
+        again = validate([*COLOURS, planted, never], out, Look(sample=1), tell=told.append)
+    assert len(told) == 1 and "line 4 of fairness.jsonl does not count" in told[0]
     assert again.row(2, named=True)["people"] == "reject"
     assert (again["people_accept"][2], again["people_reject"][2]) == (1, 2)
     assert read_review(out, "fairness") == review
@@ -113,7 +119,7 @@ def test_what_looks_and_sounds_the_same_is_judged_once(tmp_path: Path) -> None:
     twice = [Instance("a", "colour", TASK, 1), Instance("b", "shape", TASK, 1)]
     told: list[str] = []
     with chat_server(ACCEPT) as chat:
-        table = validate(twice, tmp_path / "out", judging=Judging(Endpoint(chat.url, "eye"), told.append))
+        table = validate(twice, tmp_path / "out", judge_at=Endpoint(chat.url, "eye"), tell=told.append)
     assert len(chat.asked) == 1 and table["judge"].to_list() == ["accept", "accept"]
     assert table["item"].n_unique() == 1 and len(read_review(tmp_path / "out", "fairness").items) == 1
     assert table["judge_model"].to_list() == ["eye", "eye"] and told == []
@@ -122,19 +128,19 @@ def test_what_looks_and_sounds_the_same_is_judged_once(tmp_path: Path) -> None:
 def test_a_judge_that_fails_midway_has_lost_nothing(tmp_path: Path) -> None:
     out, told = tmp_path / "out", list[str]()
     with chat_server(REJECT, Reply(b"", 401)) as chat, pytest.raises(ChatError, match="401"):
-        validate(COLOURS, out, judging=Judging(Endpoint(chat.url, "eye"), told.append))
+        validate(COLOURS, out, judge_at=Endpoint(chat.url, "eye"), tell=told.append)
     with chat_server("what?", "what?", "what?", ACCEPT) as chat:
-        judging = Judging(Endpoint(chat.url, "eye"), told.append)
-        table = validate(COLOURS, out, judging=judging)
+        eye = Endpoint(chat.url, "eye")
+        table = validate(COLOURS, out, judge_at=eye, tell=told.append)
         # Of one there was no proper reply: it is asked for again.
         assert sorted(table["judge"].to_list(), key=str) == [None, "reject"] and len(chat.asked) == 3
         assert len(told) == 1 and "No verdict on colour: " in told[0]
-        table = validate(COLOURS, out, judging=judging)
+        table = validate(COLOURS, out, judge_at=eye, tell=told.append)
         assert sorted(table["judge"].to_list()) == ["accept", "reject"] and len(chat.asked) == 4
     # Without a judge its verdicts stay; another model begins anew.
     assert validate(COLOURS, out)["judge"].equals(table["judge"])
     with chat_server(REJECT) as chat:
-        table = validate(COLOURS, out, judging=Judging(Endpoint(chat.url, "other"), told.append))
+        table = validate(COLOURS, out, judge_at=Endpoint(chat.url, "other"), tell=told.append)
     assert table["judge_model"].to_list() == ["other", "other"] and len(chat.asked) == 2
 
 
@@ -197,13 +203,13 @@ def test_mistakes_are_told(tmp_path: Path, small: None, options: tuple[str, ...]
 
 
 def test_ctrl_c_keeps_what_is_done(tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, begun = validating.checked_situation, list[object]()
+    begun = list[object]()
 
     def stopped(*args: Any, **options: Any) -> Any:
         begun.append(args)
         if len(begun) == 2:
             raise KeyboardInterrupt
-        return real(*args, **options)
+        return checked_situation(*args, **options)
 
     monkeypatch.setattr(validating, "checked_situation", stopped)
     told = call("fairness", "small", "--out", "out", cwd=tmp_path, expect=130)

@@ -19,7 +19,7 @@ from robodx.running.limits import MOST_SEEDS
 from robodx.terminal.console import print_json, tracked
 
 if TYPE_CHECKING:
-    from robodx.fairness.validating import Judging
+    from robodx.chat_completions import Endpoint
 
 KEY = "ROBODX_JUDGE_KEY"
 ALL = "all"
@@ -75,13 +75,13 @@ def fairness(
     from robodx.fairness.validating import Look, validate
     from robodx.terminal.fairness import as_dict, lines
 
-    judging = _judging(judge, model, judge_timeout)
+    judge_at = _endpoint(judge, model, judge_timeout)
     look = Look(_cameras(camera), robot, quality, _size(sample))
     asked = selected(selectors, range(first_seed, first_seed + seeds))
     if not asked:
         raise UserError("nothing is selected: there are no instances to check")
     with keeping(out, "Finished checks and judgements"), redirect_stdout(sys.stderr):
-        found = validate(asked, out, look, judging=judging, tracked=tracked)
+        found = validate(asked, out, look, judge_at=judge_at, tell=print_aside, tracked=tracked)
     if as_json:
         print_json(as_dict(found, out))
     else:
@@ -90,15 +90,14 @@ def fairness(
         raise typer.Exit(1)
 
 
-def _judging(url: str | None, model: str | None, timeout_s: float) -> Judging | None:
+def _endpoint(url: str | None, model: str | None, timeout_s: float) -> Endpoint | None:
     from robodx.chat_completions import Endpoint
-    from robodx.fairness.validating import Judging
 
     if url is None:
         if model is not None:
             raise UserError("--model is the judge's: say with --judge URL where it is")
         return None
-    return Judging(Endpoint(url, model or "", os.environ.get(KEY) or None, timeout_s), print_aside)
+    return Endpoint(url, model or "", os.environ.get(KEY) or None, timeout_s)
 
 
 def _cameras(words: str) -> tuple[str, ...]:

@@ -57,17 +57,17 @@ def selected(selectors: Sequence[str], seeds: Sequence[int] = (0,)) -> list[Inst
 
 
 def _of(selector: str, seeds: Sequence[int]) -> Iterator[Instance]:
-    suite, _, factor = selector.partition("/")
-    if suite in SETS and selector not in TASKS:
-        of_suite = list(SETS[suite]())
-        factors = dict.fromkeys(one.factor for one in of_suite)
-        if factor:
-            require(f"factor of {suite}", factor, factors)
-        yield from (one for one in of_suite if factor in ("", one.factor))
-        return
     task, colon, name = (part.strip() for part in selector.partition(":"))
-    if task not in TASKS:
+    suite, _, factor = selector.partition("/")
+    # A family of tasks may have the name of a suite.
+    if task in TASKS:
+        if colon and not name:
+            raise UserError(f'"{selector}" names no intervention after its colon; see: robodx list interventions')
+        yield from instances_of(task, (name,) if name else (), seeds)
+    elif suite in SETS:
+        of_suite = list(SETS[suite]())
+        if factor:
+            require(f"factor of {suite}", factor, list(dict.fromkeys(one.factor for one in of_suite)))
+        yield from (one for one in of_suite if factor in ("", one.factor))
+    else:
         raise UnknownName(unknown("suite or task", task, [*SETS, *TASKS]))
-    if colon and not name:
-        raise UserError(f'"{selector}" names no intervention after its colon; see: robodx list interventions')
-    yield from instances_of(task, (name,) if name else (), seeds)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import polars as pl
 
@@ -73,13 +73,6 @@ class Look:
         return blake2b(repr(seen).encode(), digest_size=8).hexdigest()
 
 
-class Judging(NamedTuple):
-    """Who judges, and who is told of replies that are none."""
-
-    endpoint: Endpoint
-    tell: Callable[[str], None]
-
-
 @dataclass
 class _Folder:
     """What is known so far, and where."""
@@ -104,12 +97,13 @@ def validate(
     out: Path,
     look: Look | None = None,
     *,
-    judging: Judging | None = None,
+    judge_at: Endpoint | None = None,
+    tell: Callable[[str], None] = lambda _: None,
     tracked: Tracked = untracked,
 ) -> pl.DataFrame:
     """The table of instances with all three verdicts, as it is then in `out`, beside pictures and a review of them.
 
-    Stopped at any time, it goes on from there.
+    Stopped at any time, it goes on from there. `tell` hears of verdicts that are missing or do not count.
     """
     look = look or Look()
     folder = _Folder(out)
@@ -119,13 +113,16 @@ def validate(
         # Another that looks the same may have been drawn after it.
         if row["item"] is not None and folder.picture(row["item"]).exists():
             row["picture"] = folder.picture(row["item"]).name
-    if judging is not None:
-        _judge(rows, folder, judging, tracked)
-    _with_judgements(rows, folder, None if judging is None else judging.endpoint.model)
+    if judge_at is not None:
+        _judge(rows, folder, judge_at, tell, tracked)
+    _with_judgements(rows, folder, None if judge_at is None else judge_at.model)
     review = fairness_review(rows, Streams(0, owner="fairness").rng("order"))
     if review.items:
         store(out, review)
-        people = said_by_people(read_annotations(out, review))
+        said = read_annotations(out, review)
+        for problem in said.problems:
+            tell(f"Caution: {problem}")
+        people = said_by_people(said)
         for row in rows:
             if row["item"] in people:
                 row["people"], row["people_accept"], row["people_reject"] = people[row["item"]]
@@ -178,9 +175,10 @@ def _checked(situation: Situation, item: str, folder: _Folder, look: Look, is_sa
     return found
 
 
-def _judge(rows: Sequence[dict[str, Any]], folder: _Folder, judging: Judging, tracked: Tracked) -> None:
+def _judge(
+    rows: Sequence[dict[str, Any]], folder: _Folder, endpoint: Endpoint, tell: Callable[[str], None], tracked: Tracked
+) -> None:
     """Each picture once. One of which there is no proper reply has no verdict, and is asked for again next time."""
-    endpoint = judging.endpoint
     shown = {row["item"]: row for row in rows if row["picture"] is not None}
     for item, row in tracked(shown.items(), len(shown), "judgements"):
         key = judgement_key(item, endpoint.model)
@@ -189,7 +187,7 @@ def _judge(rows: Sequence[dict[str, Any]], folder: _Folder, judging: Judging, tr
         try:
             given = judge(endpoint, folder.picture(item).read_bytes(), row["instruction"])
         except BadReply as error:
-            judging.tell(f"No verdict on {row['instance']}: {error}")
+            tell(f"No verdict on {row['instance']}: {error}")
             continue
         said = {"item": item, "model": endpoint.model, "verdict": given.verdict, "reason": given.reason}
         folder.judgements.add(key, said)
