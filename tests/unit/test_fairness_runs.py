@@ -129,6 +129,7 @@ def test_a_judge_that_fails_midway_has_lost_nothing(tmp_path: Path) -> None:
     out, told = tmp_path / "out", list[str]()
     with chat_server(REJECT, Reply(b"", 401)) as chat, pytest.raises(ChatError, match="401"):
         validate(COLOURS, out, judge_at=Endpoint(chat.url, "eye"), tell=told.append)
+    assert sorted(pl.read_parquet(out / "instances.parquet")["judge"].to_list(), key=str) == [None, "reject"]
     with chat_server("what?", "what?", "what?", ACCEPT) as chat:
         eye = Endpoint(chat.url, "eye")
         table = validate(COLOURS, out, judge_at=eye, tell=told.append)

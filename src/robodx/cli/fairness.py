@@ -31,7 +31,7 @@ def fairness(
     selectors: Annotated[
         list[str],
         typer.Argument(
-            metavar="[SELECTOR…]",
+            metavar="SELECTOR…",
             help="A suite's instances (SUITE or SUITE/FACTOR), or a task with all that changes its looks (TASK), or "
             'with one intervention ("TASK:target colour").',
         ),

@@ -113,23 +113,17 @@ def validate(
         # Another that looks the same may have been drawn after it.
         if row["item"] is not None and folder.picture(row["item"]).exists():
             row["picture"] = folder.picture(row["item"]).name
-    if judge_at is not None:
-        _judge(rows, folder, judge_at, tell, tracked)
-    _with_judgements(rows, folder, None if judge_at is None else judge_at.model)
-    review = fairness_review(rows, Streams(0, owner="fairness").rng("order"))
-    if review.items:
-        store(out, review)
-        said = read_annotations(out, review)
-        for problem in said.problems:
-            tell(f"Caution: {problem}")
-        people = said_by_people(said)
-        for row in rows:
-            if row["item"] in people:
-                row["people"], row["people_accept"], row["people_reject"] = people[row["item"]]
-    table = pl.DataFrame(rows, schema=TABLE)
-    content = io.BytesIO()
-    table.write_parquet(content)
-    files.write(out / FILE, content.getvalue())
+    try:
+        if judge_at is not None:
+            _judge(rows, folder, judge_at, tell, tracked)
+    finally:
+        # What is known by then, also where the judge cannot be asked any more.
+        _with_judgements(rows, folder, None if judge_at is None else judge_at.model)
+        _with_people(rows, out, tell)
+        table = pl.DataFrame(rows, schema=TABLE)
+        content = io.BytesIO()
+        table.write_parquet(content)
+        files.write(out / FILE, content.getvalue())
     return table
 
 
@@ -199,3 +193,18 @@ def _with_judgements(rows: Sequence[dict[str, Any]], folder: _Folder, model: str
     for row in rows:
         if one := given.get(row["item"]):
             row["judge"], row["judge_reason"], row["judge_model"] = one["verdict"], one["reason"], one["model"]
+
+
+def _with_people(rows: Sequence[dict[str, Any]], out: Path, tell: Callable[[str], None]) -> None:
+    """Lays the pictures out for people, and adds what they said of them so far."""
+    review = fairness_review(rows, Streams(0, owner="fairness").rng("order"))
+    if not review.items:
+        return
+    store(out, review)
+    said = read_annotations(out, review)
+    for problem in said.problems:
+        tell(f"Caution: {problem}")
+    people = said_by_people(said)
+    for row in rows:
+        if row["item"] in people:
+            row["people"], row["people_accept"], row["people_reject"] = people[row["item"]]
