@@ -15,13 +15,14 @@ import pytest
 from robodx.analysis.reviews.failures import failure_review
 from robodx.analysis.reviews.pairs import judged_pairs
 from robodx.records.annotations import annotations_path
-from robodx.records.review import Review, read_review, review_path, write_review
+from robodx.records.review import PICTURES, Picture, Review, UnreadableReview, read_review, review_path, write_review
 from robodx.records.table import load
 from robodx.report.viewer import library
 from robodx.report.viewer.app import make_app
 from robodx.report.viewer.guard import LONGEST_BODY
 from robodx.streams import Streams
 from tests.reviewing import pair, paired_run, trial_id
+from tests.sheets import sheet_folder
 
 
 class Answer(NamedTuple):
@@ -170,7 +171,14 @@ def test_the_list_of_runs_tells_how_far_a_review_is(page: Page, root: Path) -> N
     answer = page.ask(f"/api/runs?version={before['version']}").json
     runs = {run["name"]: run for run in answer["runs"]}
     assert runs["run"]["reviews"] == [
-        {"name": "failures", "title": "Review failures", "items": 4, "labelled": 1, "progress": {"ann": 1}}
+        {
+            "name": "failures",
+            "title": "Review failures",
+            "page": "review",
+            "items": 4,
+            "labelled": 1,
+            "progress": {"ann": 1},
+        }
     ]
     assert runs["bare"]["has_pairs"] and runs["bare"]["reviews"] == []
     (bare / "reviews").mkdir()
@@ -346,7 +354,53 @@ def test_another_kind_of_review_needs_nothing_of_the_first(root: Path) -> None:
     items = tuple(type(item)(f"picture {n}") for n, item in enumerate(first.items))
     write_review(run, Review("pictures", "Look at pictures", "Is it good?", labels, items))
     page = Page(root, "pictures")
-    assert page.review["items"][0] == {"id": "picture 0", "facts": [], "films": []}
+    assert page.review["items"][0] == {"id": "picture 0", "facts": [], "films": [], "pictures": []}
     assert page.send(page.whole(label="no failure")).status == 200
     assert page.send(page.whole(label="collision")).status == 400
     assert page.stored() == [] and annotations_path(run, "pictures").read_text().count("\n") == 1
+
+
+def test_a_folder_of_pictures_alone_is_shown_and_only_its_pictures_are_served(tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    folder = sheet_folder(root / "set", 3)
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    (folder / PICTURES / "p2.png").symlink_to(tmp_path / "secret.png")
+    (folder / PICTURES / "notes.txt").write_text("no picture")
+    ask = Viewer(root)
+    (run,) = ask("/api/runs").json["runs"]
+    assert (run["name"], run["is_review_alone"], run["episodes"], run["problems"]) == ("set", True, 0, [])
+    assert not run["is_live"] and not run["is_unfinished"]
+    assert run["reviews"][0] | {"progress": None} == {
+        "name": "fairness", "title": "Judge pictures", "page": "sheet", "items": 3, "labelled": 0, "progress": None,
+    }  # fmt: skip
+    shown = ask(f"/api/review/{run['id']}/fairness").json
+    sources = [item["pictures"][0]["src"] for item in shown["items"]]
+    assert sources == [f"/picture/{run['id']}/p0.png", f"/picture/{run['id']}/p1.png", None]
+    assert "automatic" not in json.dumps(shown)
+    answer = ask(sources[0])
+    assert (answer.status, answer.headers["content-type"]) == (200, "image/png") and answer.body[1:4] == b"PNG"
+    for name in ("p2.png", "p9.png", "notes.txt", "..%2Freviews%2Ffairness.json", "..%2F..%2F..%2Fsecret.png"):
+        assert ask(f"/picture/{run['id']}/{name}").status == 404
+    assert ask("/sheet").status == 200
+
+
+def test_a_review_names_pictures_and_nothing_else(tmp_path: Path) -> None:
+    folder = sheet_folder(tmp_path / "set", 2)
+    review = read_review(folder, "fairness")
+    assert review.is_sheet and review.items[0].pictures == (
+        Picture("front", "p0.png", "Put the small object in the box."),
+    )
+    for name in ("../p0.png", "a/b.png", "p0.txt", "", ".png"):
+        with pytest.raises(ValueError, match="no name of a picture"):
+            Picture("front", name)
+    path = review_path(folder, "fairness")
+    whole = json.loads(path.read_text())
+    whole["items"][0]["pictures"][0]["file"] = "../../secret.png"
+    path.write_text(json.dumps(whole))
+    with pytest.raises(UnreadableReview, match="no name of a picture"):
+        read_review(folder, "fairness")
+    # As reviews were written before there were pictures.
+    for item in whole["items"]:
+        del item["pictures"]
+    path.write_text(json.dumps(whole))
+    assert not read_review(folder, "fairness").is_sheet

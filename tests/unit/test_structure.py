@@ -27,6 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "spaces": set(),
     "users_code": {"errors", "output"},
     "registry": {"errors", "users_code"},
+    "chat_completions": {"errors"},
     "sim": {"errors", "registry"},
     "robots": {"sim", "spaces"},
     "language": {"registry", "sim"},
@@ -79,6 +80,10 @@ ALLOWED: dict[str, set[str]] = {
     "video": {
         "datasets", "errors", "interventions", "policy_contract", "records", "running", "sim", "situations", "tasks",
     },
+    "fairness": {
+        "chat_completions", "errors", "interventions", "records", "registry", "scoring", "sim", "streams", "tasks",
+        "video",
+    },
     "report": {"analysis", "errors", "records", "registry", "users_code"},
     "terminal": {"analysis", "datasets", "errors", "output", "records", "running", "suites"},
     "catalogue": {
@@ -86,9 +91,9 @@ ALLOWED: dict[str, set[str]] = {
         "registry", "relations", "sim", "suites", "tasks", "wires",
     },
     "cli": {
-        "analysis", "catalogue", "compatibility", "datasets", "errors", "interventions", "output", "perturbations",
-        "policy_contract", "records", "registry", "report", "running", "sim", "streams", "suites", "terminal",
-        "users_code", "video", "wires",
+        "analysis", "catalogue", "chat_completions", "compatibility", "datasets", "errors", "fairness", "interventions",
+        "output", "perturbations", "policy_contract", "records", "registry", "report", "running", "sim", "streams",
+        "suites", "terminal", "users_code", "video", "wires",
     },
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ from robodx.cli.app import app
 from robodx.cli import diagnosing  # noqa: F401
 from robodx.cli import running  # noqa: F401
 from robodx.cli import cliff  # noqa: F401
+from robodx.cli import fairness  # noqa: F401
 from robodx.cli import reading  # noqa: F401
 from robodx.cli import reviewing  # noqa: F401
 from robodx.cli import generating  # noqa: F401

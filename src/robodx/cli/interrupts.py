@@ -15,13 +15,13 @@ from robodx.users_code import interrupt
 
 
 @contextmanager
-def keeping(folder: Path) -> Iterator[None]:
+def keeping(folder: Path, what: str = "Finished episodes") -> Iterator[None]:
     """Stop on Ctrl-C, and print what was kept."""
     stop_on_signals()
     try:
         yield
     except KeyboardInterrupt:
-        kept = f"Finished episodes are in {folder}; the same command resumes there."
+        kept = f"{what} are in {folder}; the same command resumes there."
         print_text(f"\nStopped. {kept if folder.exists() else 'Nothing had started.'}", file=sys.stderr)
         raise typer.Exit(130) from None
 

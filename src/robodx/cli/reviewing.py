@@ -126,6 +126,9 @@ def _unfilmed(run: Path, asked: Review) -> list[str]:
     """Trials of the review that have no film and could have one."""
     import polars as pl
 
+    if not asked.trial_ids():
+        # What people look at are pictures, and there need be no episodes.
+        return []
     from robodx.records.film_name import film_name
     from robodx.records.table import load_readable, parts_of
 

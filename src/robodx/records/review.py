@@ -21,6 +21,10 @@ NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 LARGEST_BYTES = 20_000_000
 MOST_ITEMS = 20_000
 MOST_LABELS = 40
+MOST_PICTURES = 8
+# Where the pictures of a run are, by name.
+PICTURES = "pictures"
+PICTURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,119}\.png")
 
 
 class UnreadableReview(UserError):
@@ -49,17 +53,32 @@ class Film:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """One of the pictures that are looked at together, by its file in the run's folder of pictures."""
+
+    title: str
+    file: str
+    # What is to be read beside it, as the instruction.
+    says: str = ""
+
+    def __post_init__(self) -> None:
+        if not PICTURE.fullmatch(self.file):
+            raise ValueError(f'"{self.file[:60]}" is no name of a picture: letters, digits, - . and _, and .png')
+
+
+@dataclass(frozen=True)
 class Item:
-    """What is labelled at once. People see the films and the facts, and neither of the last two."""
+    """What is labelled at once. People see the films, the pictures and the facts, and not why it is here."""
 
     id: str
     films: tuple[Film, ...] = ()
-    # (name, text) pairs.
+    # (name, text) pairs. By the first of them a contact sheet can be narrowed down.
     facts: tuple[tuple[str, str], ...] = ()
     # Why it is in the sample.
     drawn_from: str = ""
     # What the program itself would label it; None where it has no such opinion.
     automatic: str | None = None
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,6 +108,11 @@ class Review:
     def groups(self) -> dict[str, str]:
         """Of each label; of one without, itself."""
         return {label.name: label.group or label.name for label in self.labels}
+
+    @property
+    def is_sheet(self) -> bool:
+        """Whether all of it are pictures, which can be looked at many at a time."""
+        return bool(self.items) and all(item.pictures and not item.films for item in self.items)
 
     def trial_ids(self) -> list[str]:
         """Of the films, each once, in the order in which they are looked at."""
@@ -167,7 +191,12 @@ def _item(one: Mapping[str, Any]) -> Item:
     ]
     facts = [(_text(name), _text(says)) for name, says in _list(one["facts"], 40)]
     automatic = None if one["automatic"] is None else _text(one["automatic"])
-    return Item(_text(one["id"]), tuple(films), tuple(facts), _text(one["drawn_from"]), automatic)
+    # Reviews of before there were any do not speak of them.
+    pictures = tuple(
+        Picture(_text(each["title"]), _text(each["file"]), _text(each["says"]))
+        for each in _list(one.get("pictures", []), MOST_PICTURES)
+    )
+    return Item(_text(one["id"]), tuple(films), tuple(facts), _text(one["drawn_from"]), automatic, pictures)
 
 
 def _list(value: object, most: int) -> Sequence[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import mujoco
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from robodx.registry import UnknownName, unknown
 from robodx.sim import gl
+from robodx.sim.build import UNDRAWN_GROUP
 from robodx.sim.contacts import ARENA, ROBOT
 from robodx.sim.simulation import Simulation
 
@@ -94,6 +96,27 @@ class Renderer:
             if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
                 table[geom.segid + 1] = self._ids[geom.objid]
         return np.asarray(table[codes])
+
+    def alone(self, name: str, camera: str, height: int, width: int, *, margin: int = 0) -> NDArray[np.bool_]:
+        """(height + 2 margin, width + 2 margin): where a thing would be seen if nothing else were there.
+
+        The margin lies around the picture, which is in the middle: what of the thing the picture's edges cut off.
+        """
+        if name not in self.names:
+            raise UnknownName(unknown("thing", name, self.names))
+        if camera not in self._cameras:
+            raise UnknownName(unknown("camera", camera, self._cameras))
+        model, index = self._simulation.model, self._cameras[camera]
+        groups, fovy = model.geom_group.copy(), float(model.cam_fovy[index])
+        model.geom_group[self._ids != self.names.index(name)] = UNDRAWN_GROUP
+        # The same focal length in pixels, and more pixels.
+        wider = (1 + 2 * margin / height) * math.tan(math.radians(fovy) / 2)
+        model.cam_fovy[index] = 2 * math.degrees(math.atan(wider))
+        try:
+            shown = self.segmentation(camera, height + 2 * margin, width + 2 * margin)
+            return np.asarray(shown == self.names.index(name))
+        finally:
+            model.geom_group[:], model.cam_fovy[index] = groups, fovy
 
     def close(self) -> None:
         self._context.free()

@@ -60,11 +60,13 @@ def _people(review: Review, found: Outcome) -> Iterator[str]:
         )
     if any(item.automatic for item in review.items):
         yield ""
-        yield from _program(found)
+        yield from _program(found, has_groups=any(label.group for label in review.labels))
 
 
-def _program(found: Outcome) -> Iterator[str]:
-    told = (("all items", found.with_program), ("items in which the program found a failure", found.with_attribution))
+def _program(found: Outcome, *, has_groups: bool) -> Iterator[str]:
+    told = [("all items", found.with_program)]
+    # Without groups there is nothing to attribute a failure to.
+    told += [("items in which the program found a failure", found.with_attribution)] if has_groups else []
     for what, one in told:
         yield from wrapped(f"Program and people, {what}: {_agreeing(one)}", "  ")
     if cells := [cell for cell in found.with_program.confusion if cell[0] != cell[1]]:

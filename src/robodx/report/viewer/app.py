@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 
 from robodx.errors import UserError
 from robodx.records.annotations import Unannotated
+from robodx.records.review import PICTURES
 from robodx.report.viewer.episode import details, plain
 from robodx.report.viewer.finding import is_inside
 from robodx.report.viewer.guard import LONGEST_BODY, Guard
@@ -43,12 +44,14 @@ def make_app(root: Path, token: str | None = None) -> ASGIApp:
         routes=[
             Route("/", answers.page),
             Route("/review", answers.review_page),
+            Route("/sheet", answers.sheet_page),
             Route("/static/{name}", answers.page),
             Route("/api/runs", answers.runs),
             Route("/api/episodes", answers.episodes),
             Route("/api/episode/{run}/{trial}", answers.episode),
             Route("/api/curves/{run}/{trial}", answers.curves),
             Route("/video/{run}/{trial}", answers.video),
+            Route("/picture/{run}/{name}", answers.picture),
             Route("/api/review/{run}/{name}", answers.review),
             Route("/api/review/{run}/{name}", answers.annotate, methods=["POST"]),
         ],
@@ -132,8 +135,18 @@ class _Answers:
             raise _Absent
         return FileResponse(path, media_type="video/mp4")
 
+    def picture(self, request: Request) -> Response:
+        run, name = self._run(request), request.path_params["name"]
+        path = run.found.path / PICTURES / name
+        if name not in run.found.pictures or not is_inside(path, self._library.root):
+            raise _Absent
+        return FileResponse(path, media_type="image/png")
+
     def review_page(self, request: Request) -> Response:
         return FileResponse(PAGES["review.html"])
+
+    def sheet_page(self, request: Request) -> Response:
+        return FileResponse(PAGES["sheet.html"])
 
     def review(self, request: Request) -> Response:
         """What there is to label, and what the annotator who is named said already."""

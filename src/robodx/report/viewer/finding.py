@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robodx.records.review import FOLDER as REVIEWS
+from robodx.records.review import PICTURES
 
 # A run may lie in runs/day/name and hold a run of its own, name/why.
 DEEPEST = 4
 # Someone may point the viewer at a whole disk.
 MOST_FOLDERS = 5000
-OF_A_RUN = ("episodes", "trajectories", "videos")
+OF_A_RUN = ("episodes", "trajectories", "videos", PICTURES)
 PAIRS = "pairs.parquet"
 
 
@@ -31,6 +32,8 @@ class Found:
     # Files of reviews by people, as `parts`; and whether there are pairs that could be reviewed.
     reviews: tuple[tuple[str, int, int], ...]
     has_pairs: bool
+    # Names of pictures that a review may show.
+    pictures: frozenset[str]
     # When anything in it last changed.
     changed_s: float
 
@@ -42,7 +45,13 @@ class Found:
     @property
     def contents(self) -> str:
         """Changes when the episodes, their description, the videos or the reviews do."""
-        return _digest(repr((self.parts, sorted(self.videos), self.reviews, self.has_pairs)).encode())
+        shown = (sorted(self.videos), sorted(self.pictures))
+        return _digest(repr((self.parts, *shown, self.reviews, self.has_pairs)).encode())
+
+    @property
+    def is_review_alone(self) -> bool:
+        """Whether nothing was run here: there are things to be judged, and no episodes."""
+        return not self.parts and bool(self.reviews)
 
     @property
     def is_finished(self) -> bool:
@@ -93,7 +102,8 @@ def _subfolders(path: Path) -> list[str]:
 
 
 def _is_run(path: Path) -> bool:
-    return (path / "run.json").is_file() or bool(_files(path / "episodes", ".parquet"))
+    is_run = (path / "run.json").is_file() or bool(_files(path / "episodes", ".parquet"))
+    return is_run or bool(_files(path / REVIEWS, ".json"))
 
 
 def _look(path: Path, root: Path) -> Found:
@@ -102,9 +112,11 @@ def _look(path: Path, root: Path) -> Found:
     if is_inside(path / "run.json", root):
         parts |= _files(path, "run.json", root)
     videos = _files(inside["videos"], ".mp4", root) if "videos" in inside else {}
+    pictures = _files(inside[PICTURES], ".png", root) if PICTURES in inside else {}
     folder = path / REVIEWS
     reviews = {**_files(folder, ".json", root), **_files(folder, ".jsonl", root)} if is_inside(folder, root) else {}
     times = [stat.st_mtime for stat in parts.values()]
+    times += [] if parts else [stat.st_mtime for stat in reviews.values()]
     for folder in inside.values():
         with suppress(OSError):
             times.append(folder.stat().st_mtime)
@@ -115,6 +127,7 @@ def _look(path: Path, root: Path) -> Found:
         videos=frozenset(videos),
         reviews=_listed(reviews),
         has_pairs=is_inside(path / PAIRS, root),
+        pictures=frozenset(pictures),
         changed_s=max(times, default=0.0),
     )
 

@@ -104,7 +104,7 @@ class Library:
             with self._lock:
                 is_read = id in self._read and self._read[id].found.parts == found.parts
             run = self.run(id) if is_read or time.monotonic() - began_s < READING_S else None
-            is_unfinished = not found.is_finished
+            is_unfinished = not (found.is_finished or found.is_review_alone)
             lines.append(
                 {
                     "id": id,
@@ -115,6 +115,7 @@ class Library:
                     "changed_s": found.changed_s,
                     "videos": len(found.videos),
                     "has_pairs": found.has_pairs,
+                    "is_review_alone": found.is_review_alone,
                     **({} if run is None else _counts(run)),
                 }
             )
@@ -146,6 +147,9 @@ def _read(found: Found, before: Run | None, root: Path) -> Run:
         return replace(before, found=found, listing=_with_films(before.listing, found))
     problems = []
     about: Mapping[str, Any] = {}
+    if found.is_review_alone:
+        episodes, _ = load_readable(())
+        return Run(found, about, episodes, _listing(found, episodes, {}), ())
     try:
         # A run.json that is a link out of the folder is not among its files.
         if not any(name == "run.json" for name, _, _ in found.parts):

@@ -61,10 +61,14 @@ class Reviews:
         return {
             "name": review.name,
             "title": review.title,
+            "page": _page(review),
             "question": review.question,
             "run_name": run.found.name,
             "command": f"robodx review {self._where(run.found)}{_named(review.name)} --prepare",
-            "labels": [{"name": one.name, "group": one.group, "help": one.help} for one in review.labels],
+            "labels": [
+                {"name": one.name, "group": one.group, "help": one.help, "is_abstention": one.is_abstention}
+                for one in review.labels
+            ],
             "longest_text": LONGEST_TEXT,
             "items": [
                 {
@@ -73,6 +77,9 @@ class Reviews:
                     "films": [
                         {"title": film.title, "says": film.says, **films.get(film.trial_id, MISSING)}
                         for film in item.films
+                    ],
+                    "pictures": [
+                        {"title": one.title, "says": one.says, "src": _picture(run, one.file)} for one in item.pictures
                     ],
                 }
                 for item in review.items
@@ -109,6 +116,7 @@ class Reviews:
         return {
             "name": name,
             "title": read.review.title,
+            "page": _page(read.review),
             "items": len(read.review.items),
             "labelled": len({one.item for one in read.said.kept}),
             "progress": progress(read.said),
@@ -164,6 +172,15 @@ def _films(run: Run, trial_ids: set[str]) -> dict[str, dict[str, Any]]:
                 "why": None if has_film else why,
             }
     return found
+
+
+def _page(review: Review) -> str:
+    """On which page it is looked at: all at once, or one after the other."""
+    return "sheet" if review.is_sheet else "review"
+
+
+def _picture(run: Run, name: str) -> str | None:
+    return f"/picture/{run.found.id}/{quote(name, safe='')}" if name in run.found.pictures else None
 
 
 def _told(one: Annotation) -> dict[str, Any]:

@@ -109,7 +109,7 @@ function drawRuns() {
 // Of the chosen run, what people are asked to label, and how far the one who is named here is.
 function drawReviews(run) {
   const lines = (run?.reviews || []).map((review) => (review.problem ? el("p", { class: "warning", text: `⚠ ${review.problem}` })
-    : el("p", {}, el("a", { href: `/review#${new URLSearchParams({ run: run.id, review: review.name })}`, text: `${review.title} (${doneOf(review)} of ${review.items} done)` }))));
+    : el("p", {}, el("a", { href: `/${review.page}#${new URLSearchParams({ run: run.id, review: review.name })}`, text: `${review.title} (${doneOf(review)} of ${review.items} done)` }))));
   if (run?.has_pairs && !lines.length) lines.push(el("p", { class: "muted" }, "For people to review its failures: ", el("code", { text: `robodx review ${run.name} --prepare` })));
   $("reviews").hidden = !lines.length;
   $("reviews").replaceChildren(...lines);
@@ -149,8 +149,8 @@ function runItem(run, chosen) {
   return el("button", { type: "button", class: "run", "data-run": run.id, "aria-pressed": String(chosen === run.id), on: { click: () => choose(run.id) } },
     el("span", { class: "run-first" }, clipped(run.name), ...marks),
     el("span", { class: "run-second muted" }, clipped((run.policies || []).join(", ")),
-      el("span", { class: "nowrap", text: run.episodes === undefined ? "…" : `${rate ? `${rate} · ` : ""}${success}/${judged}`,
-        title: `${rate ? `${rate} success: mean over tasks, without stress or real time, as in the report. ` : ""}${solved}.` })),
+      el("span", { class: "nowrap", text: run.is_review_alone ? "to be judged" : run.episodes === undefined ? "…" : `${rate ? `${rate} · ` : ""}${success}/${judged}`,
+        title: run.is_review_alone ? "No episodes; pictures for people to judge" : `${rate ? `${rate} success: mean over tasks, without stress or real time, as in the report. ` : ""}${solved}.` })),
     shares);
 }
 

@@ -1,5 +1,6 @@
 // A review: somebody looks at one item after the other and says what it is. Nothing that is typed is lost.
 
+import { post, remember, remembered, said } from "./annotating.js";
 import { Clock } from "./clock.js";
 import { ask, el } from "./dom.js";
 
@@ -17,24 +18,6 @@ let drafts = {};
 let isSaving = false;
 // Whoever played one item plays the next.
 let wantsToPlay = false;
-
-// Browsers may forbid to remember anything.
-
-function remembered(name) {
-  try {
-    return localStorage.getItem(name);
-  } catch {
-    return null;
-  }
-}
-
-function remember(name, text) {
-  try {
-    localStorage.setItem(name, text);
-  } catch {
-    // It is kept as long as the page is.
-  }
-}
 
 const draftsName = () => `robodx.drafts ${path} ${annotator}`;
 
@@ -67,6 +50,8 @@ async function begin() {
   $("run-name").title = review.run_name;
   document.title = `${review.title}: ${review.run_name}`;
   $("back").href = `/#run=${encodeURIComponent(words.get("run") || "")}`;
+  $("sheet-link").hidden = review.page !== "sheet";
+  $("sheet-link").href = `/sheet#${new URLSearchParams({ run: words.get("run") || "", review: words.get("review") || "" })}`;
   $("question").textContent = review.question;
   $("text").maxLength = review.longest_text;
   $("meanings").replaceChildren(...review.labels.flatMap((one) => [el("dt", { text: one.name }), el("dd", { text: one.help })]));
@@ -80,8 +65,6 @@ function fail(error) {
   $("problem").hidden = false;
   $("problem").textContent = said(error);
 }
-
-const said = (error) => (error instanceof TypeError ? "No answer from robodx view: is it still running?" : error.message);
 
 function enter() {
   try {
@@ -108,7 +91,7 @@ function drawLabels() {
   const groups = new Map();
   review.labels.forEach((one, index) => groups.set(one.group, [...(groups.get(one.group) || []), [one, index]]));
   $("labels").replaceChildren(...[...groups].map(([group, labels]) =>
-    el("fieldset", {}, el("legend", { text: group || "otherwise" }), ...labels.map(([one, index]) => labelRow(one, index)))));
+    el("fieldset", { class: groups.size === 1 ? "only" : "" }, groups.size === 1 ? null : el("legend", { text: group || "otherwise" }), ...labels.map(([one, index]) => labelRow(one, index)))));
 }
 
 function labelRow({ name, group, help }, index) {
@@ -154,7 +137,8 @@ function show(index) {
 
 function drawFilms() {
   const films = item().films.map(filmOf);
-  $("films").replaceChildren(...films.map((one) => one.node));
+  $("films").replaceChildren(...films.map((one) => one.node), ...item().pictures.map(pictureOf));
+  $("transport").hidden = !films.length;
   $("seen").hidden = !films.some((one) => one.video);
   const videos = films.map((one) => one.video).filter(Boolean);
   clock.restart(Math.max(0, ...item().films.map((film) => (film.src ? film.seconds : 0))), videos);
@@ -173,6 +157,12 @@ function filmOf(film) {
   video.muted = true;
   video.addEventListener("error", () => video.replaceWith(el("p", { class: "problem", text: "The film cannot be played." })), { once: true });
   return { node: el("figure", { class: "film" }, caption, video), video };
+}
+
+function pictureOf(picture) {
+  const caption = el("figcaption", {}, el("b", { text: picture.title }), picture.says ? el("q", { text: picture.says, dir: "auto" }) : null);
+  const shown = picture.src ? el("img", { src: picture.src, alt: `Picture: ${picture.title}` }) : el("div", { class: "absent" }, el("p", { text: "The picture is not there." }));
+  return el("figure", { class: "film" }, caption, shown);
 }
 
 // Films may be made while somebody labels.
@@ -211,7 +201,7 @@ async function save() {
   isSaving = true;
   $("save").disabled = true;
   try {
-    const answer = await post({ item: id, annotator, ...sent });
+    const answer = await post(path, review, { item: id, annotator, ...sent });
     review.mine[id] = answer.saved;
     delete drafts[id];
     remember(draftsName(), JSON.stringify(drafts));
@@ -224,18 +214,6 @@ async function save() {
     isSaving = false;
     $("save").disabled = false;
   }
-}
-
-async function post(annotation, isSecond = false) {
-  const headers = { "Content-Type": "application/json", "X-Robodx-Write-Token": review.write_token };
-  const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(annotation) });
-  if (answer.ok) return answer.json();
-  if (answer.status === 403 && !isSecond) {
-    // robodx view was started again: it knows another token.
-    review.write_token = (await ask(path)).write_token;
-    return post(annotation, true);
-  }
-  throw new Error((await answer.text()).slice(0, 300));
 }
 
 function tell(text, isGood) {
