@@ -13,10 +13,11 @@ from robodx.interventions.base import INTERVENTIONS, intervened
 from robodx.interventions.factors import FACTORS, each, product, union
 from robodx.records.design import Planned, design_table
 from robodx.records.schema import SCHEMA
+from robodx.records.values import Applied
 from robodx.registry import UnknownName
 from robodx.sim.css_colours import CSS, GROUPS, group_of, hex_of
 from robodx.suites.base import SuiteRequest, ask, quickened, usual_seeds
-from robodx.suites.bias import CROSSED, INTERACTION, TASK, contexts, instances
+from robodx.suites.bias import CROSSED, INTERACTION, TASK, cells_of, contexts, instances
 from robodx.tasks.base import TASKS, Situation
 
 PAPER = ("colour", "camera_orientation", "camera_pose", "camera_distance")
@@ -33,14 +34,14 @@ def said(planned: Planned) -> dict[str, str]:
 
 
 def test_there_are_2127_instances_of_the_stated_composition() -> None:
-    counts = {grid: len(instances(grid)) for grid in (*PAPER, INTERACTION)}
+    counts = {grid: len(cells_of(grid)) for grid in (*PAPER, INTERACTION)}
     assert counts == {
         "colour": 141 * 11, "camera_orientation": 9 * 11, "camera_pose": 21 * 11, "camera_distance": 9 * 11,
         INTERACTION: 7 * 21,
     }  # fmt: skip
     assert sum(counts.values()) == 2127
     assert Counter(one["context"] for one in contexts()) == {"place": 4, "shape": 4, "wording": 3}
-    assert {one.setting["colour"] for one in instances(INTERACTION)} == set(CROSSED)
+    assert {one.setting["colour"] for one in cells_of(INTERACTION)} == set(CROSSED)
 
 
 def test_all_of_it_is_11370_cells_with_five_repeats_and_ten_of_the_interaction() -> None:
@@ -120,7 +121,7 @@ def test_a_factor_has_seven_values_or_more_and_changes_nothing_but_looks(name: s
     assert len(factor.values) >= 7 and set(factor.values) - {factor.baseline} <= set(
         INTERVENTIONS[factor.intervention].values
     )
-    grid = instances(name)
+    grid = cells_of(name)
     by_value = {one.setting[name]: one for one in grid if one.context == "shape" and one.setting["shape"] == "sphere"}
     made = {value: situation(one.interventions) for value, one in list(by_value.items())[:9]}
     first, *others = made.values()
@@ -131,12 +132,12 @@ def test_a_factor_has_seven_values_or_more_and_changes_nothing_but_looks(name: s
         assert other.scene != first.scene
 
 
-def situation(interventions: tuple[tuple[str, str | float], ...]) -> Situation:
+def situation(interventions: tuple[Applied, ...]) -> Situation:
     return intervened(TASKS[TASK].placed(3), interventions, 3, TASK)
 
 
 def test_the_seed_moves_the_robot_alone() -> None:
-    (one, *_) = instances("colour")
+    (one, *_) = cells_of("colour")
     scenes = [intervened(TASKS[TASK].placed(seed), one.interventions, seed, TASK) for seed in (0, 7)]
     assert replace(scenes[0], time_limit_s=None) == replace(scenes[1], time_limit_s=None)
 
@@ -147,3 +148,12 @@ def test_css_colours_are_141_in_eleven_groups() -> None:
         "red", "blue", "pink", "brown", "white", "grey", "black",
     ]  # fmt: skip
     assert hex_of("teal") == "#008080" and CSS["teal"] == pytest.approx((0.0, 128 / 255, 128 / 255))
+
+
+def test_instances_to_be_looked_at_have_names_of_their_own() -> None:
+    every = list(instances())
+    assert (
+        len({one.name for one in every})
+        == len(every)
+        == 2127 + sum(11 * len(FACTORS[name].values) for name in FACTORS if not FACTORS[name].is_in_paper)
+    )

@@ -81,8 +81,8 @@ ALLOWED: dict[str, set[str]] = {
         "datasets", "errors", "interventions", "policy_contract", "records", "running", "sim", "situations", "tasks",
     },
     "fairness": {
-        "chat_completions", "errors", "interventions", "records", "registry", "scoring", "sim", "streams", "tasks",
-        "video",
+        "chat_completions", "errors", "interventions", "records", "registry", "scoring", "sim", "streams", "suites",
+        "tasks", "video",
     },
     "report": {"analysis", "errors", "records", "registry", "users_code"},
     "terminal": {"analysis", "datasets", "errors", "output", "records", "running", "suites"},

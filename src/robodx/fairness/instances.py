@@ -9,10 +9,11 @@ from robodx.interventions.base import INTERVENTIONS, NotApplicable, intervened
 from robodx.records.instance import Instance
 from robodx.records.values import Applied
 from robodx.registry import UnknownName, require, unknown
+from robodx.suites import bias
 from robodx.tasks.base import TASKS, Situation
 
 # By the name of a suite, all that its trials may begin from.
-SETS: dict[str, Callable[[], Iterable[Instance]]] = {}
+SETS: dict[str, Callable[[], Iterable[Instance]]] = {bias.NAME: bias.instances}
 # What is checked where nothing is selected and no suite has a set.
 DEFAULT_TASK = "bias/put_solid_in_box"
 # Of a factor the value that nothing was done for.

@@ -14,6 +14,8 @@ from robodx.tasks.bias import PLACES, SHAPES, WORDINGS, solid_and_box
 
 NAMES = ("solid", "box")
 COLOUR = f"{PREFIX}red"
+# Turned a little, so that each shape shows two of its faces at least.
+YAW_RAD = 0.6
 CONTEXTS = {
     f"place {place + 1}, {shape}, wording {wording + 1}": (place, shape, wording)
     for place, shape, wording in product(range(len(PLACES)), SHAPES, range(WORDINGS))
@@ -35,4 +37,4 @@ def bias_context(situation: Situation, value: str, rng: np.random.Generator) -> 
     if tuple(thing.name for thing in situation.scene) != NAMES:
         raise NotApplicable("there is not a solid and a box")
     place, shape, wording = CONTEXTS[value]
-    return solid_and_box(shape, place, COLOUR, wording)
+    return solid_and_box(shape, place, COLOUR, wording, yaw_rad=YAW_RAD)

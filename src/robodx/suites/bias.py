@@ -11,6 +11,7 @@ from robodx.analysis.statistics.estimates import wilson
 from robodx.errors import UserError
 from robodx.interventions.factors import FACTORS, Factor, Setting, each, product, union
 from robodx.records.design import Planned
+from robodx.records.instance import Instance
 from robodx.records.trial import Trial
 from robodx.records.values import Applied
 from robodx.registry import UnknownName, unknown
@@ -42,8 +43,8 @@ DIFFERENCE = 0.05
 
 
 @dataclass(frozen=True)
-class Instance:
-    """A cell of one of the grids: what the visual factors and the context are set to."""
+class Cell:
+    """An instance of one of the grids: what the visual factors and the context are set to."""
 
     grid: str
     setting: Setting
@@ -77,7 +78,7 @@ def _varied(dimension: Factor) -> Iterator[Setting]:
     return ({**usual, **one, "context": dimension.name} for one in each(dimension))
 
 
-def instances(grid: str) -> list[Instance]:
+def cells_of(grid: str) -> list[Cell]:
     """All cells of a factor, or of colours crossed with poses of the camera in the usual context."""
     if grid == INTERACTION:
         (usual, *_) = contexts()
@@ -85,9 +86,16 @@ def instances(grid: str) -> list[Instance]:
     else:
         cells = product(each(FACTORS[grid]), contexts())
     return [
-        Instance(grid, {name: value for name, value in cell.items() if name != "context"}, cell["context"])
+        Cell(grid, {name: value for name, value in cell.items() if name != "context"}, cell["context"])
         for cell in cells
     ]
+
+
+def instances() -> Iterator[Instance]:
+    """All of all grids, to be looked at before they are used."""
+    for grid in (*FACTORS, INTERACTION):
+        for one in cells_of(grid):
+            yield Instance(f"{grid}: {one.name}; {one.context} varied", grid, TASK, 0, one.interventions)
 
 
 @suite(NAME, grows=True, seeds=5, can_be_quick=True)
@@ -97,7 +105,7 @@ def bias(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
     if request.repeats > 1:
         raise UserError("the suite bias repeats an instance by --seeds, each with another start of the robot")
     for grid in grids:
-        every = instances(grid)
+        every = cells_of(grid)
         repeats = request.seeds * (2 if grid == INTERACTION else 1)
         cells = [(one, repeat) for one in every for repeat in range(repeats)]
         if QUICK in ways:
@@ -121,7 +129,7 @@ def _asked(within: Sequence[str]) -> tuple[list[str], set[str]]:
     return ([*every, *others] if ALL in named else named) or every, ways
 
 
-def _planned(instance: Instance, repeat: int, repeats: int, request: SuiteRequest) -> Planned:
+def _planned(instance: Cell, repeat: int, repeats: int, request: SuiteRequest) -> Planned:
     """With a start of the robot that all values share in a context, and contexts that come twice do not."""
     dimension = [one.name for one in CONTEXTS].index(instance.context)
     seed = request.first_seed + dimension * repeats + repeat
@@ -135,7 +143,7 @@ def _planned(instance: Instance, repeat: int, repeats: int, request: SuiteReques
     return Planned(trial, "cell", None, said, instance.grid)
 
 
-def _fraction(every: Sequence[Instance], repeats: int) -> list[tuple[Instance, int]]:
+def _fraction(every: Sequence[Cell], repeats: int) -> list[tuple[Cell, int]]:
     """One of ten, so that each value comes about as often, and so does each context and start of the robot."""
     kept = []
     seen: dict[tuple[str, ...], int] = {}
@@ -149,9 +157,7 @@ def _fraction(every: Sequence[Instance], repeats: int) -> list[tuple[Instance, i
     return kept
 
 
-def _adaptive(
-    done: pl.DataFrame, request: SuiteRequest, every: Sequence[Instance], repeats: int
-) -> list[tuple[Instance, int]]:
+def _adaptive(done: pl.DataFrame, request: SuiteRequest, every: Sequence[Cell], repeats: int) -> list[tuple[Cell, int]]:
     """First a few repeats of all; then further ones of values that may or may not differ from the usual one."""
     first = min(FIRST_REPEATS, repeats)
     solved = dict(done.filter(pl.col("outcome") != "error").select("trial_id", "success").iter_rows())
@@ -171,11 +177,11 @@ def _adaptive(
     return cells
 
 
-def _value(instance: Instance) -> tuple[str, ...]:
+def _value(instance: Cell) -> tuple[str, ...]:
     return tuple(instance.setting[name] for name in instance.factors)
 
 
-def _baseline(instance: Instance) -> tuple[str, ...]:
+def _baseline(instance: Cell) -> tuple[str, ...]:
     return tuple(FACTORS[name].baseline for name in instance.factors)
 
 
