@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from robodx.analysis.findings.diagnose import diagnose, diagnose_runs
 from robodx.analysis.findings.inconsistencies import inconsistencies
 from robodx.analysis.findings.kinds.base import FINDING_KINDS
+from robodx.analysis.metamorphic.rates import metamorphic_table
 from robodx.analysis.metamorphic.words import NAMES, claim, label
 from robodx.analysis.summary import Summary
 from robodx.cli.commands import app
@@ -114,10 +115,26 @@ def test_a_run_without_pairs_says_nothing_of_them(tmp_path: Path) -> None:
 def test_with_too_few_repeats_the_strict_level_is_told_and_it_says_so(tmp_path: Path) -> None:
     few = made(tmp_path / "few", "somebody", 5)
     told = " ".join(summary_of(few).split())
-    assert "Too few repeats to calibrate, 19 are needed: carrier/pick_up (5)." in told
+    assert "Too few situations were repeated (MR0) to calibrate, 19 are needed: carrier/pick_up (5)." in told
+    assert "So n, difference and p are of the strict level." in told
     page = report([few], videos="none").html()
     assert "at the strict level" in page and "no verdict" in page
-    assert "There are too few repeats to calibrate on carrier/pick_up (5): 19 a task are needed." in page
+    assert "Too few situations were repeated to calibrate on carrier/pick_up (5): 19 a task are needed." in page
+    assert "So the strict level is told first." in page
+
+
+def test_a_level_that_some_tasks_lack_is_not_told_of_all_and_n_is_of_the_level_told() -> None:
+    rows = [pair(name, seed, 0.01 if name == "MR0" else 0.05) for name in ("MR0", "MR2") for seed in range(20)]
+    part = [pair("MR2", seed, 0.05, task="carrier/put_in") for seed in range(30)]
+    told = list(lines(metamorphic_table(pairs_table(*rows, *part))))
+    (distractor,) = (text.split() for text in told if re.match(r"MR2 distractor\s+0%", text))
+    assert "50" in distractor[-3:] and "100%" in distractor, "of fifty situations at the strict level"
+    text = " ".join(" ".join(told).split())
+    assert "carrier/put_in (0). So n, difference and p are of the strict level, and what is calibrated is of" in text
+    assert "(strict level) flag" in text
+    all_of_it = list(lines(metamorphic_table(pairs_table(*rows, *(one | {"task": "carrier/put_in"} for one in rows)))))
+    (distractor,) = (text.split() for text in all_of_it if re.match(r"MR2 distractor\s+0%", text))
+    assert "40" in distractor[-3:]
 
 
 def test_the_report_has_a_section_with_its_figures(run: Path) -> None:
@@ -134,7 +151,7 @@ def test_several_policies_stand_beside_each_other_at_a_level_that_all_have(run: 
     page = report([run, other], videos="none").html()
     (section,) = re.findall(r'<section id="metamorphic".*?</section>', page, re.DOTALL)
     assert "at the strict level" in section and "Lines: solid: somebody; dashed: another." in section
-    assert "somebody: Calibrated tolerance" in section and "another: There are too few repeats" in section
+    assert "somebody: Calibrated tolerance" in section and "another: Too few situations were repeated" in section
     assert 'class="reference' not in section
 
 

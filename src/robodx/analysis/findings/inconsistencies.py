@@ -11,10 +11,10 @@ from robodx.analysis.findings.base import Symptom
 from robodx.analysis.findings.failure_modes import FailureMode
 from robodx.analysis.findings.naming import symptom
 from robodx.analysis.metamorphic.levels import CALIBRATED, LEVELS, Level, with_verdicts
-from robodx.analysis.metamorphic.measuring import REPEAT
 from robodx.analysis.metamorphic.rates import TOLERATED, Violations, metamorphic_table
 from robodx.analysis.metamorphic.words import claim
 from robodx.analysis.statistics.estimates import Estimate
+from robodx.records.pairs import REPEAT
 
 ALPHA = 0.05
 # A path that is to change has done so by more than noise at a few centimetres: what is claimed is that it stays within
