@@ -25,7 +25,7 @@ from robodx.report.page import report
 from robodx.report.plots.sweeps import Line, sweep
 from robodx.report.plots.venn import Pair, distance, lens, scale_of, venns
 from robodx.terminal.metamorphic import lines
-from tests.metamorphic import MadeRun, line, pair, pairs_table
+from tests.metamorphic import PATTERNS, MadeRun, line, pair, pairs_table
 
 SEEDS = 20
 
@@ -219,12 +219,28 @@ def test_a_run_that_outcomes_ended_claims_none(run: Path) -> None:
 
 def test_relations_have_words() -> None:
     assert label("MR2") == "MR2 distractor" and label("MR1 & MR3") == "MR1 & MR3 synonym, brightness"
-    assert label("mine") == "mine" and claim("mine") == "Its path changes when mine is applied"
-    assert claim("MR1 & MR3").startswith("Its path is not as the relation asks when the verb")
-    assert {claim(name).split(" when ")[0] for name in NAMES} == {
+    assert claim("MR1 & MR3", "consistency").startswith("Its path is not as the relation asks when the verb")
+    assert {claim(name, PATTERNS.get(name, "consistency")).split(" when ")[0] for name in NAMES} == {
         "Its path changes", "Its path stays the same", "Its path changes too little or too much",
         "Its path is not mirrored", "Its path does not move along", "It moves",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pattern", "good", "bad", "told"),
+    [
+        ("consistency", 0.0, 0.5, "Its path changes when mine is applied"),
+        ("variation", 0.5, 0.0, "Its path stays the same when mine is applied"),
+        ("relocation", 0.1, 0.5, "Its path changes too little or too much when mine is applied"),
+    ],
+)
+def test_what_violates_a_relation_of_ones_own_is_told_by_its_pattern(
+    pattern: str, good: float, bad: float, told: str
+) -> None:
+    rows = [pair("MR0", seed, 0.01) for seed in range(30)]
+    rows += [pair("mine", seed, bad if seed < 20 else good, pattern=pattern, moved_m=0.1) for seed in range(30)]
+    (found,) = inconsistencies(pairs_table(*rows))
+    assert label("mine") == "mine" and found.statement.startswith(f"{told}: 20 of 30 pairs violate mine")
 
 
 @pytest.mark.parametrize(

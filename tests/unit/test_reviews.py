@@ -467,8 +467,22 @@ def test_an_item_says_what_differs_and_nothing_of_what_came_of_it(tmp_path: Path
 
 
 def test_of_a_composition_both_relations_are_told() -> None:
-    assert expectation("MR1 & MR3").endswith("; expected: the same path")
-    assert expectation("MR99") == "MR99"
+    told = expectation("MR1 & MR3", "consistency")
+    assert " by a synonym and the light is " in told and told.endswith("; expected: the same path")
+
+
+@pytest.mark.parametrize(
+    ("relation", "pattern", "told"),
+    [
+        ("mine", "consistency", "mine; expected: the same path"),
+        ("mine", "variation", "mine; expected: another path, or none"),
+        ("mine", "relocation", "mine; expected: a path that changes as far as something was moved"),
+        ("mine", "something new", "mine"),
+        ("MR4", "variation", "MR4 negation: the instruction is negated; expected: something else, or nothing"),
+    ],
+)
+def test_what_is_expected_of_a_relation_of_ones_own_goes_by_its_pattern(relation: str, pattern: str, told: str) -> None:
+    assert expectation(relation, pattern) == told
 
 
 def test_verdicts_are_stricter_at_stricter_levels(tmp_path: Path) -> None:

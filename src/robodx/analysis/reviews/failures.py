@@ -54,7 +54,7 @@ def _item(pair: Mapping[str, Any], rows: Mapping[str, Mapping[str, Any]], factor
     source, follow_up = rows.get(pair["source_id"]), rows.get(pair["trial_id"])
     changes = [*_differences(source or {}, follow_up or {}), *_moves(factors)]
     facts = [
-        ("relation", expectation(pair["relation"])),
+        ("relation", expectation(pair["relation"], pair["pattern"])),
         ("what differs", "; ".join(changes)),
         ("task", pair["task"]),
     ]
