@@ -21,6 +21,7 @@ import pytest
 from statsmodels.stats.inter_rater import cohens_kappa  # type: ignore[import-untyped]
 
 from robodx.analysis.attribution.base import Type
+from robodx.analysis.metamorphic.measuring import measured
 from robodx.analysis.metamorphic.words import expectation
 from robodx.analysis.reviews import sampling
 from robodx.analysis.reviews.failures import NAME, failure_review, item_id
@@ -41,6 +42,7 @@ from robodx.records.annotations import (
     append_annotation,
     read_annotations,
 )
+from robodx.records.pairs import ROW, write_pairs
 from robodx.records.review import Item, Label, Review, UnreadableReview, read_review, review_path, write_review
 from robodx.records.table import load
 from robodx.records.values import factor_record
@@ -48,6 +50,7 @@ from robodx.sim import gl
 from robodx.streams import Streams
 from robodx.video import filming
 from tests.commands import call
+from tests.metamorphic import MadeRun, line
 from tests.reviewing import pair, paired_run, pairs_table, trial_id, write_film
 
 NAMES = [label.name for label in LABELS]
@@ -90,7 +93,7 @@ def test_half_are_oracle_failures_and_half_violations() -> None:
     drawn = draw(judged(7899), rng())
     assert dict(drawn["drawn_from"].value_counts().iter_rows()) == {ORACLE: 96, RELATION: 96}
     assert drawn.filter(pl.col("drawn_from") == ORACLE)["is_flagged"].all()
-    assert drawn.select(sampling.PAIR).n_unique() == 192
+    assert drawn.select(ROW).n_unique() == 192
 
 
 def test_where_there_are_few_of_one_half_the_other_makes_up_for_it() -> None:
@@ -496,6 +499,32 @@ def test_verdicts_are_stricter_at_stricter_levels(tmp_path: Path) -> None:
     assert judged_pairs(run, "low")["is_violated"].null_count() == 1
     with pytest.raises(UserError, match='No level "lax"'):
         judged_pairs(run, "lax")
+
+
+def test_stored_pairs_are_taken_over_only_as_far_as_they_are_those_of_the_run(tmp_path: Path) -> None:
+    made = MadeRun(tmp_path / "run")
+    path = line((0.0, 0.0, 0.0), (0.3, 0.0, 0.0))
+    source = made.source(3, path)
+    made.follow_up(source, "MR1", path + 0.1)
+    run = made.write()
+    stored_then = measured(run, load(run))
+    forged = stored_then.with_columns(frechet_m=pl.lit(0.0), is_flagged=pl.lit(True), follow_up_hash=pl.lit("another"))
+    write_pairs(run, forged)
+    made.follow_up(source, "MR2", path + 0.5)
+    made.write()
+    found = judged_pairs(run, "medium")
+    assert found["relation"].to_list() == ["MR1", "MR2"], "the run went on since"
+    assert found["frechet_m"].to_list() == pytest.approx([0.1 * 3**0.5, 0.5 * 3**0.5])
+    assert found["is_violated"].to_list() == [False, True] and found["is_flagged"].to_list() == [False, False]
+
+
+def test_a_run_whose_design_has_the_suite_and_no_pair_has_none_to_review(tmp_path: Path) -> None:
+    made = MadeRun(tmp_path / "run")
+    made.source(3, line((0.0, 0.0, 0.0), (0.3, 0.0, 0.0)))
+    run = made.write()
+    write_pairs(run, pairs_table([pair(1)]))
+    with pytest.raises(UserError, match="has no pairs of trials to review"):
+        judged_pairs(run)
 
 
 # The command

@@ -12,6 +12,7 @@ from robodx.analysis.metamorphic.words import expectation
 from robodx.analysis.reviews.sampling import MARGIN, draw, population
 from robodx.analysis.reviews.taxonomy import LABELS, automatic_label
 from robodx.records.design import rows_of
+from robodx.records.pairs import ROW
 from robodx.records.review import Film, Item, Review
 from robodx.records.values import as_option, read_applied
 
@@ -22,7 +23,7 @@ QUESTION = "What went wrong in the follow-up?"
 
 def item_id() -> pl.Expr:
     """What an item of a pair is called, as a column of the pairs table."""
-    return pl.concat_str("source_id", "trial_id", "relation", separator=".").alias("item")
+    return pl.concat_str(*ROW, separator=".").alias("item")
 
 
 def failure_review(
