@@ -9,6 +9,8 @@ import io
 import json
 import os
 import threading
+import time
+import tracemalloc
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -326,6 +328,20 @@ def test_lines_that_mean_nothing_here_are_told(reviewed: Path) -> None:
     annotations_path(reviewed, "failures").write_text("\n".join(rows) + "\n", encoding="latin-1")
     kept, problems = read_annotations(reviewed, small_review())
     assert not kept and len(problems) == stored.TOLD + 1 and problems[-1] == "and 4 more lines"
+
+
+def test_very_many_lines_that_do_not_count_are_soon_read_and_few_of_them_kept(reviewed: Path) -> None:
+    lines, told_bytes = 20_000, 1_000_000
+    annotations_path(reviewed, "failures").write_bytes(b"\n".join([b"x" * 100] * lines))
+    began_s = time.process_time()
+    kept, problems = read_annotations(reviewed, small_review())
+    assert time.process_time() - began_s < 3, "looking through all of it for each of them takes longer"
+    assert not kept and problems[-1] == f"and {lines - stored.TOLD} more lines"
+    tracemalloc.start()
+    read_annotations(reviewed, small_review())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < annotations_path(reviewed, "failures").stat().st_size + told_bytes, "not a message for each"
 
 
 def test_two_writers_wait_for_each_other(reviewed: Path) -> None:
