@@ -26,7 +26,7 @@ from robodx.analysis.attribution.base import Type
 from robodx.analysis.metamorphic.measuring import measured
 from robodx.analysis.metamorphic.words import expectation
 from robodx.analysis.reviews import sampling
-from robodx.analysis.reviews.failures import NAME, failure_review, item_id
+from robodx.analysis.reviews.failures import failure_review, item_id
 from robodx.analysis.reviews.outcome import annotation_table, outcome
 from robodx.analysis.reviews.pairs import DEFAULT_LEVEL, judged_pairs
 from robodx.analysis.reviews.sampling import ORACLE, RELATION, draw, population, sample_size
@@ -45,7 +45,16 @@ from robodx.records.annotations import (
     read_annotations,
 )
 from robodx.records.pairs import ROW, write_pairs
-from robodx.records.review import Item, Label, Review, UnreadableReview, read_review, review_path, write_review
+from robodx.records.review import (
+    DEFAULT_NAME,
+    Item,
+    Label,
+    Review,
+    UnreadableReview,
+    read_review,
+    review_path,
+    write_review,
+)
 from robodx.records.table import load
 from robodx.records.values import factor_record
 from robodx.sim import gl
@@ -639,7 +648,7 @@ def test_what_cannot_be_reviewed_is_said(tmp_path: Path) -> None:
 
 def test_the_command_has_the_defaults_of_the_analysis() -> None:
     assert (reviewing.DEFAULT_NAME, reviewing.DEFAULT_LEVEL, reviewing.DEFAULT_MARGIN) == (
-        NAME, DEFAULT_LEVEL, sampling.MARGIN,
+        DEFAULT_NAME, DEFAULT_LEVEL, sampling.MARGIN,
     )  # fmt: skip
 
 

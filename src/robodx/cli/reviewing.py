@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,7 +64,7 @@ def review(
     load_plugins(plugin)
     from robodx.analysis.reviews.outcome import outcome
     from robodx.records.annotations import read_annotations
-    from robodx.records.review import read_review
+    from robodx.records.review import prepare_command, read_review
     from robodx.terminal.review import as_dict, lines
 
     if export is not None and export.suffix.lower() not in ENDINGS:
@@ -81,8 +80,7 @@ def review(
     if as_json:
         print_json(as_dict(asked, outcome(asked, said), missing=missing))
         return
-    named = "" if name == DEFAULT_NAME else f" --name {name}"
-    command = f"robodx review {shlex.quote(str(run))}{named} --prepare"
+    command = prepare_command(run, name)
     print_text(*lines(asked, outcome(asked, said), missing=missing, command=command), sep="\n")
 
 

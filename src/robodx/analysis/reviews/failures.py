@@ -13,10 +13,9 @@ from robodx.analysis.reviews.sampling import MARGIN, draw, population
 from robodx.analysis.reviews.taxonomy import LABELS, automatic_label
 from robodx.records.design import rows_of
 from robodx.records.pairs import ROW
-from robodx.records.review import Film, Item, Review
+from robodx.records.review import DEFAULT_NAME, Film, Item, Review
 from robodx.records.values import as_option, read_applied
 
-NAME = "failures"
 TITLE = "Review failures"
 QUESTION = "What went wrong in the follow-up?"
 
@@ -33,7 +32,7 @@ def failure_review(
     *,
     level: str,
     margin: float = MARGIN,
-    name: str = NAME,
+    name: str = DEFAULT_NAME,
 ) -> Review:
     """Of pairs with `is_violated` at the level, and the episodes of the run with their design."""
     sample = draw(pairs, rng, margin).with_columns(item_id())
