@@ -19,6 +19,7 @@ from robodx.analysis.metamorphic.rates import metamorphic_table
 from robodx.analysis.metamorphic.words import NAMES, claim, label
 from robodx.analysis.summary import Summary
 from robodx.cli.commands import app
+from robodx.records.design import Planned
 from robodx.records.pairs import FILE
 from robodx.registry import UnknownName
 from robodx.report.page import report
@@ -72,6 +73,27 @@ def test_the_summary_tells_each_relation_beside_repeats_and_the_oracle(run: Path
     assert "Calibrated tolerances: carrier/pick_up 2.0 cm." in told
     assert max(map(len, told.splitlines())) <= 120
     assert not (run / FILE).exists(), "reading writes nothing"
+
+
+def test_repeats_of_what_had_succeeded_are_no_sample_of_their_task(tmp_path: Path) -> None:
+    run = MadeRun(tmp_path / "run")
+    path = line((0.3, 0.0, 0.4), (0.5, 0.0, 0.1))
+    for seed in range(5):
+        source = run.source(seed, path + 0.01 * seed)
+        run.follow_up(source, "MR0", path + 0.01 * seed + 0.002, success=seed > 2)
+    told = summary_of(run.write())
+    assert "perturbed" not in told and "perturbation" not in told and "5 episodes" in told
+    assert "Success 100% [57, 100], of one task (n = 5). By episode: 5 of 5 solved." in told
+    assert re.search(r"MR0 repeat\s+3\s+0\s+0\s+2", told), "what they did stands beside the relations"
+
+
+def test_a_source_that_also_tries_another_again_is_a_source(tmp_path: Path) -> None:
+    run = MadeRun(tmp_path / "run")
+    path = line((0.3, 0.0, 0.4), (0.5, 0.0, 0.1))
+    again = run.follow_up(run.source(0, path), "MR0", path + 0.01)
+    run.planned.append(Planned(again, "source"))
+    found = Summary(run.episodes).episodes
+    assert found["is_base"].to_list() == [True, True] and found["variant"].to_list() == ["", ""]
 
 
 def test_the_summary_as_json_has_all_of_it(run: Path) -> None:

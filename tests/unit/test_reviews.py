@@ -639,6 +639,8 @@ def test_what_cannot_be_reviewed_is_said(tmp_path: Path) -> None:
     assert "no failures to review" in call("review", run, "--prepare", cwd=tmp_path, expect=2)
     said = call("review", run, "--prepare", "--level", "lax", cwd=tmp_path, expect=2)
     assert 'No level "lax"' in said and "medium" in said
+    for option in (("--level", "low"), ("--margin", "0.2"), ("--level", "low", "--export", "said.csv")):
+        assert "are for --prepare" in call("review", run, *option, cwd=tmp_path, expect=2)
     assert "is no name of a review" in call("review", run, "--name", "../x", cwd=tmp_path, expect=2)
     (run / "pairs.parquet").write_bytes(b"PAR1")
     assert "has no pairs of trials to review" in call("review", run, "--prepare", cwd=tmp_path, expect=2)

@@ -23,7 +23,7 @@ ORACLE, RELATION = "oracle failure", "relation violation"
 
 
 def sample_size(population: int, margin: float = MARGIN, confidence: float = CONFIDENCE) -> int:
-    """Cochran's, corrected for a finite population: a share of it is then known within the margin."""
+    """Cochran's, corrected for a finite population: drawn at random, so many show a share of it within the margin."""
     if population <= 0:
         return 0
     if not FINEST_MARGIN <= margin < 1:
