@@ -15,12 +15,14 @@ from typer.testing import CliRunner
 from robodx.analysis.findings.diagnose import diagnose, diagnose_runs
 from robodx.analysis.findings.inconsistencies import inconsistencies
 from robodx.analysis.findings.kinds.base import FINDING_KINDS
+from robodx.analysis.metamorphic.measuring import write_measured
 from robodx.analysis.metamorphic.rates import metamorphic_table
 from robodx.analysis.metamorphic.words import NAMES, claim, label
 from robodx.analysis.summary import Summary
 from robodx.cli.commands import app
 from robodx.records.design import Planned
 from robodx.records.pairs import FILE
+from robodx.records.table import load
 from robodx.registry import UnknownName
 from robodx.report.page import report
 from robodx.report.plots.sweeps import Line, sweep
@@ -177,7 +179,28 @@ def test_several_policies_stand_beside_each_other_at_a_level_that_all_have(run: 
     assert 'class="reference' not in section
 
 
-def test_merged_shards_and_runs_of_one_policy_are_put_together(run: Path, tmp_path: Path) -> None:
+def test_merged_shards_are_measured_as_one_run(tmp_path: Path) -> None:
+    """A shard may have the pairs that it measured; of the merged run they are all measured anew."""
+    path = line((0.0, 0.0, 0.0), (0.1, 0.0, 0.0))
+    shards = []
+    for number in range(2):
+        shard = MadeRun(tmp_path / f"shard {number}")
+        for seed in range(10 * number, 10 * number + 10):
+            source = shard.source(seed, path + 0.01 * seed)
+            shard.follow_up(source, "MR0", path + 0.01 * seed + 0.002)
+            shard.follow_up(source, "MR2", path + 0.01 * seed + (0.2 if number else 0.002))
+        shards.append(shard.write())
+        write_measured(shards[-1], load(shards[-1]))
+    said = ["merge", *map(str, shards), "--out", str(tmp_path / "whole")]
+    called = CliRunner().invoke(app, said, catch_exceptions=False)
+    assert called.exit_code == 0 and not (tmp_path / "whole" / FILE).exists()
+    told = summary_of(tmp_path / "whole")
+    assert "Calibrated tolerances: carrier/pick_up 2.0 cm." in told, "neither shard has nineteen repeats"
+    assert re.search(r"MR2 distractor\s+50% \[30, 70\].*\s20$", told, re.MULTILINE)
+    assert "Too few situations" in summary_of(shards[0])
+
+
+def test_runs_of_one_policy_are_put_together(run: Path, tmp_path: Path) -> None:
     half = MadeRun(tmp_path / "half")
     source = half.source(100, line((0.0, 0.0, 0.0), (0.1, 0.0, 0.0)))
     half.follow_up(source, "MR2", line((0.0, 0.0, 0.0), (0.1, 0.0, 0.0)))
