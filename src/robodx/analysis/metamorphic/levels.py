@@ -70,7 +70,7 @@ def calibrated(pairs: pl.DataFrame, distance: str = "frechet") -> pl.DataFrame:
 def _repeated(pairs: pl.DataFrame, distance: str) -> pl.DataFrame:
     """A row for each situation that was repeated and measured, with the largest `distance_m` of its repeats.
 
-    Repeats of one situation are alike: five of four situations say less of the next situation than twenty would.
+    Repeats of one situation are alike: five of each of four say less of the next situation than one of each of twenty.
     """
     repeats = pairs.filter(pl.col("relation") == REPEAT).with_columns(distance_m=pl.col(_column(distance)))
     return repeats.drop_nulls("distance_m").group_by(SITUATION, maintain_order=True).agg(pl.col("distance_m").max())
