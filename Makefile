@@ -98,8 +98,9 @@ why-table: setup  ## ask planted faults why they fail and write the table into t
 sequential-tests: setup  ## compare tests that may stop after any pair, STEP if it is there, and write the table into the docs (two minutes)
 	@PYTHONPATH=scripts:.cache/step $(BIN)/python benchmarks/sequential_tests.py $(ARGS)
 
-coverage: setup  ## simulate how often intervals hold and tests err, and how good the cliff search is (half an hour)
+coverage: setup  ## simulate how often intervals hold and tests err, also of metamorphic runs, and how good the cliff search is (half an hour)
 	@$(BIN)/python scripts/interval_coverage.py
+	@$(BIN)/python scripts/metamorphic_coverage.py
 	@$(BIN)/python scripts/cliff_coverage.py
 
 pictures: setup  ## draw the pictures of the docs

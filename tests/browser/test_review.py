@@ -60,13 +60,13 @@ class Reviewed(NamedTuple):
 
 @pytest.fixture(scope="module")
 def reviewed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reviewed]:
-    """`first`, `second` and `bare` have pairs, of which only the last is without films; `hostile` has odd names."""
+    """`first`, `second` and `bare` have a review, the last without films, `hostile` one of odd names."""
     root = tmp_path_factory.mktemp("runs")
     for name, films in (("first", 4), ("second", 4), ("bare", 0)):
         run = paired_run(root / name, [pair(n) for n in range(4)], films=films)
         rng = Streams(0).rng("test")
         write_review(run, failure_review(judged_pairs(run, "medium"), load(run), rng, level="medium"))
-    paired_run(root / "unprepared", [pair(1)])
+    paired_run(root / "not prepared", [pair(1)])
     run = paired_run(root / "hostile", [pair(1)])
     labels = read_review(root / "first", "failures").labels
     item = Item(SCRIPT, (Film(SCRIPT, "gone", SCRIPT),), ((SCRIPT, SCRIPT),))
@@ -196,6 +196,49 @@ def test_what_could_not_be_saved_is_kept(
     assert [line["text"] for line in stored(reviewed, "second") if line["annotator"] == "dan"] == ["it slipped"]
 
 
+def test_while_it_is_saved_nothing_is_typed_and_an_answer_is_of_who_asked(page: Page, reviewed: Reviewed) -> None:
+    begin(page, reviewed, "second", "jon")
+    held: list[Route] = []
+    page.route(
+        "**/api/review/**", lambda route: held.append(route) if route.request.method == "POST" else route.continue_()
+    )
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    wait_until(page, lambda: len(held) == 1)
+    # What would be typed now belongs neither to what is being saved nor to the next.
+    for key in ("5", "t", "x", "n", "Enter"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("radio", name="grasp synthesis", include_hidden=True)).to_be_checked()
+    expect(page.locator("#text")).to_have_value("")
+    expect(page.locator("#count")).to_have_text("0 of 4 done · item 1")
+    held.pop().continue_()
+    expect(page.locator("#count")).to_have_text("1 of 4 done · item 2")
+    assert page.locator("#labels input:checked").count() == 0 and page.locator("#form[inert]").count() == 0
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    wait_until(page, lambda: len(held) == 1)
+    page.locator("#annotator").click()
+    page.locator("#who-name").fill("kim")
+    page.keyboard.press("Enter")
+    expect(page.locator("#annotator")).to_have_text("kim")
+    held.pop().continue_()
+    expect(page.locator("#form[inert]")).to_have_count(0)
+    expect(page.locator("#count")).to_have_text("0 of 4 done · item 2")
+    assert page.locator("#labels input:checked").count() == 0
+    page.unroute("**/api/review/**")
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+    expect(page.locator("#count")).to_contain_text("1 of 4 done")
+    page.locator("#annotator").click()
+    page.locator("#who-name").fill("jon")
+    page.keyboard.press("Enter")
+    expect(page.locator("#count")).to_contain_text("2 of 4 done")
+    said = [
+        (one["annotator"], one["label"]) for one in stored(reviewed, "second") if one["annotator"] in ("jon", "kim")
+    ]
+    assert said == [("jon", "grasp synthesis"), ("jon", "grasp stability"), ("kim", "placement and release")]
+
+
 def test_a_viewer_that_was_started_again_is_written_to_all_the_same(
     page: Page, watch: Watch, reviewed: Reviewed
 ) -> None:
@@ -232,8 +275,8 @@ def test_where_there_is_no_film_it_says_how_to_make_it_and_then_shows_it(page: P
             write_film(reviewed.root / "bare", row, steps=3)
     expect(page.locator("#films video")).to_have_count(2)
     page.goto(reviewed.address)
-    page.locator("#runs .run", has_text="unprepared").click()
-    expect(page.locator("#reviews")).to_contain_text("robodx review unprepared --prepare")
+    page.locator("#runs .run", has_text="not prepared").click()
+    expect(page.locator("#reviews code")).to_have_text(f"robodx review '{name}/not prepared' --prepare")
 
 
 def test_names_that_mean_harm_are_shown_as_text_at_every_width(page: Page, watch: Watch, reviewed: Reviewed) -> None:

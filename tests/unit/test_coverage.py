@@ -1,4 +1,4 @@
-"""Intervals hold the truth as often as they claim, and tests cry wolf no oftener: interval_coverage in small."""
+"""Intervals hold the truth as often as they claim, and tests cry wolf no oftener: scripts/*_coverage.py in small."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from itertools import groupby
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
+import metamorphic_coverage  # noqa: E402
 from interval_coverage import RATES, Level, coverages, false_positives  # noqa: E402
 
 NOMINAL, ALPHA = 0.95, 0.05
@@ -51,3 +53,13 @@ def test_no_test_finds_what_is_not_there_oftener_than_it_may() -> None:
     assert misses(levels, ALPHA, POSITIVES_SLACK, sign=1) == []
     exact = [level for level in levels if level.draws is None]
     assert exact and all(level.worst <= ALPHA for level in exact)
+
+
+def test_without_an_effect_no_relation_is_claimed_and_by_a_repeats_own_tolerance_some_would(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(metamorphic_coverage, "DESIGNS", ((4, 19),))
+    (found,) = metamorphic_coverage.accusations(12, np.random.default_rng(1))
+    assert (found.tasks, found.situations, found.found.n) == (4, 19, 12)
+    assert found.found.value == 0.0
+    assert found.by_own_repeat.value is not None and found.by_own_repeat.value > 0.05

@@ -248,8 +248,8 @@ def test_the_command_writes_a_data_set_and_says_where(tmp_path: Path) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize(("episodes", "kills", "after_s"), [(12, 2, 5), (334, 4, 40)])
 def test_after_kill_9_nothing_is_lost_or_doubled(tmp_path: Path, episodes: int, kills: int, after_s: float) -> None:
-    words = [sys.executable, "-m", "robodx", "generate", "primitive", "--episodes", str(episodes),
-             "--cameras", "front@32", "--workers", "2"]  # fmt: skip
+    words = [sys.executable, "-c", "from robodx.cli import main; main()", "generate", "primitive", "--episodes",
+             str(episodes), "--cameras", "front@32", "--workers", "2"]  # fmt: skip
     for name, times in (("killed", kills), ("whole", 0)):
         command = [*words, "--out", f"{name}.lerobot"]
         for _ in range(times):

@@ -16,10 +16,10 @@ from robodx.analysis.metamorphic.rates import (
     MetamorphicTable,
     Overlap,
     Violations,
-    cohens_kappa,
     metamorphic_table,
     order,
 )
+from robodx.analysis.statistics.agreement import agreement
 from robodx.analysis.statistics.paired import mcnemar_p
 from robodx.registry import UnknownName
 from tests.metamorphic import TASK, pair, pairs_table
@@ -108,6 +108,42 @@ def test_with_fewer_than_nineteen_repeats_nothing_is_calibrated() -> None:
     assert conformal(pl.Series([0.1] * 18 + [None])) is None, "what was not measured is no repeat"
 
 
+def test_repeats_of_one_situation_count_once_by_their_largest_distance() -> None:
+    """MR6 has a source of its own, of the same situation, and --repeats makes more of them."""
+    named = [{"source_id": f"{n}", "trial_id": f"{n}-MR0", "repeat": n} for n in range(4)]
+    few = [pair("MR0", seed, 0.1 * n, **one) for seed in range(5) for n, one in enumerate(named)]
+    (found,) = calibrated(pairs_table(*few)).iter_rows(named=True)
+    assert (found["situations"], found["delta_m"]) == (5, None), "twenty repeats, of five situations"
+    assert with_verdicts(pairs_table(*few))["violates_others"].null_count() == 20
+    more = [
+        pair("MR0", seed, 0.03 + 0.01 * seed + 0.001 * n, **one) for seed in range(19) for n, one in enumerate(named)
+    ]
+    (found,) = calibrated(pairs_table(*more)).iter_rows(named=True)
+    assert (found["situations"], found["delta_m"]) == (19, pytest.approx(0.213)), "the largest of the largest"
+    others = (
+        with_verdicts(pairs_table(*more)).group_by("seed", maintain_order=True).agg(pl.col("delta_others_m").first())
+    )
+    assert others["delta_others_m"].to_list() == pytest.approx([*[0.213] * 18, 0.203])
+    unmeasured = [*more[:-4], *(pair("MR0", 18, None, **one) for one in named)]
+    assert calibrated(pairs_table(*unmeasured))["situations"].to_list() == [18]
+
+
+def test_the_calibrated_level_is_told_only_where_all_tasks_have_it() -> None:
+    rows = [*repeats([0.01] * 20), *(pair("MR2", seed, 0.5) for seed in range(20))]
+    assert table_of(*rows).level_told("somebody") == "calibrated"
+    elsewhere = [pair("MR2", seed, 0.5, task=OTHER) for seed in range(30)]
+    found = table_of(*rows, *elsewhere)
+    assert found.level_told("somebody") == "strict", "of the other task there is no repeat at all"
+    assert [(one.task, one.delta_m, one.situations) for one in found.tolerances_of("somebody")] == [
+        (TASK, 0.02, 20), (OTHER, None, 0),
+    ]  # fmt: skip
+    assert table_of(*rows, *elsewhere, *repeats([0.01] * 18, task=OTHER)).level_told("somebody") == "strict"
+    assert table_of(*rows, *elsewhere, *repeats([0.01] * 19, task=OTHER)).level_told("somebody") == "calibrated"
+    others = [pair("MR2", seed, 0.5, policy="another") for seed in range(3)]
+    both = table_of(*rows, *others)
+    assert (both.level_told("somebody"), both.level_told("another")) == ("calibrated", "strict")
+
+
 def test_the_next_repeat_stays_within_the_calibrated_distance_as_often_as_it_says() -> None:
     rng = np.random.default_rng(0)
     draws = rng.exponential(size=(4000, 31))
@@ -121,7 +157,7 @@ def test_each_policy_and_task_is_calibrated_by_its_own_repeats_and_not_below_two
         *repeats([0.1] * 5, policy="another", task=OTHER),
     ]  # fmt: skip
     found = calibrated(pairs_table(*rows))
-    assert found.select("policy", "task", "delta_m", "repeats").rows() == [
+    assert found.select("policy", "task", "delta_m", "situations").rows() == [
         ("somebody", TASK, 0.02, 20), ("somebody", OTHER, 0.2, 20), ("another", TASK, 0.4, 20),
         ("another", OTHER, None, 5),
     ]  # fmt: skip
@@ -237,14 +273,31 @@ def test_the_oracle_and_the_relation_overlap_as_counted() -> None:
     assert (found.both, found.oracle_only, found.relation_only, found.neither) == (6, 1, 3, 10)
     assert found.agreement.value == pytest.approx(16 / 20) and found.agreement.n == 20
     # By chance: 7/20 × 9/20 + 13/20 × 11/20.
-    assert found.kappa == pytest.approx((0.8 - 0.515) / (1 - 0.515))
+    assert found.kappa.value == pytest.approx((0.8 - 0.515) / (1 - 0.515))
     nothing = overlap(table_of(*rows), "MR2", "calibrated")
-    assert (nothing.both, nothing.neither, nothing.agreement.value, nothing.kappa) == (0, 0, None, None)
+    assert (nothing.both, nothing.neither, nothing.agreement.value, nothing.kappa.value) == (0, 0, None, None)
+
+
+def test_kappa_is_the_one_of_annotators_with_its_interval_and_over_situations() -> None:
+    said = [(True, 0.5)] * 3 + [(True, 0.0)] * 2 + [(False, 0.5)] * 1 + [(False, 0.0)] * 4
+    once = [pair("MR2", seed, distance, is_flagged=flagged) for seed, (flagged, distance) in enumerate(said)]
+    known = agreement([str(flagged) for flagged, _ in said], [str(distance > 0.3) for _, distance in said])
+    found = overlap(table_of(*once), "MR2", "low")
+    assert (found.agreement, found.kappa) == (known.share, known.kappa) and found.kappa.low is not None
+    # One situation thrice more, and one that the oracle has no verdict for.
+    named = [{"repeat": n, "source_hash": f"again {n}", "follow_up_hash": f"again {n}"} for n in (1, 2, 3)]
+    more = [pair("MR2", 0, 0.5, is_flagged=True, **one) for one in named]
+    unknown = pair("MR2", 50, 0.5, is_flagged=None, follow_up_success=None)
+    again = overlap(table_of(*once, *more, unknown), "MR2", "low")
+    assert (again.both, again.agreement, again.kappa) == (6, known.share, known.kappa)
 
 
 def test_agreement_beyond_chance_is_none_where_both_always_say_the_same() -> None:
-    assert cohens_kappa(0, 0, 0, 10) is None and cohens_kappa(0, 0, 0, 0) is None
-    assert cohens_kappa(5, 0, 0, 5) == 1.0 and cohens_kappa(0, 5, 5, 0) == -1.0
+    rows = [pair("MR2", seed, 0.0) for seed in range(10)]
+    alike = overlap(table_of(*rows), "MR2", "low")
+    assert (alike.agreement.value, alike.kappa.value, alike.kappa.n) == (1.0, None, 10)
+    opposed = overlap(table_of(*(pair("MR2", seed, 0.5 * seed, is_flagged=not seed) for seed in (0, 1))), "MR2", "low")
+    assert (opposed.kappa.value, opposed.kappa.low) == (-1.0, -1.0)
 
 
 def test_the_sweep_passes_the_levels_and_goes_the_way_of_its_pattern() -> None:

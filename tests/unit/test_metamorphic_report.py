@@ -15,16 +15,20 @@ from typer.testing import CliRunner
 from robodx.analysis.findings.diagnose import diagnose, diagnose_runs
 from robodx.analysis.findings.inconsistencies import inconsistencies
 from robodx.analysis.findings.kinds.base import FINDING_KINDS
+from robodx.analysis.metamorphic.measuring import write_measured
+from robodx.analysis.metamorphic.rates import metamorphic_table
 from robodx.analysis.metamorphic.words import NAMES, claim, label
 from robodx.analysis.summary import Summary
 from robodx.cli.commands import app
+from robodx.records.design import Planned
 from robodx.records.pairs import FILE
+from robodx.records.table import load
 from robodx.registry import UnknownName
 from robodx.report.page import report
 from robodx.report.plots.sweeps import Line, sweep
 from robodx.report.plots.venn import Pair, distance, lens, scale_of, venns
 from robodx.terminal.metamorphic import lines
-from tests.metamorphic import MadeRun, line, pair, pairs_table
+from tests.metamorphic import PATTERNS, MadeRun, line, pair, pairs_table
 
 SEEDS = 20
 
@@ -73,6 +77,27 @@ def test_the_summary_tells_each_relation_beside_repeats_and_the_oracle(run: Path
     assert not (run / FILE).exists(), "reading writes nothing"
 
 
+def test_repeats_of_what_had_succeeded_are_no_sample_of_their_task(tmp_path: Path) -> None:
+    run = MadeRun(tmp_path / "run")
+    path = line((0.3, 0.0, 0.4), (0.5, 0.0, 0.1))
+    for seed in range(5):
+        source = run.source(seed, path + 0.01 * seed)
+        run.follow_up(source, "MR0", path + 0.01 * seed + 0.002, success=seed > 2)
+    told = summary_of(run.write())
+    assert "perturbed" not in told and "perturbation" not in told and "5 episodes" in told
+    assert "Success 100% [57, 100], of one task (n = 5). By episode: 5 of 5 solved." in told
+    assert re.search(r"MR0 repeat\s+3\s+0\s+0\s+2", told), "what they did stands beside the relations"
+
+
+def test_a_source_that_also_tries_another_again_is_a_source(tmp_path: Path) -> None:
+    run = MadeRun(tmp_path / "run")
+    path = line((0.3, 0.0, 0.4), (0.5, 0.0, 0.1))
+    again = run.follow_up(run.source(0, path), "MR0", path + 0.01)
+    run.planned.append(Planned(again, "source"))
+    found = Summary(run.episodes).episodes
+    assert found["is_base"].to_list() == [True, True] and found["variant"].to_list() == ["", ""]
+
+
 def test_the_summary_as_json_has_all_of_it(run: Path) -> None:
     found = json.loads(summary_of(run, "--json"))["metamorphic"]
     assert found["distance"] == "frechet" and {one["relation"] for one in found["sweeps"]} == {
@@ -114,10 +139,26 @@ def test_a_run_without_pairs_says_nothing_of_them(tmp_path: Path) -> None:
 def test_with_too_few_repeats_the_strict_level_is_told_and_it_says_so(tmp_path: Path) -> None:
     few = made(tmp_path / "few", "somebody", 5)
     told = " ".join(summary_of(few).split())
-    assert "Too few repeats to calibrate, 19 are needed: carrier/pick_up (5)." in told
+    assert "Too few situations were repeated (MR0) to calibrate, 19 are needed: carrier/pick_up (5)." in told
+    assert "So n, difference and p are of the strict level." in told
     page = report([few], videos="none").html()
     assert "at the strict level" in page and "no verdict" in page
-    assert "There are too few repeats to calibrate on carrier/pick_up (5): 19 a task are needed." in page
+    assert "Too few situations were repeated to calibrate on carrier/pick_up (5): 19 a task are needed." in page
+    assert "So the strict level is told first." in page
+
+
+def test_a_level_that_some_tasks_lack_is_not_told_of_all_and_n_is_of_the_level_told() -> None:
+    rows = [pair(name, seed, 0.01 if name == "MR0" else 0.05) for name in ("MR0", "MR2") for seed in range(20)]
+    part = [pair("MR2", seed, 0.05, task="carrier/put_in") for seed in range(30)]
+    told = list(lines(metamorphic_table(pairs_table(*rows, *part))))
+    (distractor,) = (text.split() for text in told if re.match(r"MR2 distractor\s+0%", text))
+    assert "50" in distractor[-3:] and "100%" in distractor, "of fifty situations at the strict level"
+    text = " ".join(" ".join(told).split())
+    assert "carrier/put_in (0). So n, difference and p are of the strict level, and what is calibrated is of" in text
+    assert "(strict level) flag" in text
+    all_of_it = list(lines(metamorphic_table(pairs_table(*rows, *(one | {"task": "carrier/put_in"} for one in rows)))))
+    (distractor,) = (text.split() for text in all_of_it if re.match(r"MR2 distractor\s+0%", text))
+    assert "40" in distractor[-3:]
 
 
 def test_the_report_has_a_section_with_its_figures(run: Path) -> None:
@@ -134,11 +175,32 @@ def test_several_policies_stand_beside_each_other_at_a_level_that_all_have(run: 
     page = report([run, other], videos="none").html()
     (section,) = re.findall(r'<section id="metamorphic".*?</section>', page, re.DOTALL)
     assert "at the strict level" in section and "Lines: solid: somebody; dashed: another." in section
-    assert "somebody: Calibrated tolerance" in section and "another: There are too few repeats" in section
+    assert "somebody: Calibrated tolerance" in section and "another: Too few situations were repeated" in section
     assert 'class="reference' not in section
 
 
-def test_merged_shards_and_runs_of_one_policy_are_put_together(run: Path, tmp_path: Path) -> None:
+def test_merged_shards_are_measured_as_one_run(tmp_path: Path) -> None:
+    """A shard may have the pairs that it measured; of the merged run they are all measured anew."""
+    path = line((0.0, 0.0, 0.0), (0.1, 0.0, 0.0))
+    shards = []
+    for number in range(2):
+        shard = MadeRun(tmp_path / f"shard {number}")
+        for seed in range(10 * number, 10 * number + 10):
+            source = shard.source(seed, path + 0.01 * seed)
+            shard.follow_up(source, "MR0", path + 0.01 * seed + 0.002)
+            shard.follow_up(source, "MR2", path + 0.01 * seed + (0.2 if number else 0.002))
+        shards.append(shard.write())
+        write_measured(shards[-1], load(shards[-1]))
+    said = ["merge", *map(str, shards), "--out", str(tmp_path / "whole")]
+    called = CliRunner().invoke(app, said, catch_exceptions=False)
+    assert called.exit_code == 0 and not (tmp_path / "whole" / FILE).exists()
+    told = summary_of(tmp_path / "whole")
+    assert "Calibrated tolerances: carrier/pick_up 2.0 cm." in told, "neither shard has nineteen repeats"
+    assert re.search(r"MR2 distractor\s+50% \[30, 70\].*\s20$", told, re.MULTILINE)
+    assert "Too few situations" in summary_of(shards[0])
+
+
+def test_runs_of_one_policy_are_put_together(run: Path, tmp_path: Path) -> None:
     half = MadeRun(tmp_path / "half")
     source = half.source(100, line((0.0, 0.0, 0.0), (0.1, 0.0, 0.0)))
     half.follow_up(source, "MR2", line((0.0, 0.0, 0.0), (0.1, 0.0, 0.0)))
@@ -202,12 +264,28 @@ def test_a_run_that_outcomes_ended_claims_none(run: Path) -> None:
 
 def test_relations_have_words() -> None:
     assert label("MR2") == "MR2 distractor" and label("MR1 & MR3") == "MR1 & MR3 synonym, brightness"
-    assert label("mine") == "mine" and claim("mine") == "Its path changes when mine is applied"
-    assert claim("MR1 & MR3").startswith("Its path is not as the relation asks when the verb")
-    assert {claim(name).split(" when ")[0] for name in NAMES} == {
+    assert claim("MR1 & MR3", "consistency").startswith("Its path is not as the relation asks when the verb")
+    assert {claim(name, PATTERNS.get(name, "consistency")).split(" when ")[0] for name in NAMES} == {
         "Its path changes", "Its path stays the same", "Its path changes too little or too much",
         "Its path is not mirrored", "Its path does not move along", "It moves",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pattern", "good", "bad", "told"),
+    [
+        ("consistency", 0.0, 0.5, "Its path changes when mine is applied"),
+        ("variation", 0.5, 0.0, "Its path stays the same when mine is applied"),
+        ("relocation", 0.1, 0.5, "Its path changes too little or too much when mine is applied"),
+    ],
+)
+def test_what_violates_a_relation_of_ones_own_is_told_by_its_pattern(
+    pattern: str, good: float, bad: float, told: str
+) -> None:
+    rows = [pair("MR0", seed, 0.01) for seed in range(30)]
+    rows += [pair("mine", seed, bad if seed < 20 else good, pattern=pattern, moved_m=0.1) for seed in range(30)]
+    (found,) = inconsistencies(pairs_table(*rows))
+    assert label("mine") == "mine" and found.statement.startswith(f"{told}: 20 of 30 pairs violate mine")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 from collections.abc import MutableMapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -132,6 +134,20 @@ def drawn(run: Path) -> Review:
 
 
 # What is shown
+
+
+def test_the_list_and_the_page_of_a_review_show_the_same_command_and_a_shell_reads_it(tmp_path: Path) -> None:
+    root = tmp_path / "my runs"
+    run = paired_run(root / "it's; $one", [pair(n) for n in range(4)])
+    ask = Viewer(root)
+    (line,) = ask("/api/runs").json["runs"]
+    assert shlex.split(line["review_command"]) == ["robodx", "review", "my runs/it's; $one", "--prepare"]
+    for name in ("failures", "second"):
+        write_review(run, replace(drawn(run), name=name))
+    assert ask(f"/api/review/{line['id']}/failures").json["command"] == line["review_command"]
+    assert ask(f"/api/review/{line['id']}/second").json["command"].endswith("one' --name second --prepare")
+    (alone,) = Viewer(run)("/api/runs").json["runs"]
+    assert shlex.split(alone["review_command"])[2] == "it's; $one"
 
 
 def test_a_page_is_shown_the_films_and_the_facts(page: Page) -> None:

@@ -9,6 +9,8 @@ import io
 import json
 import os
 import threading
+import time
+import tracemalloc
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -21,9 +23,10 @@ import pytest
 from statsmodels.stats.inter_rater import cohens_kappa  # type: ignore[import-untyped]
 
 from robodx.analysis.attribution.base import Type
+from robodx.analysis.metamorphic.measuring import measured
 from robodx.analysis.metamorphic.words import expectation
 from robodx.analysis.reviews import sampling
-from robodx.analysis.reviews.failures import NAME, failure_review, item_id
+from robodx.analysis.reviews.failures import failure_review, item_id
 from robodx.analysis.reviews.outcome import annotation_table, outcome
 from robodx.analysis.reviews.pairs import DEFAULT_LEVEL, judged_pairs
 from robodx.analysis.reviews.sampling import ORACLE, RELATION, draw, population, sample_size
@@ -41,13 +44,24 @@ from robodx.records.annotations import (
     append_annotation,
     read_annotations,
 )
-from robodx.records.review import Item, Label, Review, UnreadableReview, read_review, review_path, write_review
+from robodx.records.pairs import ROW, write_pairs
+from robodx.records.review import (
+    DEFAULT_NAME,
+    Item,
+    Label,
+    Review,
+    UnreadableReview,
+    read_review,
+    review_path,
+    write_review,
+)
 from robodx.records.table import load
 from robodx.records.values import factor_record
 from robodx.sim import gl
 from robodx.streams import Streams
 from robodx.video import filming
 from tests.commands import call
+from tests.metamorphic import MadeRun, line
 from tests.reviewing import pair, paired_run, pairs_table, trial_id, write_film
 
 NAMES = [label.name for label in LABELS]
@@ -90,7 +104,7 @@ def test_half_are_oracle_failures_and_half_violations() -> None:
     drawn = draw(judged(7899), rng())
     assert dict(drawn["drawn_from"].value_counts().iter_rows()) == {ORACLE: 96, RELATION: 96}
     assert drawn.filter(pl.col("drawn_from") == ORACLE)["is_flagged"].all()
-    assert drawn.select(sampling.PAIR).n_unique() == 192
+    assert drawn.select(ROW).n_unique() == 192
 
 
 def test_where_there_are_few_of_one_half_the_other_makes_up_for_it() -> None:
@@ -325,6 +339,20 @@ def test_lines_that_mean_nothing_here_are_told(reviewed: Path) -> None:
     assert not kept and len(problems) == stored.TOLD + 1 and problems[-1] == "and 4 more lines"
 
 
+def test_very_many_lines_that_do_not_count_are_soon_read_and_few_of_them_kept(reviewed: Path) -> None:
+    lines, told_bytes = 20_000, 1_000_000
+    annotations_path(reviewed, "failures").write_bytes(b"\n".join([b"x" * 100] * lines))
+    began_s = time.process_time()
+    kept, problems = read_annotations(reviewed, small_review())
+    assert time.process_time() - began_s < 3, "looking through all of it for each of them takes longer"
+    assert not kept and problems[-1] == f"and {lines - stored.TOLD} more lines"
+    tracemalloc.start()
+    read_annotations(reviewed, small_review())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < annotations_path(reviewed, "failures").stat().st_size + told_bytes, "not a message for each"
+
+
 def test_two_writers_wait_for_each_other(reviewed: Path) -> None:
     def write(who: str) -> None:
         for n in range(20):
@@ -467,8 +495,22 @@ def test_an_item_says_what_differs_and_nothing_of_what_came_of_it(tmp_path: Path
 
 
 def test_of_a_composition_both_relations_are_told() -> None:
-    assert expectation("MR1 & MR3").endswith("; expected: the same path")
-    assert expectation("MR99") == "MR99"
+    told = expectation("MR1 & MR3", "consistency")
+    assert " by a synonym and the light is " in told and told.endswith("; expected: the same path")
+
+
+@pytest.mark.parametrize(
+    ("relation", "pattern", "told"),
+    [
+        ("mine", "consistency", "mine; expected: the same path"),
+        ("mine", "variation", "mine; expected: another path, or none"),
+        ("mine", "relocation", "mine; expected: a path that changes as far as something was moved"),
+        ("mine", "something new", "mine"),
+        ("MR4", "variation", "MR4 negation: the instruction is negated; expected: something else, or nothing"),
+    ],
+)
+def test_what_is_expected_of_a_relation_of_ones_own_goes_by_its_pattern(relation: str, pattern: str, told: str) -> None:
+    assert expectation(relation, pattern) == told
 
 
 def test_verdicts_are_stricter_at_stricter_levels(tmp_path: Path) -> None:
@@ -482,6 +524,32 @@ def test_verdicts_are_stricter_at_stricter_levels(tmp_path: Path) -> None:
     assert judged_pairs(run, "low")["is_violated"].null_count() == 1
     with pytest.raises(UserError, match='No level "lax"'):
         judged_pairs(run, "lax")
+
+
+def test_stored_pairs_are_taken_over_only_as_far_as_they_are_those_of_the_run(tmp_path: Path) -> None:
+    made = MadeRun(tmp_path / "run")
+    path = line((0.0, 0.0, 0.0), (0.3, 0.0, 0.0))
+    source = made.source(3, path)
+    made.follow_up(source, "MR1", path + 0.1)
+    run = made.write()
+    stored_then = measured(run, load(run))
+    forged = stored_then.with_columns(frechet_m=pl.lit(0.0), is_flagged=pl.lit(True), follow_up_hash=pl.lit("another"))
+    write_pairs(run, forged)
+    made.follow_up(source, "MR2", path + 0.5)
+    made.write()
+    found = judged_pairs(run, "medium")
+    assert found["relation"].to_list() == ["MR1", "MR2"], "the run went on since"
+    assert found["frechet_m"].to_list() == pytest.approx([0.1 * 3**0.5, 0.5 * 3**0.5])
+    assert found["is_violated"].to_list() == [False, True] and found["is_flagged"].to_list() == [False, False]
+
+
+def test_a_run_whose_design_has_the_suite_and_no_pair_has_none_to_review(tmp_path: Path) -> None:
+    made = MadeRun(tmp_path / "run")
+    made.source(3, line((0.0, 0.0, 0.0), (0.3, 0.0, 0.0)))
+    run = made.write()
+    write_pairs(run, pairs_table([pair(1)]))
+    with pytest.raises(UserError, match="has no pairs of trials to review"):
+        judged_pairs(run)
 
 
 # The command
@@ -571,6 +639,8 @@ def test_what_cannot_be_reviewed_is_said(tmp_path: Path) -> None:
     assert "no failures to review" in call("review", run, "--prepare", cwd=tmp_path, expect=2)
     said = call("review", run, "--prepare", "--level", "lax", cwd=tmp_path, expect=2)
     assert 'No level "lax"' in said and "medium" in said
+    for option in (("--level", "low"), ("--margin", "0.2"), ("--level", "low", "--export", "said.csv")):
+        assert "are for --prepare" in call("review", run, *option, cwd=tmp_path, expect=2)
     assert "is no name of a review" in call("review", run, "--name", "../x", cwd=tmp_path, expect=2)
     (run / "pairs.parquet").write_bytes(b"PAR1")
     assert "has no pairs of trials to review" in call("review", run, "--prepare", cwd=tmp_path, expect=2)
@@ -580,7 +650,7 @@ def test_what_cannot_be_reviewed_is_said(tmp_path: Path) -> None:
 
 def test_the_command_has_the_defaults_of_the_analysis() -> None:
     assert (reviewing.DEFAULT_NAME, reviewing.DEFAULT_LEVEL, reviewing.DEFAULT_MARGIN) == (
-        NAME, DEFAULT_LEVEL, sampling.MARGIN,
+        DEFAULT_NAME, DEFAULT_LEVEL, sampling.MARGIN,
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from robodx.analysis.failure_summary import (
 )
 from robodx.analysis.graded import Graded, levels
 from robodx.analysis.isolation import Contrast, contrasts
+from robodx.analysis.metamorphic.measuring import SUITE as METAMORPHIC
 from robodx.analysis.metamorphic.rates import MetamorphicTable, metamorphic_table
 from robodx.analysis.metrics import success as of_success
 from robodx.analysis.metrics.base import METRICS, Metric, estimate
@@ -31,7 +32,7 @@ from robodx.analysis.statistics.estimates import Estimate, above_chance
 from robodx.analysis.statistics.medians import median
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.analysis.stress import StressTable, stress_table
-from robodx.analysis.variants import CLEAN, as_laid_out, with_cards, with_variants
+from robodx.analysis.variants import CLEAN, as_laid_out, only_repeats_of, with_cards, with_variants
 from robodx.records.episode import WRONG_OBJECT
 from robodx.registry import UnknownName, unknown
 
@@ -133,8 +134,9 @@ class Summary:
         # Older runs do not say.
         request = about.get("request", {})
         named = with_variants(with_cards(episodes, about.get("tasks", {})), about)
-        # What was run to decide on a cause is told of by the findings, and is no sample of its tasks.
-        sampled = named.filter(as_laid_out())
+        # What was run to decide on a cause is told of by the findings, and is no sample of its tasks. Nor are repeats
+        # of sources that had succeeded.
+        sampled = named.filter(as_laid_out() & ~only_repeats_of(METAMORPHIC))
         self.episodes = named if sampled.is_empty() else sampled
         # Where outcomes decided how long the run went on, intervals of a fixed n would be wrong and are not shown.
         self.stopped = stopped_how(request)

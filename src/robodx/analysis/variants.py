@@ -64,7 +64,8 @@ def with_variants(episodes: pl.DataFrame, about: Mapping[str, Any]) -> pl.DataFr
     is_stressed = has_variant("stressed") & ~has_variant("clean")
     is_clean = as_laid_out() & (pl.col("perturbations").list.len() <= asked) & ~is_stressed
     is_realtime = (pl.col("clock") != LOCKSTEP) & (pl.col("clock") == LOCKSTEP).any().over("policy")
-    is_repeated = is_clean & has_variant("repeated") & ~has_variant("clean")
+    # With several repeats, what tries one source again is a source itself.
+    is_repeated = is_clean & has_variant("repeated") & ~has_variant("clean", "source")
     name = (
         pl.when(pl.col("variant") == "")
         .then(pl.lit(REPEATED))
@@ -85,6 +86,14 @@ def untouched() -> pl.Expr:
 def as_laid_out() -> pl.Expr:
     """Whether it is a sample of what its task gives: nothing of it was set, and it was not run to decide on a cause."""
     return untouched() & ~(has_variant("intervened") & ~has_variant("screening", "clean"))
+
+
+def only_repeats_of(suite: str) -> pl.Expr:
+    """Whether it was run for nothing else than to try a trial of this suite again."""
+    row = pl.element().struct
+    is_such = (row.field("suite") == suite) & (row.field("variant") == REPEATED)
+    rows = pl.col(COLUMN).list
+    return (rows.len() > 0) & rows.eval(is_such).list.all()
 
 
 def of_suite(episodes: pl.DataFrame, suite: str) -> pl.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,18 +39,23 @@ def review(
         ),
     ] = None,
     level: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="strict|medium|low|calibrated", help="How strict the relations are of which violations are drawn."
+            metavar="strict|medium|low|calibrated",
+            help="With --prepare: how strict the relations are of which violations are drawn.",
+            show_default=DEFAULT_LEVEL,
         ),
-    ] = DEFAULT_LEVEL,
+    ] = None,
     margin: Annotated[
-        float,
+        float | None,
         typer.Option(
-            help="How exactly a share of all failures is to be known: 0.07 is seven points. A larger one needs fewer.",
+            help="With --prepare: how many are drawn, by the margin within which so many drawn at random from all "
+            "would show a share; 0.07 is seven points. Half are drawn from each side, so that shares of all failures "
+            "are less exact.",
             callback=finite,
+            show_default=str(DEFAULT_MARGIN),
         ),
-    ] = DEFAULT_MARGIN,
+    ] = None,
     name: Annotated[str, typer.Option(help="Name of the review; another name is another sample.")] = DEFAULT_NAME,
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
@@ -65,13 +69,17 @@ def review(
     load_plugins(plugin)
     from robodx.analysis.reviews.outcome import outcome
     from robodx.records.annotations import read_annotations
-    from robodx.records.review import read_review
+    from robodx.records.review import prepare_command, read_review
     from robodx.terminal.review import as_dict, lines
 
     if export is not None and export.suffix.lower() not in ENDINGS:
         raise UserError(f"{export} is neither a {' nor a '.join(ENDINGS)}")
     if prepare:
-        _film(run, _drawn(run, name, level, margin))
+        _film(run, _drawn(run, name, level or DEFAULT_LEVEL, DEFAULT_MARGIN if margin is None else margin))
+    elif level is not None or margin is not None:
+        raise UserError(
+            "--level and --margin say which sample is drawn, and are for --prepare: a sample stays as it is"
+        )
     asked = read_review(run, name)
     said = read_annotations(run, asked)
     if export is not None:
@@ -81,8 +89,7 @@ def review(
     if as_json:
         print_json(as_dict(asked, outcome(asked, said), missing=missing))
         return
-    named = "" if name == DEFAULT_NAME else f" --name {name}"
-    command = f"robodx review {shlex.quote(str(run))}{named} --prepare"
+    command = prepare_command(run, name)
     print_text(*lines(asked, outcome(asked, said), missing=missing, command=command), sep="\n")
 
 

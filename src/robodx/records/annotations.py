@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import io
 import json
 import os
 import re
@@ -89,22 +90,25 @@ def read_annotations(run: Path, review: Review) -> Annotations:
     except OSError as error:
         raise refused(path, error) from error
     last: dict[tuple[str, str], Annotation] = {}
-    problems = []
-    # Not by splitlines: text may hold other characters that end a line.
-    for number, line in enumerate(content.split(b"\n"), start=1):
+    problems: list[str] = []
+    untold = 0
+    # One after the other, for there may be very many; and not by splitlines: text may hold other ends of lines.
+    for number, line in enumerate(io.BytesIO(content), start=1):
         if not line.strip():
             continue
         try:
             one = _checked(review, json.loads(line))
             last[one.item, one.annotator] = one
         except (UserError, ValueError, TypeError, RecursionError) as error:
-            is_cut = number == content.count(b"\n") + 1
+            if len(problems) == TOLD:
+                untold += 1
+                continue
+            is_cut = not line.endswith(b"\n")
             why = "it was cut off, and what it said is lost" if is_cut else str(error)[:200]
             problems.append(f"line {number} of {path.name} does not count: {why}")
     places = {item.id: place for place, item in enumerate(review.items)}
     kept = sorted(last.values(), key=lambda one: (places[one.item], one.annotator))
-    more = len(problems) - TOLD
-    return Annotations(kept, [*problems[:TOLD], *([f"and {more} more lines"] if more > 0 else [])])
+    return Annotations(kept, [*problems, *([f"and {untold} more lines"] if untold else [])])
 
 
 def append_annotation(run: Path, name: str, annotation: Annotation) -> None:

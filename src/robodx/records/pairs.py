@@ -11,7 +11,7 @@ from robodx.records import files
 from robodx.records.about import stop_if_interrupted
 
 FILE = "pairs.parquet"
-# The relation of a source and its repeat.
+# The relation of a source that is merely run again.
 REPEAT = "MR0"
 # What makes a row.
 ROW = ("source_id", "trial_id", "relation")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -15,6 +16,8 @@ from robodx.records import files
 from robodx.records.about import refused
 
 FOLDER = "reviews"
+# Of the review that a run has if nothing else is said.
+DEFAULT_NAME = "failures"
 FORMAT = 1
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 # A run folder may be somebody else's: a file that is larger was not written here.
@@ -126,6 +129,12 @@ def check_name(name: str) -> str:
     return name
 
 
+def prepare_command(run: Path | str, name: str = DEFAULT_NAME) -> str:
+    """What draws and films it, as it is typed."""
+    named = "" if name == DEFAULT_NAME else f" --name {check_name(name)}"
+    return f"robodx review {shlex.quote(str(run))}{named} --prepare"
+
+
 def review_path(run: Path, name: str) -> Path:
     return run / FOLDER / f"{check_name(name)}.json"
 
@@ -153,7 +162,7 @@ def read_review(run: Path, name: str) -> Review:
     except FileNotFoundError:
         there = ", ".join(reviews_of(run)) or "none yet"
         raise UnreadableReview(
-            f'{run} has no review "{name}" (there: {there}). Draw one with: robodx review {run} --prepare'
+            f'{run} has no review "{name}" (there: {there}). Draw one with: {prepare_command(run, name)}'
         ) from None
     except OSError as error:
         raise refused(path, error) from error

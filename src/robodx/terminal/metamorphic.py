@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from robodx.analysis.metamorphic.levels import CALIBRATED, FEWEST_REPEATS, LEVELS, Level
+from robodx.analysis.metamorphic.levels import FEWEST_REPEATS, LEVELS, Level
 from robodx.analysis.metamorphic.rates import MetamorphicTable, Overlap, Tolerance, Violations
 from robodx.analysis.metamorphic.words import label
+from robodx.analysis.statistics.agreement import kappa_text
 from robodx.output import visible
 from robodx.terminal.comparison import p_value, points
 from robodx.terminal.console import table_lines, wrapped
@@ -28,7 +29,7 @@ def lines(table: MetamorphicTable | None) -> Iterator[str]:
         yield visible(f"Violations of metamorphic relations by {policy}, by {SAYS[table.distance]}, in situations:")
         yield from table_lines([_of_relation(one, rates) for one in table.of(policy, told)])
         yield ""
-        yield from wrapped(_tolerances(table.tolerances_of(policy)))
+        yield from wrapped(_tolerances(table.tolerances_of(policy), told))
         yield ""
         yield visible(f"Follow-ups of {policy} that the success oracle and the relation ({told} level) flag, in pairs:")
         medians = {one.relation: one.percentiles_m[2] for one in table.spreads if one.policy == policy}
@@ -38,8 +39,8 @@ def lines(table: MetamorphicTable | None) -> Iterator[str]:
         "strict, medium, low: tolerances of the paper (0.1, 0.2, 0.3 m); calibrated: the policy's own, by how far "
         "repeats (MR0) of the same trial are apart; difference: how much more often than MR0 on the same sources, in "
         "points, with its 95% interval; p: exact, Holm-adjusted over the relations, of no difference to MR0, and for "
-        "MR4 and MR5, which ask the path to vary, of no more than 5%. Difference and p are of the calibrated level, or "
-        "else of the strict one."
+        "relations that ask the path to vary of no more than 5%. n, difference and p are of the calibrated level, or "
+        "where a task has none of the strict one. Agreement and Cohen's kappa: of situations."
     )
     yield ""
 
@@ -50,7 +51,7 @@ def _of_relation(one: Violations, rates: Mapping[Level, Mapping[str, Violations]
         "relation": label(one.relation),
         **{level: None if found.value is None else str(found) for level, found in each.items()},
         "difference": None if one.difference.value is None else points(one.difference),
-        "p": None if one.p_holm is None else p_value(one.p_holm), "n": max(found.n for found in each.values()),
+        "p": None if one.p_holm is None else p_value(one.p_holm), "n": one.rate.n,
         "errors": one.errors or None,
     }  # fmt: skip
 
@@ -60,20 +61,19 @@ def _of_overlap(one: Overlap, medians: Mapping[str, float]) -> dict[str, Any]:
     return {
         "relation": label(one.relation), "oracle only": one.oracle_only, "both": one.both,
         "relation only": one.relation_only, "neither": one.neither, "agreement": str(one.agreement),
-        "kappa": None if one.kappa is None else _kappa(one.kappa),
+        "kappa": None if one.kappa.value is None else kappa_text(one.kappa),
         "median distance": None if median is None else f"{100 * median:.1f} cm",
     }  # fmt: skip
 
 
-def _kappa(value: float) -> str:
-    # Nothing is neither above nor below zero.
-    return f"{round(value, 2) or 0.0:.2f}".replace("-", "−")
-
-
-def _tolerances(found: list[Tolerance]) -> str:
+def _tolerances(found: list[Tolerance], told: str) -> str:
     known = [f"{visible(one.task)} {100 * one.delta_m:.1f} cm" for one in found if one.delta_m is not None]
-    few = [f"{visible(one.task)} ({one.repeats})" for one in found if one.delta_m is None]
+    few = [f"{visible(one.task)} ({one.situations})" for one in found if one.delta_m is None]
     parts = [f"Calibrated tolerances: {', '.join(known)}."] if known else []
     if few:
-        parts.append(f"Too few repeats to calibrate, {FEWEST_REPEATS} are needed: {', '.join(few)}.")
-    return " ".join(parts or [f"There is no repeat (MR0), so that the {CALIBRATED} level has no verdict."])
+        parts.append(
+            f"Too few situations were repeated (MR0) to calibrate, {FEWEST_REPEATS} are needed: {', '.join(few)}. So "
+            f"n, difference and p are of the {told} level"
+            + (", and what is calibrated is of the other tasks alone." if known else ".")
+        )
+    return " ".join(parts)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from robodx.analysis.reviews.outcome import Outcome, WithProgram
-from robodx.analysis.statistics.estimates import Estimate
+from robodx.analysis.statistics.agreement import kappa_text
 from robodx.records.review import Review
 from robodx.terminal.console import counted, table_lines, wrapped
 
@@ -52,8 +52,8 @@ def _people(review: Review, found: Outcome) -> Iterator[str]:
                     "annotators": f"{one.first}, {one.second}",
                     "items": one.labels.share.n,
                     "same label": str(one.labels.share),
-                    "kappa": kappa(one.labels.kappa),
-                    "kappa of groups": kappa(one.groups.kappa),
+                    "kappa": kappa_text(one.labels.kappa),
+                    "kappa of groups": kappa_text(one.groups.kappa),
                 }
                 for one in found.between
             ]
@@ -80,13 +80,6 @@ def _agreeing(one: WithProgram) -> str:
     if not one.labels.share.n:
         return f"none labelled{left_out}"
     return (
-        f"the same label in {one.labels.share} of {one.labels.share.n}, kappa {kappa(one.labels.kappa)}, "
-        f"of groups {kappa(one.groups.kappa)}{left_out}"
+        f"the same label in {one.labels.share} of {one.labels.share.n}, kappa {kappa_text(one.labels.kappa)}, "
+        f"of groups {kappa_text(one.groups.kappa)}{left_out}"
     )
-
-
-def kappa(found: Estimate) -> str:
-    if found.value is None or found.low is None or found.high is None:
-        return "—"
-    value, low, high = (f"{x:.2f}".replace("-", "−") for x in (found.value, found.low, found.high))
-    return f"{value} [{low}, {high}]"

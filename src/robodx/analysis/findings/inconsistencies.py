@@ -31,7 +31,7 @@ def inconsistencies(pairs: pl.DataFrame) -> Iterator[Symptom]:
     told = [one for policy in table.policies for level in LEVELS for one in table.of(policy, level) if is_shown(one)]
     judged = with_verdicts(pairs)
     for one in sorted(told, key=lambda each: -(each.rate.value or 0.0)):
-        name = symptom(FailureMode("relation", one.relation, NO_ONE, claim(one.relation)))
+        name = symptom(FailureMode("relation", one.relation, NO_ONE, claim(one.relation, one.pattern)))
         title = f"{name.kind.name}: {name.subject}" if name.subject else name.kind.name
         yield Symptom(title, _statement(one), one.rate, _example(judged, one))
 
@@ -53,9 +53,11 @@ def _statement(one: Violations) -> str:
     again = f"MR0, the same trials run again, exceeds the tolerance in {one.repeated}"
     if one.pattern == "consistency":
         more = f"{one.relation} violates it in {_points(one.difference)} points more, {_p(one)}"
-        return f"{claim(one.relation)}: {counts}, in {one.rate} of situations. {again}; {more}."
+        return f"{claim(one.relation, one.pattern)}: {counts}, in {one.rate} of situations. {again}; {more}."
     beside = "" if one.repeated.value is None or one.pattern == "variation" else f" {again}."
-    return f"{claim(one.relation)}: {counts}, in {one.rate} of situations ({_p(one)} of 5% or less).{beside}"
+    return (
+        f"{claim(one.relation, one.pattern)}: {counts}, in {one.rate} of situations ({_p(one)} of 5% or less).{beside}"
+    )
 
 
 def _points(found: Estimate) -> str:

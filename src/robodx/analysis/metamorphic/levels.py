@@ -16,7 +16,6 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 CALIBRATED: Level = "calibrated"
 Distance = Literal["frechet", "dtw", "hausdorff", "endpoint"]
 DISTANCES: tuple[Distance, ...] = get_args(Distance)
-PATTERNS = ("consistency", "variation", "relocation")
 
 
 class Bounds(NamedTuple):
@@ -38,8 +37,9 @@ FIXED: dict[Level, Bounds] = {
 }
 # Calibrated: what 95 of 100 repeats stay within, and no finer than what control and contact make of nothing.
 FINEST_M = 0.02
-# From so many repeats on there is a distance within which the next one stays 95 times of 100.
+# From so many situations on that were repeated there is a distance within which the next one stays 95 times of 100.
 FEWEST_REPEATS = 19
+SITUATION = ("policy", "task", "seed")
 
 
 def conformal(distances_m: pl.Series) -> float | None:
@@ -54,15 +54,26 @@ def _place(n: int) -> int:
 
 
 def calibrated(pairs: pl.DataFrame, distance: str = "frechet") -> pl.DataFrame:
-    """The tolerance δ of each policy and task, by its repeats (MR0): `policy`, `task`, `delta_m`, `repeats`."""
-    column = _column(distance)
-    repeats = pairs.filter(pl.col("relation") == REPEAT)
-    rows = [
-        {"policy": policy, "task": task, "delta_m": _at_least(conformal(part[column])), "repeats": part[column].count()}
-        for (policy, task), part in repeats.group_by("policy", "task", maintain_order=True)
-    ]
-    kinds = {"policy": pl.String(), "task": pl.String(), "delta_m": pl.Float64(), "repeats": pl.Int64()}
+    """The tolerance δ of each policy and task that has pairs, by its repeats (MR0).
+
+    `policy`, `task`, `delta_m` (null where it has too few) and `situations`: how many of them were repeated.
+    """
+    repeated = _repeated(pairs, distance)
+    rows = []
+    for policy, task in pairs.select("policy", "task").unique(maintain_order=True).iter_rows():
+        mine = repeated.filter(policy=policy, task=task)["distance_m"]
+        rows.append({"policy": policy, "task": task, "delta_m": _at_least(conformal(mine)), "situations": len(mine)})
+    kinds = {"policy": pl.String(), "task": pl.String(), "delta_m": pl.Float64(), "situations": pl.Int64()}
     return pl.DataFrame(rows, schema=kinds)
+
+
+def _repeated(pairs: pl.DataFrame, distance: str) -> pl.DataFrame:
+    """A row for each situation that was repeated and measured, with the largest `distance_m` of its repeats.
+
+    Repeats of one situation are alike: five of each of four say less of the next situation than one of each of twenty.
+    """
+    repeats = pairs.filter(pl.col("relation") == REPEAT).with_columns(distance_m=pl.col(_column(distance)))
+    return repeats.drop_nulls("distance_m").group_by(SITUATION, maintain_order=True).agg(pl.col("distance_m").max())
 
 
 def of_others(pairs: pl.DataFrame, distance: str = "frechet") -> pl.DataFrame:
@@ -71,17 +82,14 @@ def of_others(pairs: pl.DataFrame, distance: str = "frechet") -> pl.DataFrame:
     A repeat that is itself among those that δ was taken from exceeds it less often than anything else would. So where
     a repeat and a follow-up of a situation are compared, neither may have had a say in δ.
     """
-    column = _column(distance)
     rows = []
-    repeats = pairs.filter(pl.col("relation") == REPEAT).drop_nulls(column).select("policy", "task", "seed", column)
-    for (policy, task), part in repeats.group_by("policy", "task", maintain_order=True):
+    for (policy, task), part in _repeated(pairs, distance).group_by("policy", "task", maintain_order=True):
         if len(part) < FEWEST_REPEATS:
             continue
-        for seed in part["seed"].unique(maintain_order=True):
-            others = np.sort(part.filter(pl.col("seed") != seed)[column].to_numpy())
-            if len(others):
-                delta_m = float(others[min(_place(len(others)), len(others)) - 1])
-                rows.append({"policy": policy, "task": task, "seed": seed, "delta_others_m": _at_least(delta_m)})
+        for seed in part["seed"]:
+            others = np.sort(part.filter(pl.col("seed") != seed)["distance_m"].to_numpy())
+            delta_m = float(others[min(_place(len(others)), len(others)) - 1])
+            rows.append({"policy": policy, "task": task, "seed": seed, "delta_others_m": _at_least(delta_m)})
     kinds = {"policy": pl.String(), "task": pl.String(), "seed": pl.Int64(), "delta_others_m": pl.Float64()}
     return pl.DataFrame(rows, schema=kinds)
 
@@ -92,11 +100,11 @@ def with_verdicts(pairs: pl.DataFrame, distance: str = "frechet") -> pl.DataFram
     Null where nothing was measured, at the calibrated level also where there are too few repeats. `violates_others` is
     the calibrated verdict by the repeats of other situations, to compare a follow-up with the repeat of its source.
     """
-    tolerances = calibrated(pairs, distance).drop("repeats")
+    tolerances = calibrated(pairs, distance).drop("situations")
     known = pairs.drop("delta_m", "delta_others_m", strict=False).with_columns(distance_m=pl.col(_column(distance)))
     return (
         known.join(tolerances, on=["policy", "task"], how="left", maintain_order="left")
-        .join(of_others(pairs, distance), on=["policy", "task", "seed"], how="left", maintain_order="left")
+        .join(of_others(pairs, distance), on=SITUATION, how="left", maintain_order="left")
         .with_columns(violation(level).alias(f"violates_{level}") for level in LEVELS)
         .with_columns(violates_others=violation_at(pl.col("delta_others_m")))
     )

@@ -14,8 +14,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from robodx.analysis.metamorphic.levels import CALIBRATED, LEVELS, Level, calibrated, violation_at, with_verdicts
+from robodx.analysis.metamorphic.levels import (
+    CALIBRATED,
+    LEVELS,
+    SITUATION,
+    Level,
+    calibrated,
+    violation_at,
+    with_verdicts,
+)
 from robodx.analysis.metrics.observations import alike_once
+from robodx.analysis.statistics.agreement import kappa_of
 from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE, NOTHING, Estimate, wilson
 from robodx.analysis.statistics.multiple import holm
 from robodx.analysis.statistics.paired import mcnemar_p, tango
@@ -32,7 +41,6 @@ SWEEP_M = tuple(round(0.01 * step, 2) for step in range(51))
 COMPARED: dict[Level, str] = {
     level: "violates_others" if level == CALIBRATED else f"violates_{level}" for level in LEVELS
 }
-SITUATION = ("task", "seed")
 NO_TYPE = "not attributed"
 
 
@@ -65,19 +73,20 @@ class Violations:
 
 @dataclass(frozen=True)
 class Overlap:
-    """What the success oracle and the relation say of the same follow-ups, counted in pairs."""
+    """What the success oracle and the relation say of the same follow-ups."""
 
     policy: str
     relation: str
     task: str | None
     level: str
+    # Pairs.
     both: int
     oracle_only: int
     relation_only: int
     neither: int
-    # How often they say the same, of situations, and how far beyond chance; None where chance explains it all.
+    # Of situations: how often they say the same, and how far beyond chance; None where chance explains it all.
     agreement: Estimate
-    kappa: float | None
+    kappa: Estimate
 
 
 @dataclass(frozen=True)
@@ -116,12 +125,12 @@ class FailureType:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """The calibrated δ of one policy and task; None with fewer than 19 repeats."""
+    """The calibrated δ of one policy and task; None with fewer than 19 situations that were repeated."""
 
     policy: str
     task: str
     delta_m: float | None
-    repeats: int
+    situations: int
 
 
 @dataclass(frozen=True)
@@ -139,8 +148,11 @@ class MetamorphicTable:
         return list(dict.fromkeys(one.policy for one in self.violations))
 
     def level_told(self, policy: str) -> str:
-        """The one that is told first: the calibrated, if its repeats allow for it."""
-        is_calibrated = any(one.policy == policy and one.delta_m is not None for one in self.tolerances)
+        """The one that is told first: the calibrated, if the repeats of all tasks allow for it.
+
+        Else what is told of all tasks would be of some of them.
+        """
+        is_calibrated = all(one.delta_m is not None for one in self.tolerances_of(policy))
         return CALIBRATED if is_calibrated else LEVELS[0]
 
     def of(self, policy: str, level: str) -> list[Violations]:
@@ -202,15 +214,16 @@ class _Part(NamedTuple):
 
     task: str | None
     pairs: pl.DataFrame
-    # By situation: the means of `violates_…` and, of whether the oracle says the same, of `agrees_…`.
+    # By situation: the means of `violates_…`, and of those pairs that the oracle judged too, of whether it says the
+    # same, `agrees_…`, and of what each says, `both_violates_…` and `both_flagged_…`.
     alone: pl.DataFrame
     # Of those whose source has a repeat also what this does: `again_…`, `only_again_…`, `only_relation_…`.
     beside: pl.DataFrame
 
 
 def _part(task: str | None, pairs: pl.DataFrame, repeated: pl.DataFrame) -> _Part:
-    agrees = {f"agrees_{level}": pl.col(f"violates_{level}") == pl.col("is_flagged") for level in LEVELS}
-    alone = _once(pairs.with_columns(**agrees), ["source_hash", "follow_up_hash"])
+    said = [one for level in LEVELS for one in _beside_oracle(level)]
+    alone = _once(pairs.with_columns(said), ["source_hash", "follow_up_hash"])
     verdicts = list(COMPARED.values())
     firsts = [pl.col(name).first().alias(f"again_{name}") for name in verdicts]
     again = repeated.group_by("source_id").agg(*firsts, again_hash=pl.col("follow_up_hash").first())
@@ -228,11 +241,20 @@ def _part(task: str | None, pairs: pl.DataFrame, repeated: pl.DataFrame) -> _Par
     return _Part(
         task,
         pairs,
-        _situations(alone, [*(f"violates_{level}" for level in LEVELS), *agrees]),
+        _situations(alone, [*(f"violates_{level}" for level in LEVELS), *(one.meta.output_name() for one in said)]),
         _situations(
             _once(beside, ["source_hash", "follow_up_hash", "again_hash"]),
             [f"{kind}{name}" for name in verdicts for kind in ("", "again_", "only_again_", "only_relation_")],
         ),
+    )
+
+
+def _beside_oracle(level: Level) -> tuple[pl.Expr, ...]:
+    violates, flagged = pl.col(f"violates_{level}"), pl.col("is_flagged")
+    return (
+        (violates == flagged).alias(f"agrees_{level}"),
+        pl.when(flagged.is_not_null()).then(violates).alias(f"both_violates_{level}"),
+        pl.when(violates.is_not_null()).then(flagged).alias(f"both_flagged_{level}"),
     )
 
 
@@ -304,20 +326,18 @@ def _overlap(policy: str, level: Level, part: _Part) -> Overlap:
     violates, flagged = (known[name].to_numpy() for name in known.columns)
     both, oracle, relation = (int(one.sum()) for one in (flagged & violates, flagged & ~violates, ~flagged & violates))
     neither = len(known) - both - oracle - relation
+    agreement = _rate(part.alone[f"agrees_{level}"])
     return Overlap(
         policy, str(part.pairs["relation"][0]), part.task, level, both, oracle, relation, neither,
-        _rate(part.alone[f"agrees_{level}"]), cohens_kappa(both, oracle, relation, neither),
+        agreement, kappa_of(agreement, _by_chance(part.alone, level)),
     )  # fmt: skip
 
 
-def cohens_kappa(both: int, first_only: int, second_only: int, neither: int) -> float | None:
-    """How far two yes-or-no verdicts agree beyond chance, of 1; None where chance alone makes them agree in all."""
-    n = both + first_only + second_only + neither
-    if not n:
-        return None
-    first, second = (both + first_only) / n, (both + second_only) / n
-    by_chance = first * second + (1 - first) * (1 - second)
-    return ((both + neither) / n - by_chance) / (1 - by_chance) if by_chance < 1 else None
+def _by_chance(situations: pl.DataFrame, level: Level) -> float:
+    """How often two would say the same that say yes as often as the relation and the oracle do, and know of nothing."""
+    shares = situations.select(f"both_violates_{level}", f"both_flagged_{level}").mean().row(0)
+    a, b = (0.0 if share is None else float(share) for share in shares)
+    return a * b + (1 - a) * (1 - b)
 
 
 def _sweep(policy: str, relation: str, pairs: pl.DataFrame) -> Sweep:

@@ -1,4 +1,7 @@
-"""The relations that ship in words: what each changes, what to expect, and what it says that a path breaks it."""
+"""Relations in words: what each changes, what to expect, and what it says that a path breaks it.
+
+Of those that do not ship it is told by their pattern.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ CHANGES = {
     "MR10": "the whole scene is moved",
     "MR11": "the goal is satisfied already",
 }
-# What a person who sees both may expect; the rest: the same path.
+# What a person who sees both may expect.
 EXPECTED = {
     "MR4": "something else, or nothing",
     "MR5": "a path that moves along with the target",
@@ -31,7 +34,13 @@ EXPECTED = {
     "MR10": "a path that moves along with the scene",
     "MR11": "hardly any motion",
 }
-# What is seen of a policy that violates it, before "when"; the rest: its path changes.
+# Of the rest, by pattern.
+EXPECTED_OF = {
+    "consistency": "the same path",
+    "variation": "another path, or none",
+    "relocation": "a path that changes as far as something was moved",
+}
+# What is seen of a policy that violates it, before "when".
 SEEN = {
     "MR4": "Its path stays the same",
     "MR5": "Its path changes too little or too much",
@@ -39,6 +48,12 @@ SEEN = {
     "MR10": "Its path does not move along",
     "MR11": "It moves",
 }
+SEEN_OF = {
+    "consistency": "Its path changes",
+    "variation": "Its path stays the same",
+    "relocation": "Its path changes too little or too much",
+}
+OTHERWISE_SEEN = "Its path is not as the relation asks"
 
 
 def parts(relation: str) -> list[str]:
@@ -52,18 +67,19 @@ def label(relation: str) -> str:
     return f"{relation} {', '.join(names)}" if names else relation
 
 
-def claim(relation: str) -> str:
+def claim(relation: str, pattern: str) -> str:
     """As "Its path changes when an unrelated object is added"."""
     each = parts(relation)
     changes = " and ".join(CHANGES.get(one, f"{one} is applied") for one in each)
     # What is seen of a composition is not what is seen of its parts: one may ask the path to stay, another to vary.
-    seen = SEEN.get(relation, "Its path changes") if len(each) == 1 else "Its path is not as the relation asks"
+    seen = SEEN.get(relation) or SEEN_OF.get(pattern, OTHERWISE_SEEN) if len(each) == 1 else OTHERWISE_SEEN
     return f"{seen} when {changes}"
 
 
-def expectation(relation: str) -> str:
+def expectation(relation: str, pattern: str) -> str:
     """As "MR2 distractor: an unrelated object is added; expected: the same path"."""
     each = parts(relation)
     changes = " and ".join(CHANGES[one] for one in each if one in CHANGES)
-    expected = [EXPECTED[one] for one in each if one in EXPECTED] or ["the same path"]
-    return f"{label(relation)}: {changes}; expected: {', '.join(expected)}" if changes else label(relation)
+    by_pattern = [EXPECTED_OF[pattern]] if pattern in EXPECTED_OF else []
+    expected = ", ".join([EXPECTED[one] for one in each if one in EXPECTED] or by_pattern)
+    return f"{label(relation)}{f': {changes}' if changes else ''}{f'; expected: {expected}' if expected else ''}"

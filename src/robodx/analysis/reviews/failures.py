@@ -12,17 +12,17 @@ from robodx.analysis.metamorphic.words import expectation
 from robodx.analysis.reviews.sampling import MARGIN, draw, population
 from robodx.analysis.reviews.taxonomy import LABELS, automatic_label
 from robodx.records.design import rows_of
-from robodx.records.review import Film, Item, Review
+from robodx.records.pairs import ROW
+from robodx.records.review import DEFAULT_NAME, Film, Item, Review
 from robodx.records.values import as_option, read_applied
 
-NAME = "failures"
 TITLE = "Review failures"
 QUESTION = "What went wrong in the follow-up?"
 
 
 def item_id() -> pl.Expr:
     """What an item of a pair is called, as a column of the pairs table."""
-    return pl.concat_str("source_id", "trial_id", "relation", separator=".").alias("item")
+    return pl.concat_str(*ROW, separator=".").alias("item")
 
 
 def failure_review(
@@ -32,7 +32,7 @@ def failure_review(
     *,
     level: str,
     margin: float = MARGIN,
-    name: str = NAME,
+    name: str = DEFAULT_NAME,
 ) -> Review:
     """Of pairs with `is_violated` at the level, and the episodes of the run with their design."""
     sample = draw(pairs, rng, margin).with_columns(item_id())
@@ -54,7 +54,7 @@ def _item(pair: Mapping[str, Any], rows: Mapping[str, Mapping[str, Any]], factor
     source, follow_up = rows.get(pair["source_id"]), rows.get(pair["trial_id"])
     changes = [*_differences(source or {}, follow_up or {}), *_moves(factors)]
     facts = [
-        ("relation", expectation(pair["relation"])),
+        ("relation", expectation(pair["relation"], pair["pattern"])),
         ("what differs", "; ".join(changes)),
         ("task", pair["task"]),
     ]

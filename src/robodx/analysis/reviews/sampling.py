@@ -11,6 +11,7 @@ import polars as pl
 
 from robodx.analysis.statistics.estimates import CONFIDENCE
 from robodx.errors import UserError
+from robodx.records.pairs import REPEAT, ROW
 
 MARGIN = 0.07
 # To know a share more exactly than this, more than a million would have to be looked at.
@@ -18,15 +19,11 @@ FINEST_MARGIN = 0.001
 # Of the share that is to be estimated nothing is known before: at one half most items are needed.
 SHARE = 0.5
 STRATA = ("relation", "task", "policy")
-# What makes a pair; by this it is put in order before anything is drawn.
-PAIR = ("source_id", "trial_id", "relation")
-# Repeats of the source say how much the policy varies by itself. They test no relation.
-REPEAT = "MR0"
 ORACLE, RELATION = "oracle failure", "relation violation"
 
 
 def sample_size(population: int, margin: float = MARGIN, confidence: float = CONFIDENCE) -> int:
-    """Cochran's, corrected for a finite population: a share of it is then known within the margin."""
+    """Cochran's, corrected for a finite population: drawn at random, so many show a share of it within the margin."""
     if population <= 0:
         return 0
     if not FINEST_MARGIN <= margin < 1:
@@ -38,8 +35,9 @@ def sample_size(population: int, margin: float = MARGIN, confidence: float = CON
 
 def population(pairs: pl.DataFrame) -> pl.DataFrame:
     """The pairs that one of the two accuses, in a fixed order: columns of the pairs table, and `is_violated`."""
+    # Repeats of the source say how much the policy varies by itself. They test no relation.
     accused = pl.col("is_flagged").fill_null(False) | pl.col("is_violated").fill_null(False)
-    return pairs.filter(accused & (pl.col("relation") != REPEAT)).unique(PAIR, keep="first").sort(PAIR)
+    return pairs.filter(accused & (pl.col("relation") != REPEAT)).unique(ROW, keep="first").sort(ROW)
 
 
 def draw(pairs: pl.DataFrame, rng: np.random.Generator, margin: float = MARGIN) -> pl.DataFrame:
@@ -55,12 +53,12 @@ def draw(pairs: pl.DataFrame, rng: np.random.Generator, margin: float = MARGIN) 
     rare = spread(sides[first], size // 2 if first == ORACLE else size - size // 2, rng).with_columns(
         drawn_from=pl.lit(first)
     )
-    rest = sides[second].join(rare, on=PAIR, how="anti", nulls_equal=True)
+    rest = sides[second].join(rare, on=ROW, how="anti", nulls_equal=True)
     common = spread(rest, size - len(rare), rng).with_columns(drawn_from=pl.lit(second))
-    left = every.join(pl.concat([rare, common]), on=PAIR, how="anti", nulls_equal=True)
+    left = every.join(pl.concat([rare, common]), on=ROW, how="anti", nulls_equal=True)
     # All that are left are of the rarer side: those of the other were not enough.
     more = spread(left, size - len(rare) - len(common), rng).with_columns(drawn_from=pl.lit(first))
-    drawn = pl.concat([rare, common, more]).sort(PAIR)
+    drawn = pl.concat([rare, common, more]).sort(ROW)
     # Who labels one after the other must not know from which half the next one is.
     return drawn[rng.permutation(len(drawn))]
 
@@ -73,6 +71,6 @@ def spread(rows: pl.DataFrame, size: int, rng: np.random.Generator, strata: Sequ
     size = min(size, len(rows))
     if size <= 0:
         return rows.clear()
-    ordered = rows.sort(PAIR)[rng.permutation(len(rows))].sort(strata, maintain_order=True, nulls_last=True)
+    ordered = rows.sort(ROW)[rng.permutation(len(rows))].sort(strata, maintain_order=True, nulls_last=True)
     places = ((np.arange(size) + rng.random()) * len(rows) / size).astype(np.int64)
     return ordered[places]

@@ -32,5 +32,20 @@ def agreement(first: Sequence[str], second: Sequence[str], confidence: float = C
         return Agreement(share, share)
     counts, others = Counter(first), Counter(second)
     chance = sum(count * others[label] for label, count in counts.items()) / n**2
+    return Agreement(share, kappa_of(share, chance))
+
+
+def kappa_of(share: Estimate, chance: float) -> Estimate:
+    """Cohen's kappa, of the share of equal labels and that which is expected by chance."""
     kappa = above_chance(share, chance)
-    return Agreement(share, kappa if kappa.low is None else replace(kappa, low=max(-1.0, kappa.low)))
+    return kappa if kappa.low is None else replace(kappa, low=max(-1.0, kappa.low))
+
+
+def kappa_text(kappa: Estimate) -> str:
+    """As "0.50 [−0.40, 0.91]"."""
+    if kappa.value is None or kappa.low is None or kappa.high is None:
+        return "—"
+    # Nothing is neither above nor below zero.
+    rounded = (round(each, 2) or 0.0 for each in (kappa.value, kappa.low, kappa.high))
+    value, low, high = (f"{each:.2f}".replace("-", "−") for each in rounded)
+    return f"{value} [{low}, {high}]"

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from robodx.analysis.metamorphic.levels import FEWEST_REPEATS, FIXED, LEVELS, Level
 from robodx.analysis.metamorphic.rates import PERCENTILES, SWEEP_M, MetamorphicTable, Overlap, Sweep, Violations, order
 from robodx.analysis.metamorphic.words import label
+from robodx.analysis.statistics.agreement import kappa_text
 from robodx.records.pairs import REPEAT
 from robodx.report.blocks import Block, Cell, Column, Figure, Table, Text
 from robodx.report.forest import Row, forest
@@ -21,7 +22,8 @@ LEGEND = (
     "A relation makes of a solved source trial a follow-up in which the path of the hand should stay the same, change, "
     "or change in a known way; the distance is the discrete Fréchet distance. No success oracle has a say in the "
     "verdict. Calibrated: the tolerance is what 95% of the policy's own repeats (MR0) stay within. Strict, medium and "
-    "low: 0.1, 0.2 and 0.3 m, for MR4 the other way round, for MR5 in proportion to how far the target was moved."
+    "low: 0.1, 0.2 and 0.3 m; the other way round where the path should change, and in proportion to how far the "
+    "target was moved where it should change as much."
 )
 VERSUS = (
     "Difference: how much more often than MR0 on the same sources, in points; at the calibrated level each is judged "
@@ -33,8 +35,8 @@ VENN = (
     "level; areas are to scale in all of them. Below: oracle only · both · relation only, of all pairs."
 )
 SWEEP = (
-    "Share of pairs that violate the relation, over the tolerance δ. Dotted vertical lines: strict, medium and low. Of "
-    "MR5, the strict bounds are widened by δ."
+    "Share of pairs that violate the relation, over the tolerance δ. Dotted vertical lines: strict, medium and low. "
+    "Where the path should change as far as the target was moved, the strict bounds are widened by δ."
 )
 NAMES = ("the oracle", "the relation")
 # How the lines of policies are drawn, by their places.
@@ -112,16 +114,19 @@ def _beside(one: Violations) -> str:
 
 
 def _tolerances(found: Found, *, has_policies: bool) -> Iterator[str]:
+    told = _told(found)
     for _, policy, table in found:
         mine = table.tolerances_of(policy)
         who = f"{policy}: " if has_policies else ""
         known = [f"{100 * one.delta_m:.1f} cm on {one.task}" for one in mine if one.delta_m is not None]
-        few = [f"{one.task} ({one.repeats})" for one in mine if one.delta_m is None]
+        few = [f"{one.task} ({one.situations})" for one in mine if one.delta_m is None]
         if known:
             yield f"{who}Calibrated tolerance: {listed(known, most=12)}."
-        if few or not mine:
-            where = f" on {listed(few, most=12)}" if few else ""
-            yield f"{who}There are too few repeats to calibrate{where}: {FEWEST_REPEATS} a task are needed."
+        if few:
+            yield (
+                f"{who}Too few situations were repeated to calibrate on {listed(few, most=12)}: {FEWEST_REPEATS} a "
+                f"task are needed. So the {told} level is told first."
+            )
 
 
 def _by_task(found: Found, *, has_policies: bool) -> Table:
@@ -165,8 +170,8 @@ def _venns(found: Found, *, has_policies: bool) -> Figure:
         [
             *(Column(name) for name in _of("relation", "policy", has_policies)),
             *(Column(name, is_number=True) for name in ("oracle only", "both", "relation only", "neither")),
-            Column("agreement", "how often both say the same, with its 95% interval", is_number=True),
-            Column("kappa", "Cohen's: agreement beyond chance", is_number=True),
+            Column("agreement", "of situations: how often both say the same, with its 95% interval", is_number=True),
+            Column("kappa", "Cohen's, of situations: agreement beyond chance, with its 95% interval", is_number=True),
             Column("distance, cm", f"percentiles {', '.join(map(str, PERCENTILES))}", is_number=True),
         ],
         cells,
@@ -189,12 +194,11 @@ def _overlap(
 ) -> list[Cell]:
     one = next(by_level[level][relation] for level in LEVELS if level == told)
     spread = next((each for each in table.spreads if (each.policy, each.relation) == (policy, relation)), None)
-    kappa = "—" if one.kappa is None else f"{round(one.kappa, 2) or 0.0:.2f}".replace("-", "−")
     return [
         *(Cell(text) for text in _of(label(relation), policy, has_policies)),
         *(Cell(f"{n:,}", sort=n) for n in (one.oracle_only, one.both, one.relation_only, one.neither)),
         Cell(rate(one.agreement), sort=one.agreement.value),
-        Cell(kappa, sort=one.kappa),
+        Cell(kappa_text(one.kappa), sort=one.kappa.value),
         Cell("—" if spread is None else ", ".join(f"{100 * each:.1f}" for each in spread.percentiles_m)),
     ]
 

@@ -74,8 +74,13 @@ class _Answers:
 
     def runs(self, request: Request) -> Response:
         """All runs; nothing (204) if they are as in the answer whose `version` is given."""
-        reviews = {found.id: self._reviews.lines(found) for found in self._library.found()}
-        runs = [{**run, "reviews": reviews.get(run["id"], [])} for run in self._library.summaries()]
+        asked = {
+            found.id: {"reviews": self._reviews.lines(found), "review_command": self._reviews.command(found)}
+            for found in self._library.found()
+        }
+        # Of a run that came since then it is told the next time.
+        unknown: dict[str, Any] = {"reviews": [], "review_command": None}
+        runs = [{**run, **asked.get(run["id"], unknown)} for run in self._library.summaries()]
         said = [(run["id"], run["contents"], run["is_live"]) for run in runs]
         version = hashlib.blake2b(repr(said).encode(), digest_size=8).hexdigest()
         if request.query_params.get("version") == version:

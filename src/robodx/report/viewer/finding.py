@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from robodx.records.pairs import FILE as PAIRS
 from robodx.records.review import FOLDER as REVIEWS
 from robodx.records.review import PICTURES
 
@@ -17,7 +18,6 @@ DEEPEST = 4
 # Someone may point the viewer at a whole disk.
 MOST_FOLDERS = 5000
 OF_A_RUN = ("episodes", "trajectories", "videos", PICTURES)
-PAIRS = "pairs.parquet"
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from robodx.records.annotations import (
     check_annotator,
     read_annotations,
 )
-from robodx.records.review import FOLDER, Review, read_review, review_path
+from robodx.records.review import DEFAULT_NAME, FOLDER, Review, prepare_command, read_review, review_path
 from robodx.report.viewer.episode import rate
 from robodx.report.viewer.finding import Found, is_inside
 from robodx.report.viewer.library import Run
@@ -47,6 +47,11 @@ class Reviews:
         """For the list of runs: how far each review of a run is."""
         return [self._line(found, name.removesuffix(".json")) for name, _, _ in found.reviews if name.endswith(".json")]
 
+    def command(self, found: Found, name: str = DEFAULT_NAME) -> str:
+        """What draws and films a review, as it is typed beside the viewed folder."""
+        where = self._root.name if found.path == self._root else f"{self._root.name}/{found.name}"
+        return prepare_command(where, name)
+
     def shown(self, run: Run, name: str, annotator: str | None) -> dict[str, Any] | None:
         """All that a page shows to an annotator; None if there is no such review.
 
@@ -64,7 +69,7 @@ class Reviews:
             "page": _page(review),
             "question": review.question,
             "run_name": run.found.name,
-            "command": f"robodx review {self._where(run.found)}{_named(review.name)} --prepare",
+            "command": self.command(run.found, review.name),
             "labels": [
                 {"name": one.name, "group": one.group, "help": one.help, "is_abstention": one.is_abstention}
                 for one in review.labels
@@ -144,10 +149,6 @@ class Reviews:
                     raise UserError(str(error).replace(f"{self._root}/", "")[:500]) from error
             return read
 
-    def _where(self, found: Found) -> str:
-        """As it is typed beside the viewed folder."""
-        return self._root.name if found.path == self._root else f"{self._root.name}/{found.name}"
-
 
 MISSING: dict[str, Any] = {"src": None, "seconds": 0.0, "why": "The run has no such episode."}
 
@@ -185,10 +186,6 @@ def _picture(run: Run, name: str) -> str | None:
 
 def _told(one: Annotation) -> dict[str, Any]:
     return {"label": one.label, "further": list(one.further), "text": one.text}
-
-
-def _named(name: str) -> str:
-    return "" if name == "failures" else f" --name {name}"
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

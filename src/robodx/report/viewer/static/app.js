@@ -110,7 +110,7 @@ function drawRuns() {
 function drawReviews(run) {
   const lines = (run?.reviews || []).map((review) => (review.problem ? el("p", { class: "warning", text: `⚠ ${review.problem}` })
     : el("p", {}, el("a", { href: `/${review.page}#${new URLSearchParams({ run: run.id, review: review.name })}`, text: `${review.title} (${doneOf(review)} of ${review.items} done)` }))));
-  if (run?.has_pairs && !lines.length) lines.push(el("p", { class: "muted" }, "For people to review its failures: ", el("code", { text: `robodx review ${run.name} --prepare` })));
+  if (run?.has_pairs && run.review_command && !lines.length) lines.push(el("p", { class: "muted" }, "For people to review its failures: ", el("code", { text: run.review_command })));
   $("reviews").hidden = !lines.length;
   $("reviews").replaceChildren(...lines);
 }

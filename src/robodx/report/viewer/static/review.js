@@ -197,23 +197,35 @@ async function save() {
   if (isSaving) return;
   const sent = chosen();
   if (!sent.label) return tell("Choose a label first: press a digit, or click one.", false);
-  const id = item().id;
-  isSaving = true;
-  $("save").disabled = true;
+  // When the answer comes, somebody else may label: it is about what was whose now.
+  const [id, who, asked, kept, keptName] = [item().id, annotator, review, drafts, draftsName()];
+  const isSame = () => annotator === who;
+  const focused = document.activeElement;
+  freeze(true);
   try {
-    const answer = await post(path, review, { item: id, annotator, ...sent });
+    const answer = await post(path, asked, { item: id, annotator: who, ...sent });
+    freeze(false);
+    asked.mine[id] = answer.saved;
+    delete kept[id];
+    remember(keptName, JSON.stringify(kept));
+    if (!isSame()) return;
     review.mine[id] = answer.saved;
-    delete drafts[id];
-    remember(draftsName(), JSON.stringify(drafts));
     const next = nextOpen();
     show(next < 0 ? at : next);
     tell(next < 0 ? `Saved. All ${review.items.length} are labelled: thank you.` : "Saved.", true);
   } catch (error) {
-    tell(`Not saved: ${said(error)} What you chose and typed is kept here; save it again.`, false);
-  } finally {
-    isSaving = false;
-    $("save").disabled = false;
+    freeze(false);
+    if (isSame()) focused?.focus({ preventScroll: true });
+    tell(isSame() ? `Not saved: ${said(error)} What you chose and typed is kept here; save it again.`
+      : `What ${who} chose last is not saved: ${said(error)} It is kept here for ${who}.`, false);
   }
+}
+
+// What is chosen or typed while something is saved would be of neither this item nor the next.
+function freeze(isFrozen) {
+  isSaving = isFrozen;
+  $("form").inert = isFrozen;
+  $("save").disabled = isFrozen;
 }
 
 function tell(text, isGood) {
@@ -306,7 +318,7 @@ const ACTS = {
 };
 
 document.addEventListener("keydown", (event) => {
-  if (!review || $("form").hidden || $("help").open || $("who").open) return;
+  if (!review || isSaving || $("form").hidden || $("help").open || $("who").open) return;
   const node = event.target;
   if (node.id === "text") {
     if (event.key === "Escape") $("main").focus({ preventScroll: true });
