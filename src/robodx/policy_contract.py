@@ -256,6 +256,13 @@ def replies(policy: Policy, observations: Sequence[Observation]) -> list[ActionC
         return [chunk if isinstance(chunk, Exception) else np.array(chunk) for chunk in taken]
 
 
+def refined_instruction(policy: Policy, episode_id: str) -> str | None:
+    """What a policy that makes its instructions clearer was told in their place; None for all others."""
+    tell = getattr(policy, "refined_instruction", None)
+    said: object = tell(episode_id) if callable(tell) else None
+    return said if isinstance(said, str) else None
+
+
 @contextmanager
 def opened(name: str, preset: str | None = None) -> Iterator[Policy]:
     """Build a policy, and let go of what it holds, a connection or a process, when the block ends."""

@@ -19,6 +19,7 @@ from robodx.running.run import run
 from robodx.sim.robot import ROBOTS
 from robodx.wires.protocols.base import PROTOCOLS, served_protocols
 from tests.serving import served
+from tests.vlm_server import SOLID_AND_BOX, vlm_server
 
 TASK = "control/stack_cube"
 Make = Callable[[str], Policy]
@@ -42,16 +43,19 @@ def addresses(recorded: Path) -> Iterator[Mapping[str, str]]:
 
 
 @pytest.fixture
-def make(recorded: Path, addresses: Mapping[str, str]) -> Iterator[Make]:
+def make(recorded: Path, addresses: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     """Build a policy by its registered name; it is let go of when the test ends."""
     arguments = {
         "RUN": str(recorded),
         "PACKAGE.MODULE:NAME": "robodx.policies.still:StillPolicy",
         "NAME": "colour_blind+jerky+stale_view",
         "CAMERA@SIZE,…": "front@32",
+        "POLICY": "open_loop",
         "FILE": str(Path(__file__).parent.parent / "golden" / "networks" / "flow.onnx"),
     }
     with ExitStack() as stack:
+        monkeypatch.setenv("ROBODX_VLM_URL", stack.enter_context(vlm_server(SOLID_AND_BOX)).url)
+        monkeypatch.setenv("ROBODX_VLM_MODEL", "eyes")
 
         def make(name: str) -> Policy:
             takes = POLICIES[name].takes

@@ -56,12 +56,14 @@ ALLOWED: dict[str, set[str]] = {
         "analysis", "errors", "interventions", "perturbations", "policy_contract", "records", "registry", "relations",
         "sim", "situations", "tasks", "users_code",
     },
+    "vlm": {"datasets", "errors"},
+    "grounding": {"errors", "language", "policy_contract", "registry", "sight", "sim", "vlm"},
     "sight": {"experts", "language", "policy_contract", "registry", "sim"},
     "faults": {"errors", "experts", "language", "policy_contract", "registry", "sim", "streams"},
     "learned": {"errors", "policy_contract", "sim"},
     "policies": {
-        "errors", "experts", "faults", "language", "learned", "policy_contract", "records", "robots", "sight", "sim",
-        "streams", "users_code",
+        "errors", "experts", "faults", "grounding", "language", "learned", "policy_contract", "records", "robots",
+        "sight", "sim", "streams", "users_code",
     },
     "running": {
         "analysis", "datasets", "errors", "experts", "faults", "interventions", "language", "output", "perturbations",

@@ -42,14 +42,22 @@ class NotUnderstood(ValueError):
 
 def read(text: str) -> Meaning:
     """What a text means."""
-    words = " ".join(text.lower().replace("don't", "do not").replace("isn't", "is not").split())
-    words = CLOSING.sub("", words)
+    words = CLOSING.sub("", _spelt(text))
     while (bare := OPENING.sub("", words)) != words:
         words = bare
     try:
         return Meaning(_without_pronouns(_parts(words)))
     except NotUnderstood as error:
         raise NotUnderstood(f"Cannot read {error}.") from None
+
+
+def read_reference(text: str) -> Reference:
+    """What a description means, with or without its article."""
+    return _thing(_spelt(text))
+
+
+def _spelt(text: str) -> str:
+    return " ".join(text.lower().replace("don't", "do not").replace("isn't", "is not").split())
 
 
 OPENING = re.compile(

@@ -19,7 +19,7 @@ from robodx.analysis import motion
 from robodx.analysis.attribution.cause import attribute, first_mistake, quality_flags, slips
 from robodx.analysis.episode_facts import EpisodeFacts
 from robodx.analysis.metrics.quantities import measured
-from robodx.policy_contract import Observation, Policy, replies
+from robodx.policy_contract import Observation, Policy, refined_instruction, replies
 from robodx.records.episode import Episode, Evidence, Happening, Outcome
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
@@ -196,6 +196,7 @@ class _Batch:
                 try:
                     seconds = answer.seconds if declared_s is None else declared_s
                     with _contained(one.environment.trial):
+                        one.environment.world.note_refined(refined_instruction(self._policy, one.environment.trial.id))
                         one.environment.accept(answer.value[index], seconds)
                 except FAILURES as error:
                     one.error = _text(error)

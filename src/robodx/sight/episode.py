@@ -35,12 +35,12 @@ class SeenEpisode:
     """What is seen, what is meant, and how far it has got."""
 
     def __init__(self, cameras: Mapping[str, Calibration], first: Observation, period_s: float) -> None:
-        self.base = _pose(first.state["base_pose"])
-        tool = self.base @ _pose(first.state["ee_pose"])
+        self.base = pose_of(first.state["base_pose"])
+        tool = self.base @ pose_of(first.state["ee_pose"])
         self._eyes = {
-            name: Eye.of(camera, self.base, *_picture(first, name).shape[:2]) for name, camera in cameras.items()
+            name: Eye.of(camera, self.base, *picture_of(first, name).shape[:2]) for name, camera in cameras.items()
         }
-        self._hand = Hand(tool, _opening(first), period_s, tool)
+        self._hand = Hand(tool, opening_of(first), period_s, tool)
         self._sight = Sight(self._hand)
         self._executor = PlanExecutor(self._hand)
         self._is_settled = True
@@ -72,10 +72,10 @@ class SeenEpisode:
         return waypoints
 
     def _look(self, observation: Observation) -> None:
-        hand, opening = self._hand, _opening(observation)
+        hand, opening = self._hand, opening_of(observation)
         self._is_settled = abs(opening - hand.opening) < FINGERS_STOPPED
-        hand.tool, hand.opening = self.base @ _pose(observation.state["ee_pose"]), opening
-        eyes = showing(self._eyes, {name: _picture(observation, name) for name in self._eyes})
+        hand.tool, hand.opening = self.base @ pose_of(observation.state["ee_pose"]), opening
+        eyes = showing(self._eyes, {name: picture_of(observation, name) for name in self._eyes})
         if eyes:
             shown = (eyes, observation.images, observation.depth)
             # Once: a lamp stays where it is.
@@ -107,7 +107,7 @@ class SeenEpisode:
             return self._hand.stay()
 
 
-def _picture(observation: Observation, camera: str) -> NDArray[np.uint8]:
+def picture_of(observation: Observation, camera: str) -> NDArray[np.uint8]:
     shown = {"picture": observation.images, "depth": observation.depth}
     missing = [what for what, pictures in shown.items() if camera not in pictures]
     if missing:
@@ -115,11 +115,11 @@ def _picture(observation: Observation, camera: str) -> NDArray[np.uint8]:
     return observation.images[camera]
 
 
-def _opening(observation: Observation) -> float:
+def opening_of(observation: Observation) -> float:
     return float(observation.state["gripper_opening"][0])
 
 
-def _pose(numbers: NDArray[np.float32]) -> Pose:
+def pose_of(numbers: NDArray[np.float32]) -> Pose:
     return Pose.of(numbers[:3].tolist(), numbers[3:7].tolist())
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 LogKind = Literal[
-    "contact", "grasp", "release", "drop", "collision", "limit", "stage", "broken", "event", "instruction"
+    "contact", "grasp", "release", "drop", "collision", "limit", "stage", "broken", "event", "instruction", "refined"
 ]
 
 
@@ -34,6 +34,12 @@ class Log:
         if entry.kind == "contact" and self.first_touched is None:
             self.first_touched = entry.object
         return entry
+
+    def add_refined(self, step: int, time_s: float, text: str | None) -> None:
+        """That a layer before the policy told it these words in place of its instruction, if they are others now."""
+        before = next((entry.object for entry in reversed(self.entries) if entry.kind == "refined"), None)
+        if text is not None and text != before:
+            self.add(LogEntry(step, time_s, "refined", text))
 
     def count(self, kind: LogKind) -> int:
         return sum(entry.kind == kind for entry in self.entries)

@@ -62,6 +62,10 @@ class World:
     def log(self) -> Log:
         return self._simulation.log
 
+    def note_refined(self, text: str | None) -> None:
+        """What a policy is told now in place of its instruction, by a layer before it; None: the instruction."""
+        self.log.add_refined(self._simulation.step_count, self._simulation.time_s, text)
+
     def thing(self, name: str) -> Thing:
         try:
             return self.things[name]

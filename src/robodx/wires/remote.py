@@ -120,4 +120,6 @@ class Declared(NamedTuple):
 
 
 def declared(policy: Policy) -> Declared:
-    return Declared(policy.spec, policy.preset.as_dict() if isinstance(policy, RemotePolicy) else None)
+    # A layer around a policy has what it wraps as `wrapped`.
+    asked = getattr(policy, "wrapped", policy)
+    return Declared(policy.spec, asked.preset.as_dict() if isinstance(asked, RemotePolicy) else None)

@@ -2,7 +2,7 @@
 
 import { clipped, el, number, svg } from "./dom.js";
 
-const SHAPES = { collision: "✕", drop: "▼", broken: "⚠", event: "◆", instruction: "❝", contact: "·", limit: "ı" };
+const SHAPES = { collision: "✕", drop: "▼", broken: "⚠", event: "◆", instruction: "❝", refined: "❞", contact: "·", limit: "ı" };
 const CURVES = 8;
 
 const percentOf = (time, end) => `${end ? Math.max(0, Math.min(100, (100 * time) / end)) : 0}%`;

@@ -1,0 +1,1 @@
+"""The scene parsers: one file each."""

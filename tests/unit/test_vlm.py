@@ -1,0 +1,260 @@
+"""A vision-language model behind an endpoint, and the scene parser that asks one, against a server on a real socket."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from robodx import vlm as vlm_module
+from robodx.datasets.stills import from_bytes
+from robodx.errors import UserError
+from robodx.grounding.grounded_policy import GroundedPolicy
+from robodx.grounding.parsers.vlm import SCHEMA, VlmParser, read_scene
+from robodx.grounding.refining import refined
+from robodx.policy_contract import Calibration, CameraRequest, PolicySpec, make_policy
+from robodx.records.trial import Trial
+from robodx.running.environment import Environment
+from robodx.running.rollout import rollout
+from robodx.sim.build import camera_quaternion
+from robodx.sim.geometry import Pose
+from robodx.sim.scene import CAMERAS
+from robodx.tasks.base import TASKS
+from robodx.vlm import ATTEMPTS, Vlm, VlmError
+from tests.vlm_server import SOLID_AND_BOX, Reply, vlm_server
+
+PICTURE: NDArray[np.uint8] = np.arange(8 * 6 * 3, dtype=np.uint8).reshape(8, 6, 3)
+ANSWER: dict[str, Any] = json.loads(SOLID_AND_BOX)
+
+
+def calibration(name: str) -> Calibration:
+    camera = next(camera for camera in CAMERAS if camera.name == name)
+    return Calibration(camera.fovy_deg, Pose(camera.position, camera_quaternion(camera)))
+
+
+FRONT = calibration("front")
+
+
+def asked(*replies: Reply) -> tuple[Any, list[dict[str, Any]]]:
+    """What comes of a question that is answered like this, and what the server was sent."""
+    with vlm_server(*replies) as server:
+        answer = Vlm(server.url, "eyes", timeout_s=5.0, pause_s=0.0).ask("What is there?", PICTURE, SCHEMA, _a_list)
+        return answer, server.asked
+
+
+def _a_list(answer: Any) -> list[Any]:
+    if not isinstance(answer, list):
+        raise ValueError("it must be a list")
+    return answer
+
+
+# The endpoint.
+
+
+def test_a_picture_and_a_question_are_sent_as_openai_has_it() -> None:
+    with vlm_server("[1]") as server:
+        Vlm(f"{server.url}/", "eyes", "secret").ask("What is there?", PICTURE, SCHEMA, _a_list)
+        (sent,), (headers,) = server.asked, server.headers
+    assert sent["path"] == "/v1/chat/completions" and sent["model"] == "eyes" and sent["temperature"] == 0
+    assert headers["Authorization"] == "Bearer secret"
+    text, image = sent["messages"][0]["content"]
+    assert text == {"type": "text", "text": "What is there?"}
+    head, _, data = image["image_url"]["url"].partition(",")
+    assert head == "data:image/png;base64"
+    assert np.array_equal(from_bytes(base64.b64decode(data)), PICTURE)
+    assert sent["response_format"]["json_schema"] == {"name": "answer", "strict": True, "schema": SCHEMA}
+
+
+def test_without_a_key_none_is_sent_and_a_key_is_never_shown() -> None:
+    with vlm_server("[1]") as server:
+        Vlm(server.url, "eyes").ask("?", PICTURE, SCHEMA, _a_list)
+        assert "Authorization" not in server.headers[0]
+    assert "secret" not in repr(Vlm("http://host/v1", "eyes", "secret"))
+
+
+@pytest.mark.parametrize("malformed", ["I see a cube.", '{"a": 1}', "[1", ""])
+def test_an_answer_that_is_none_is_told_so_and_gets_another_chance(malformed: str) -> None:
+    answer, sent = asked(malformed, "```json\n[2]\n```")
+    assert answer == [2] and len(sent) == 2
+    *_, said, correction = sent[1]["messages"]
+    assert said == {"role": "assistant", "content": malformed}
+    assert correction["content"].startswith("That was not valid:")
+
+
+def test_one_who_never_answers_as_asked_is_an_error_that_says_what_was_wrong() -> None:
+    with pytest.raises(VlmError, match=f"it must be a list. It said: .*{ATTEMPTS} attempts"):
+        asked('{"a": 1}')
+
+
+def test_a_passing_trouble_is_waited_out() -> None:
+    answer, sent = asked((503, "busy"), (429, "slow down"), "[3]")
+    assert answer == [3] and len(sent) == ATTEMPTS
+
+
+def test_a_refusal_is_final_and_says_what_the_server_said() -> None:
+    with vlm_server((401, "who are you?")) as server:
+        with pytest.raises(VlmError, match=r"status 401; ROBODX_VLM_KEY must be its key: who are you\?"):
+            Vlm(server.url, "eyes").ask("?", PICTURE, SCHEMA, _a_list)
+        assert len(server.asked) == 1
+
+
+def test_a_server_without_schemas_is_asked_without() -> None:
+    answer, sent = asked((400, "unknown field response_format"), "[4]")
+    assert answer == [4] and "response_format" not in sent[1]
+
+
+@pytest.mark.parametrize("body", ["<html>", "{}", '{"choices": []}', '{"choices": [{"message": {"content": null}}]}'])
+def test_what_is_no_openai_server_is_told_by_its_words(body: str) -> None:
+    with pytest.raises(VlmError, match=r"does not answer as an OpenAI-compatible server does|answered with no text"):
+        asked((200, body))
+
+
+def test_an_answer_without_end_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vlm_module, "MAX_REPLY_BYTES", 100)
+    with pytest.raises(VlmError, match="answered more than"):
+        asked("x" * 200)
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    with vlm_server("[]") as server:
+        gone = Vlm(server.url, "eyes", pause_s=0.0)
+    with pytest.raises(VlmError, match=r"the vision-language model eyes at .* cannot be reached"):
+        gone.ask("?", PICTURE, SCHEMA, _a_list)
+
+
+def test_what_is_missing_in_the_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ROBODX_VLM_URL", "ROBODX_VLM_MODEL", "ROBODX_VLM_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(UserError, match="ROBODX_VLM_URL and ROBODX_VLM_MODEL must be in the environment"):
+        make_policy("sgl+vlm:act")
+    monkeypatch.setenv("ROBODX_VLM_URL", "localhost")
+    monkeypatch.setenv("ROBODX_VLM_MODEL", "eyes")
+    with pytest.raises(UserError, match='ROBODX_VLM_URL is "localhost": it must be an address'):
+        make_policy("sgl+vlm:act")
+    monkeypatch.setenv("ROBODX_VLM_URL", "http://me:word@host/v1")
+    with pytest.raises(UserError, match="a key goes into ROBODX_VLM_KEY"):
+        make_policy("sgl+vlm:act")
+
+
+# The scene that it tells.
+
+
+def test_an_answer_is_read_into_objects() -> None:
+    scene = read_scene(ANSWER, FRONT)
+    cube, box = scene.objects
+    assert not scene.is_measured
+    assert (cube.name, cube.colour, cube.size, cube.state) == ("cube", "red", "small", "solid")
+    assert box.state == "hollow" and "container" in box.categories
+    assert refined("Put the small object in the box.", scene).text == "Put the red cube in the box."
+
+
+@pytest.mark.parametrize(
+    ("camera", "in_picture", "for_robot"),
+    [
+        ("front", "left", "right"), ("front", "top", "near"), ("back_left", "left", "left"),
+        ("back_left", "top", "far"), ("left", "right", "near"), ("left", "top", "right"), ("right", "right", "far"),
+        ("front", "middle", "middle"),
+    ],
+)  # fmt: skip
+def test_sides_of_a_picture_are_the_robots_by_where_the_camera_stands(
+    camera: str, in_picture: str, for_robot: str
+) -> None:
+    told = {"objects": [ANSWER["objects"][0] | {"position": in_picture}]}
+    assert read_scene(told, calibration(camera)).objects[0].position == for_robot
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "colour"),
+    [
+        (("Ball", "Gray"), "sphere", "grey"), (("pyramid", "violet"), "triangular block", "purple"),
+        (("wooden block", "purple blue"), "cube", "blue"), (("t-block", "chartreuse"), "T-block", None),
+        (("banana", None), "banana", None),
+    ],
+)  # fmt: skip
+def test_other_words_are_understood_and_unknown_ones_are_never_said(
+    said: tuple[str, str | None], name: str, colour: str | None
+) -> None:
+    one, box = ANSWER["objects"]
+    scene = read_scene({"objects": [one | {"name": said[0], "colour": said[1]}, box]}, FRONT)
+    assert (scene.objects[0].name, scene.objects[0].colour) == (name, colour)
+    text = refined("Put the small object in the box.", scene).text
+    assert text == "Put the small object in the box." if said[0] == "banana" else "object" not in text
+
+
+def test_two_on_the_same_side_are_not_told_apart_by_it() -> None:
+    cube = ANSWER["objects"][0]
+    told = {"objects": [cube, cube | {"size": "big"}, cube | {"name": "sphere", "colour": "blue"}]}
+    text = refined("Pick up the big cube.", read_scene(told, FRONT)).text
+    assert text == "Pick up the big cube."
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        ({"size": "tiny"}, "objects[0].size is 'tiny': it must be one of small, normal, big"),
+        ({"position": "there"}, "objects[0].position is 'there'"),
+        ({"state": None}, "objects[0].state is None"),
+        ({"state": ["solid"]}, "objects[0].state is ['solid']"),
+        ({"name": ""}, "objects[0].name is '', not a noun"),
+        ({"name": 3}, "objects[0].name is 3, not a noun"),
+        ({"categories": "cube"}, "objects[0].categories is 'cube', not a list of words"),
+        ({"colour": 4}, "objects[0].colour is 4, neither a word nor null"),
+        ({"more": 1}, "objects[0] must have exactly the fields"),
+    ],
+)
+def test_what_does_not_fit_the_schema_is_told_by_its_place(change: dict[str, Any], wrong: str) -> None:
+    with pytest.raises(ValueError) as refusal:
+        read_scene({"objects": [ANSWER["objects"][0] | change]}, FRONT)
+    assert wrong in str(refusal.value)
+
+
+@pytest.mark.parametrize("answer", [[], {}, {"objects": {}}, {"objects": [], "more": 1}, {"objects": ["cube"]}, None])
+def test_what_is_no_scene_is_refused(answer: object) -> None:
+    with pytest.raises(ValueError):
+        read_scene(answer, FRONT)
+    with pytest.raises(ValueError, match="51 objects are more than 50"):
+        read_scene({"objects": [ANSWER["objects"][0]] * 51}, FRONT)
+
+
+# As a policy.
+
+
+def test_it_looks_at_a_picture_of_the_policys_own_or_asks_for_one() -> None:
+    parser = VlmParser(Vlm("http://host/v1", "eyes"))
+    own = PolicySpec(cameras=(CameraRequest("wrist", 96, 96), CameraRequest("left", 64, 64)))
+    assert parser.spec(own) == replace(own, weights_digest="told by eyes")
+    assert parser.spec(PolicySpec()).cameras == (CameraRequest("front", 256, 256),)
+    only_wrist = PolicySpec(cameras=(CameraRequest("wrist", 96, 96),), weights_digest="abc")
+    assert [camera.name for camera in parser.spec(only_wrist).cameras] == ["wrist", "front"]
+    assert parser.spec(only_wrist).weights_digest == "abc told by eyes"
+
+
+def test_a_policy_is_told_what_the_model_makes_clearer_and_a_failure_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    task = "bias/put_solid_in_box"
+    trials = [Trial(task, TASKS[task].version, "sgl+vlm:still", seed) for seed in range(2)]
+
+    def reply(body: dict[str, Any]) -> Reply:
+        question = body["messages"][0]["content"][0]["text"]
+        return SOLID_AND_BOX if 'instruction is: "Put the' in question else (403, "no more")
+
+    with vlm_server(reply) as server:
+        monkeypatch.setenv("ROBODX_VLM_URL", server.url)
+        monkeypatch.setenv("ROBODX_VLM_MODEL", "eyes")
+        policy = make_policy("sgl+vlm:open_loop")
+        assert isinstance(policy, GroundedPolicy)
+        environments = [Environment(one, policy.spec) for one in trials]
+        policy.reset([environment.start() for environment in environments])
+        told, refused = policy.act([environment.observe() for environment in environments])
+        for environment in environments:
+            environment.close()
+        assert isinstance(told, np.ndarray) and isinstance(refused, VlmError)
+        assert policy.refined_instruction(trials[0].id) == "Put the red cube in the box."
+        ((episode, _),) = rollout(trials[1:], policy)
+    assert episode.outcome == "error" and "refused with status 403" in (episode.error or "")
