@@ -1,4 +1,4 @@
-"""A client of chat completions, as OpenAI's API and most servers of language models speak them, with pictures."""
+"""A client of chat completions, as most servers of language models speak them: pictures in, checked JSON out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from robodx.errors import UserError
@@ -19,8 +19,15 @@ PATH = "/chat/completions"
 # Times that a server that is busy, or does not answer, is asked in all; and the longest that it is waited for between.
 ATTEMPTS = 4
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
+# Refusals that may pass, beside failures of the server.
+PASSING = (408, 409, 425, 429)
+# Times that a model is asked which does not answer as asked, and how much it is shown of what it said.
+ANSWERS = 3
+LONGEST_RETOLD = 2000
 LARGEST_REPLY_BYTES = 4_000_000
+# How much a user is told of what a server or a model said.
 LONGEST_SAID = 300
+T = TypeVar("T")
 
 
 class ChatError(UserError):
@@ -28,7 +35,7 @@ class ChatError(UserError):
 
 
 class BadReply(ChatError):
-    """The endpoint answered, and the answer is none: another attempt may bring one."""
+    """The endpoint answered, and the answer is none: another question may bring one."""
 
 
 @dataclass(frozen=True)
@@ -39,20 +46,60 @@ class Endpoint:
     model: str
     key: str | None = field(default=None, repr=False)
     timeout_s: float = 60.0
+    # Where the key is read from, to tell a user.
+    key_name: str = "the environment"
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ChatError(f'"{self.url}" is no address of an API: write http://HOST:PORT/v1 or https://HOST/v1')
         if parts.username or parts.password:
-            raise ChatError("the address of an API holds no password: put the key into the environment")
-        if not self.model:
-            raise ChatError("which model is to be asked? Name one with --model")
+            raise ChatError(f"the address of an API holds no password: put the key into {self.key_name}")
+        if self.key and not (self.key.isascii() and self.key.isprintable()):
+            # It could not be sent, and the error of sending it would show it.
+            raise ChatError(f"the key in {self.key_name} must be plain ASCII, and is not")
 
     @property
     def address(self) -> str:
         url = self.url.rstrip("/")
         return url if url.endswith(PATH) else url + PATH
+
+
+def ask(
+    endpoint: Endpoint,
+    question: str,
+    png: bytes,
+    schema: Mapping[str, Any],
+    read: Callable[[Any], T],
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+) -> T:
+    """What `read` makes of the JSON that the model answers of a picture; `BadReply` if it never answers as asked.
+
+    `read` raises ValueError for what is no answer: the model is told what is wrong with it, and asked again. The
+    question says the shape as well, for servers that know no schemas.
+    """
+    asked = {"role": "user", "content": [{"type": "text", "text": question}, picture_part(png)]}
+    messages: list[dict[str, Any]] = [asked]
+    problem = ""
+    for _ in range(ANSWERS):
+        try:
+            said = complete(endpoint, messages, schema, sleep=sleep)
+        except BadReply as error:
+            problem = str(error)
+            continue
+        try:
+            return read(_json(said))
+        except ValueError as error:
+            wrong = _short(str(error))
+            problem = f"{wrong}. It said: {_short(said)}"
+            messages = [
+                asked,
+                {"role": "assistant", "content": said[:LONGEST_RETOLD]},
+                {"role": "user", "content": f"That was not valid: {wrong}. Answer again, with the JSON alone."},
+            ]
+    who = f'the model "{endpoint.model}" at {endpoint.address}'
+    raise BadReply(f"{who} did not answer as asked, {ANSWERS} times in a row: {problem}")
 
 
 def picture_part(png: bytes) -> dict[str, Any]:
@@ -63,18 +110,16 @@ def picture_part(png: bytes) -> dict[str, Any]:
 def complete(
     endpoint: Endpoint,
     messages: Sequence[Mapping[str, Any]],
+    schema: Mapping[str, Any],
     *,
-    schema: Mapping[str, Any] | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> str:
-    """What the model says. With a schema it is asked for JSON of that shape; servers that know no such thing ignore it.
+    """What the model says. It is asked for JSON of this shape; servers that know no schemas are asked without.
 
     A busy or failing server is asked again; what another attempt would not change is an error at once.
     """
-    body: dict[str, Any] = {"model": endpoint.model, "messages": list(messages), "temperature": 0}
-    if schema is not None:
-        shape = {"name": "reply", "strict": True, "schema": dict(schema)}
-        body["response_format"] = {"type": "json_schema", "json_schema": shape}
+    shape = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": dict(schema)}}
+    body = {"model": endpoint.model, "messages": list(messages), "temperature": 0, "response_format": shape}
     problem, wait_s = "", 0.0
     for attempt in range(ATTEMPTS):
         if attempt:
@@ -85,20 +130,19 @@ def complete(
         except urllib.error.HTTPError as error:
             with error:
                 says = error.read(LARGEST_REPLY_BYTES).decode(errors="replace")
-            if error.code in (400, 422) and "response_format" in body and "response_format" in says:
-                # It speaks the API, but knows no schemas.
-                del body["response_format"]
-            elif error.code != 429 and error.code < 500:
+            knows_no_schemas = error.code in (400, 422) and ("response_format" in says or "json_schema" in says)
+            if knows_no_schemas and body.pop("response_format", None):
+                wait_s = 0.0
+                continue
+            if error.code not in PASSING and error.code < 500:
                 raise _refused(endpoint, error.code, says, error.headers.get("Location")) from None
             problem = "is busy (429)" if error.code == 429 else f"failed ({error.code})"
             wait_s = _asked_to_wait(error.headers.get("Retry-After"), wait_s)
-        except TimeoutError:
-            problem = f"did not answer within {endpoint.timeout_s:g} s"
-        except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
+        except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
             reason = getattr(error, "reason", error) or type(error).__name__
             is_late = isinstance(reason, TimeoutError)
             problem = f"did not answer within {endpoint.timeout_s:g} s" if is_late else f"cannot be reached: {reason}"
-    raise ChatError(f"{endpoint.address} {problem}, {ATTEMPTS} times in a row. The same command goes on later.")
+    raise ChatError(f"{endpoint.address} {problem}, {ATTEMPTS} times in a row")
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -130,23 +174,36 @@ def _said(content: bytes) -> str:
         raise BadReply(f"the reply is no chat completion: {content[:80]!r}") from None
     if not isinstance(text, str):
         raise BadReply("the reply says nothing")
-    return text
+    # Halves of characters can be read from JSON, and cannot be written.
+    return text.encode(errors="replace").decode()
+
+
+def _json(text: str) -> Any:
+    """A fence of Markdown around it is forgiven."""
+    lines = text.strip().splitlines()
+    if len(lines) > 2 and lines[0].startswith("```") and lines[-1].strip() == "```":
+        lines = lines[1:-1]
+    try:
+        return json.loads("\n".join(lines))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is no JSON ({error})") from None
 
 
 def _refused(endpoint: Endpoint, code: int, says: str, location: str | None) -> ChatError:
-    said = " ".join(says.split())[:LONGEST_SAID]
+    advice = ""
     if code in (401, 403):
-        advice = "it refuses the key" if endpoint.key else "it wants a key, and none is set"
-        return ChatError(f"{endpoint.address} answers {code}: {advice}. {said}".rstrip())
-    if 300 <= code < 400:
-        return ChatError(
-            f"{endpoint.address} leads elsewhere ({code}), to {location}: name that address if it is right"
-        )
-    if code == 404:
-        return ChatError(
-            f'{endpoint.address} answers 404: no such address, or no model "{endpoint.model}". {said}'.rstrip()
-        )
-    return ChatError(f"{endpoint.address} answers {code}: {said}")
+        advice = f"it {'refuses the key' if endpoint.key else 'wants a key, and none is'} in {endpoint.key_name}"
+    elif 300 <= code < 400:
+        advice = f"it leads elsewhere, to {location}: name that address if it is right"
+    elif code == 404:
+        advice = f'no such address, or no model "{endpoint.model}"'
+    said = ". ".join(part for part in (advice, _short(says)) if part)
+    return ChatError(f"{endpoint.address} answers {code}: {said or 'it does not say why'}")
+
+
+def _short(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= LONGEST_SAID else f"{words[:LONGEST_SAID]}…"
 
 
 def _asked_to_wait(seconds: str | None, otherwise_s: float) -> float:

@@ -127,7 +127,7 @@ def test_what_looks_and_sounds_the_same_is_judged_once(tmp_path: Path) -> None:
 
 def test_a_judge_that_fails_midway_has_lost_nothing(tmp_path: Path) -> None:
     out, told = tmp_path / "out", list[str]()
-    with chat_server(REJECT, Reply(b"", 401)) as chat, pytest.raises(ChatError, match="401"):
+    with chat_server(REJECT, Reply(b"", 401)) as chat, pytest.raises(ChatError, match=r"401.*goes on later"):
         validate(COLOURS, out, judge_at=Endpoint(chat.url, "eye"), tell=told.append)
     assert sorted(pl.read_parquet(out / "instances.parquet")["judge"].to_list(), key=str) == [None, "reject"]
     with chat_server("what?", "what?", "what?", ACCEPT) as chat:
@@ -186,6 +186,10 @@ def test_the_key_of_the_judge_is_read_from_the_environment(
     with chat_server(ACCEPT) as chat:
         told = call("fairness", "small", "--out", "out", "--judge", chat.url, "--model", "eye", cwd=tmp_path)
     assert "2 of 2" in told and chat.keys == ["Bearer k3y"] * 2
+    monkeypatch.delenv("ROBODX_JUDGE_KEY")
+    with chat_server(Reply(b"", 401)) as chat:
+        words = ("fairness", "small", "--out", "out", "--judge", chat.url, "--model", "other")
+        assert "none is in ROBODX_JUDGE_KEY" in " ".join(call(*words, cwd=tmp_path, expect=2).split())
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,9 @@ def _endpoint(url: str | None, model: str | None, timeout_s: float) -> Endpoint 
         if model is not None:
             raise UserError("--model is the judge's: say with --judge URL where it is")
         return None
-    return Endpoint(url, model or "", os.environ.get(KEY) or None, timeout_s)
+    if not model:
+        raise UserError("which model is to judge? Name one with --model")
+    return Endpoint(url, model, os.environ.get(KEY) or None, timeout_s, KEY)
 
 
 def _cameras(words: str) -> tuple[str, ...]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Any
 
-from robodx.chat_completions import BadReply, Endpoint, complete, picture_part
+from robodx.chat_completions import Endpoint, ask
 
 VERDICTS = ("accept", "reject", "cannot tell")
 LONGEST_REASON = 500
-# A model that answers in another shape is asked again; it may say something else then.
-ATTEMPTS = 3
 SCHEMA = {
     "type": "object",
     "properties": {"verdict": {"type": "string", "enum": list(VERDICTS)}, "reason": {"type": "string"}},
@@ -43,34 +39,17 @@ def judgement_key(item: str, model: str) -> str:
     return blake2b("\x1f".join((item, model, PROMPT)).encode(), digest_size=12).hexdigest()
 
 
-def judge(
-    endpoint: Endpoint, png: bytes, instruction: str, *, sleep: Callable[[float], None] = time.sleep
-) -> Judgement:
+def judge(endpoint: Endpoint, png: bytes, instruction: str) -> Judgement:
     """`BadReply` if it never answers as it is asked to."""
-    text = {"type": "text", "text": PROMPT.format(instruction=instruction)}
-    messages = [{"role": "user", "content": [text, picture_part(png)]}]
-    problem = BadReply("it was never asked")
-    for _ in range(ATTEMPTS):
-        try:
-            return read_reply(complete(endpoint, messages, schema=SCHEMA, sleep=sleep))
-        except BadReply as error:
-            problem = error
-    raise BadReply(f"{problem}, {ATTEMPTS} times in a row") from problem
+    return ask(endpoint, PROMPT.format(instruction=instruction), png, SCHEMA, read_judgement)
 
 
-def read_reply(text: str) -> Judgement:
-    """Strictly: an object with a verdict and a reason and nothing more; a fence of Markdown around it is forgiven."""
-    lines = text.strip().splitlines()
-    if len(lines) > 2 and lines[0].strip().lower() in ("```", "```json") and lines[-1].strip() == "```":
-        lines = lines[1:-1]
-    try:
-        said = json.loads("\n".join(lines))
-    except (ValueError, RecursionError):
-        raise BadReply(f"the model did not answer in JSON: {text[:80]!r}") from None
-    if not isinstance(said, dict) or set(said) != {"verdict", "reason"}:
-        raise BadReply(f'the model\'s JSON does not have just "verdict" and "reason": {text[:80]!r}')
-    verdict, reason = said["verdict"], said["reason"]
+def read_judgement(answer: Any) -> Judgement:
+    """Strictly: an object with a verdict and a reason and nothing more; ValueError says what is wrong with another."""
+    if not isinstance(answer, dict) or set(answer) != {"verdict", "reason"}:
+        raise ValueError('it must have just "verdict" and "reason"')
+    verdict, reason = answer["verdict"], answer["reason"]
     if verdict not in VERDICTS or not isinstance(reason, str):
-        raise BadReply(f"the model's verdict is none of {', '.join(VERDICTS)}, or its reason no text: {text[:80]!r}")
+        raise ValueError(f"its verdict must be one of {', '.join(VERDICTS)}, and its reason a text")
     # Halves of characters can be read from JSON, and cannot be written into a table.
     return Judgement(verdict, " ".join(reason.encode("utf-8", "replace").decode().split())[:LONGEST_REASON])

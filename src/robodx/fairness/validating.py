@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import polars as pl
 
-from robodx.chat_completions import BadReply, Endpoint
+from robodx.chat_completions import BadReply, ChatError, Endpoint
 from robodx.errors import UserError
 from robodx.fairness.checks import CAMERAS, LIMITS, SCHEMA, Checked, Measured, checked_situation, row_of
 from robodx.fairness.instances import situation_of
@@ -183,6 +183,8 @@ def _judge(
         except BadReply as error:
             tell(f"No verdict on {row['instance']}: {error}")
             continue
+        except ChatError as error:
+            raise ChatError(f"{error} (what is judged is kept; the same command goes on later)") from error
         said = {"item": item, "model": endpoint.model, "verdict": given.verdict, "reason": given.reason}
         folder.judgements.add(key, said)
 
