@@ -11,6 +11,22 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
+# A scene, as a scene parser asks for it.
+SOLID_AND_BOX = json.dumps(
+    {
+        "objects": [
+            {
+                "name": "cube", "categories": ["cube", "geometry", "object"], "colour": "red", "size": "small",
+                "position": "left", "state": "solid",
+            },
+            {
+                "name": "box", "categories": ["box", "container", "object"], "colour": "yellow", "size": "big",
+                "position": "middle", "state": "hollow",
+            },
+        ]
+    }
+)  # fmt: skip
+
 
 class Reply(NamedTuple):
     """One answer of the server: a text is what the model says, bytes are all that is sent."""

@@ -18,8 +18,8 @@ from robodx.running.rollout import rollout
 from robodx.running.run import run
 from robodx.sim.robot import ROBOTS
 from robodx.wires.protocols.base import PROTOCOLS, served_protocols
+from tests.chatting import SOLID_AND_BOX, chat_server
 from tests.serving import served
-from tests.vlm_server import SOLID_AND_BOX, vlm_server
 
 TASK = "control/stack_cube"
 Make = Callable[[str], Policy]
@@ -54,7 +54,7 @@ def make(recorded: Path, addresses: Mapping[str, str], monkeypatch: pytest.Monke
         "FILE": str(Path(__file__).parent.parent / "golden" / "networks" / "flow.onnx"),
     }
     with ExitStack() as stack:
-        monkeypatch.setenv("ROBODX_VLM_URL", stack.enter_context(vlm_server(SOLID_AND_BOX)).url)
+        monkeypatch.setenv("ROBODX_VLM_URL", stack.enter_context(chat_server(SOLID_AND_BOX)).url)
         monkeypatch.setenv("ROBODX_VLM_MODEL", "eyes")
 
         def make(name: str) -> Policy:

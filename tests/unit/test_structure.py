@@ -56,8 +56,9 @@ ALLOWED: dict[str, set[str]] = {
         "analysis", "errors", "interventions", "perturbations", "policy_contract", "records", "registry", "relations",
         "sim", "situations", "tasks", "users_code",
     },
-    "vlm": {"datasets", "errors"},
-    "grounding": {"errors", "language", "policy_contract", "registry", "sight", "sim", "vlm"},
+    "grounding": {
+        "chat_completions", "datasets", "errors", "language", "policy_contract", "registry", "sight", "sim",
+    },
     "sight": {"experts", "language", "policy_contract", "registry", "sim"},
     "faults": {"errors", "experts", "language", "policy_contract", "registry", "sim", "streams"},
     "learned": {"errors", "policy_contract", "sim"},

@@ -1,4 +1,4 @@
-"""A vision-language model behind an endpoint, and the scene parser that asks one, against a server on a real socket."""
+"""The scene parser that asks a vision-language model, against a server on a real socket."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from robodx import vlm as vlm_module
+from robodx.chat_completions import ChatError, Endpoint
 from robodx.datasets.stills import from_bytes
 from robodx.errors import UserError
 from robodx.grounding.grounded_policy import GroundedPolicy
@@ -25,10 +24,8 @@ from robodx.sim.build import camera_quaternion
 from robodx.sim.geometry import Pose
 from robodx.sim.scene import CAMERAS
 from robodx.tasks.base import TASKS
-from robodx.vlm import ATTEMPTS, Vlm, VlmError
-from tests.vlm_server import SOLID_AND_BOX, Reply, vlm_server
+from tests.chatting import SOLID_AND_BOX, Reply, chat_server
 
-PICTURE: NDArray[np.uint8] = np.arange(8 * 6 * 3, dtype=np.uint8).reshape(8, 6, 3)
 ANSWER: dict[str, Any] = json.loads(SOLID_AND_BOX)
 
 
@@ -40,93 +37,6 @@ def calibration(name: str) -> Calibration:
 FRONT = calibration("front")
 
 
-def asked(*replies: Reply) -> tuple[Any, list[dict[str, Any]]]:
-    """What comes of a question that is answered like this, and what the server was sent."""
-    with vlm_server(*replies) as server:
-        answer = Vlm(server.url, "eyes", timeout_s=5.0, pause_s=0.0).ask("What is there?", PICTURE, SCHEMA, _a_list)
-        return answer, server.asked
-
-
-def _a_list(answer: Any) -> list[Any]:
-    if not isinstance(answer, list):
-        raise ValueError("it must be a list")
-    return answer
-
-
-# The endpoint.
-
-
-def test_a_picture_and_a_question_are_sent_as_openai_has_it() -> None:
-    with vlm_server("[1]") as server:
-        Vlm(f"{server.url}/", "eyes", "secret").ask("What is there?", PICTURE, SCHEMA, _a_list)
-        (sent,), (headers,) = server.asked, server.headers
-    assert sent["path"] == "/v1/chat/completions" and sent["model"] == "eyes" and sent["temperature"] == 0
-    assert headers["Authorization"] == "Bearer secret"
-    text, image = sent["messages"][0]["content"]
-    assert text == {"type": "text", "text": "What is there?"}
-    head, _, data = image["image_url"]["url"].partition(",")
-    assert head == "data:image/png;base64"
-    assert np.array_equal(from_bytes(base64.b64decode(data)), PICTURE)
-    assert sent["response_format"]["json_schema"] == {"name": "answer", "strict": True, "schema": SCHEMA}
-
-
-def test_without_a_key_none_is_sent_and_a_key_is_never_shown() -> None:
-    with vlm_server("[1]") as server:
-        Vlm(server.url, "eyes").ask("?", PICTURE, SCHEMA, _a_list)
-        assert "Authorization" not in server.headers[0]
-    assert "secret" not in repr(Vlm("http://host/v1", "eyes", "secret"))
-
-
-@pytest.mark.parametrize("malformed", ["I see a cube.", '{"a": 1}', "[1", ""])
-def test_an_answer_that_is_none_is_told_so_and_gets_another_chance(malformed: str) -> None:
-    answer, sent = asked(malformed, "```json\n[2]\n```")
-    assert answer == [2] and len(sent) == 2
-    *_, said, correction = sent[1]["messages"]
-    assert said == {"role": "assistant", "content": malformed}
-    assert correction["content"].startswith("That was not valid:")
-
-
-def test_one_who_never_answers_as_asked_is_an_error_that_says_what_was_wrong() -> None:
-    with pytest.raises(VlmError, match=f"it must be a list. It said: .*{ATTEMPTS} attempts"):
-        asked('{"a": 1}')
-
-
-def test_a_passing_trouble_is_waited_out() -> None:
-    answer, sent = asked((503, "busy"), (429, "slow down"), "[3]")
-    assert answer == [3] and len(sent) == ATTEMPTS
-
-
-def test_a_refusal_is_final_and_says_what_the_server_said() -> None:
-    with vlm_server((401, "who are you?")) as server:
-        with pytest.raises(VlmError, match=r"status 401; ROBODX_VLM_KEY must be its key: who are you\?"):
-            Vlm(server.url, "eyes").ask("?", PICTURE, SCHEMA, _a_list)
-        assert len(server.asked) == 1
-
-
-def test_a_server_without_schemas_is_asked_without() -> None:
-    answer, sent = asked((400, "unknown field response_format"), "[4]")
-    assert answer == [4] and "response_format" not in sent[1]
-
-
-@pytest.mark.parametrize("body", ["<html>", "{}", '{"choices": []}', '{"choices": [{"message": {"content": null}}]}'])
-def test_what_is_no_openai_server_is_told_by_its_words(body: str) -> None:
-    with pytest.raises(VlmError, match=r"does not answer as an OpenAI-compatible server does|answered with no text"):
-        asked((200, body))
-
-
-def test_an_answer_without_end_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vlm_module, "MAX_REPLY_BYTES", 100)
-    with pytest.raises(VlmError, match="answered more than"):
-        asked("x" * 200)
-
-
-def test_a_server_that_is_not_there_is_named() -> None:
-    with vlm_server("[]") as server:
-        gone = Vlm(server.url, "eyes", pause_s=0.0)
-    with pytest.raises(VlmError, match=r"the vision-language model eyes at .* cannot be reached"):
-        gone.ask("?", PICTURE, SCHEMA, _a_list)
-
-
 def test_what_is_missing_in_the_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ROBODX_VLM_URL", "ROBODX_VLM_MODEL", "ROBODX_VLM_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -134,10 +44,10 @@ def test_what_is_missing_in_the_environment_is_named(monkeypatch: pytest.MonkeyP
         make_policy("sgl+vlm:act")
     monkeypatch.setenv("ROBODX_VLM_URL", "localhost")
     monkeypatch.setenv("ROBODX_VLM_MODEL", "eyes")
-    with pytest.raises(UserError, match='ROBODX_VLM_URL is "localhost": it must be an address'):
+    with pytest.raises(UserError, match='ROBODX_VLM_URL: "localhost" is no address'):
         make_policy("sgl+vlm:act")
     monkeypatch.setenv("ROBODX_VLM_URL", "http://me:word@host/v1")
-    with pytest.raises(UserError, match="a key goes into ROBODX_VLM_KEY"):
+    with pytest.raises(UserError, match="put the key into ROBODX_VLM_KEY"):
         make_policy("sgl+vlm:act")
 
 
@@ -225,7 +135,7 @@ def test_what_is_no_scene_is_refused(answer: object) -> None:
 
 
 def test_it_looks_at_a_picture_of_the_policys_own_or_asks_for_one() -> None:
-    parser = VlmParser(Vlm("http://host/v1", "eyes"))
+    parser = VlmParser(Endpoint("http://host/v1", "eyes"))
     own = PolicySpec(cameras=(CameraRequest("wrist", 96, 96), CameraRequest("left", 64, 64)))
     assert parser.spec(own) == replace(own, weights_digest="told by eyes")
     assert parser.spec(PolicySpec()).cameras == (CameraRequest("front", 256, 256),)
@@ -240,21 +150,26 @@ def test_a_policy_is_told_what_the_model_makes_clearer_and_a_failure_is_an_error
     task = "bias/put_solid_in_box"
     trials = [Trial(task, TASKS[task].version, "sgl+vlm:still", seed) for seed in range(2)]
 
-    def reply(body: dict[str, Any]) -> Reply:
-        question = body["messages"][0]["content"][0]["text"]
-        return SOLID_AND_BOX if 'instruction is: "Put the' in question else (403, "no more")
-
-    with vlm_server(reply) as server:
-        monkeypatch.setenv("ROBODX_VLM_URL", server.url)
+    with chat_server(SOLID_AND_BOX, Reply(b"no more", 403)) as chat:
+        monkeypatch.setenv("ROBODX_VLM_URL", chat.url)
         monkeypatch.setenv("ROBODX_VLM_MODEL", "eyes")
+        monkeypatch.setenv("ROBODX_VLM_KEY", "k3y")
         policy = make_policy("sgl+vlm:open_loop")
         assert isinstance(policy, GroundedPolicy)
         environments = [Environment(one, policy.spec) for one in trials]
         policy.reset([environment.start() for environment in environments])
-        told, refused = policy.act([environment.observe() for environment in environments])
+        seen = [environment.observe() for environment in environments]
+        told, refused = policy.act(seen)
         for environment in environments:
             environment.close()
-        assert isinstance(told, np.ndarray) and isinstance(refused, VlmError)
+        assert isinstance(told, np.ndarray) and isinstance(refused, ChatError)
         assert policy.refined_instruction(trials[0].id) == "Put the red cube in the box."
         ((episode, _),) = rollout(trials[1:], policy)
-    assert episode.outcome == "error" and "refused with status 403" in (episode.error or "")
+    assert episode.outcome == "error" and "k3y" not in (episode.error or "")
+    assert "answers 403: it refuses the key in ROBODX_VLM_KEY. no more" in (episode.error or "")
+    assert chat.keys == ["Bearer k3y"] * 3
+    text, picture = chat.asked[0]["messages"][0]["content"]
+    assert f'instruction is: "{seen[0].instruction}"' in text["text"]
+    _, _, data = picture["image_url"]["url"].partition(",")
+    assert np.array_equal(from_bytes(base64.b64decode(data)), seen[0].images["front"])
+    assert chat.asked[0]["response_format"]["json_schema"]["schema"] == SCHEMA

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, get_args
 
+from robodx.chat_completions import ChatError, Endpoint, ask
+from robodx.errors import UserError
 from robodx.grounding.parser import scene_parser
 from robodx.grounding.scene import ParsedScene, Position, SceneObject, Size, State, categories_of
 from robodx.language.lexicon import EVERYDAY, KINDS
 from robodx.language.reference import Looks
 from robodx.policy_contract import Calibration, CameraRequest, EpisodeStart, Observation, PolicySpec
 from robodx.sim.colours import PALETTE
-from robodx.vlm import Vlm
 
+# The endpoint up to its version, as http://localhost:8000/v1; the model there; a key, never in a policy's name.
+URL, MODEL, KEY = "ROBODX_VLM_URL", "ROBODX_VLM_MODEL", "ROBODX_VLM_KEY"
 CAMERA = "front"
 # Asked for where the policy is shown no scene camera at all.
 PIXELS = 256
@@ -53,15 +57,15 @@ Answer with JSON alone: {{"objects": [{{"name": …, "categories": […], "colou
 class VlmParser:
     """by a vision-language model: ROBODX_VLM_URL=http://HOST:PORT/v1, ROBODX_VLM_MODEL, ROBODX_VLM_KEY."""
 
-    def __init__(self, vlm: Vlm | None = None) -> None:
-        self._vlm = vlm or Vlm.of_environment()
+    def __init__(self, endpoint: Endpoint | None = None) -> None:
+        self._endpoint = endpoint or _of_environment()
         self._camera = CAMERA
 
     def spec(self, own: PolicySpec) -> PolicySpec:
         """One of the policy's own pictures, if it has one that is not of a camera on the arm."""
         standing = [camera.name for camera in own.cameras if not camera.name.startswith("wrist")]
         # Of another model an unfinished run is not resumed.
-        digest = f"{own.weights_digest or ''} told by {self._vlm.model}".strip()
+        digest = f"{own.weights_digest or ''} told by {self._endpoint.model}".strip()
         own = replace(own, weights_digest=digest)
         if standing:
             self._camera = CAMERA if CAMERA in standing else standing[0]
@@ -75,7 +79,23 @@ class VlmParser:
         question = QUESTION.format(
             instruction=observation.instruction, kinds=", ".join(KINDS), colours=", ".join(PALETTE)
         )
-        return self._vlm.ask(question, picture, SCHEMA, lambda answer: read_scene(answer, calibration))
+        # Here, because it loads libraries for videos, which those who list policies need not wait for.
+        from robodx.datasets.stills import to_png
+
+        return ask(self._endpoint, question, to_png(picture), SCHEMA, lambda answer: read_scene(answer, calibration))
+
+
+def _of_environment() -> Endpoint:
+    missing = [name for name in (URL, MODEL) if not os.environ.get(name)]
+    if missing:
+        raise UserError(
+            f"no vision-language model is set: {' and '.join(missing)} "
+            f"must be in the environment ({URL}=http://HOST:PORT/v1, {MODEL}=NAME; a key goes into {KEY})"
+        )
+    try:
+        return Endpoint(os.environ[URL], os.environ[MODEL], os.environ.get(KEY) or None, key_name=KEY)
+    except ChatError as error:
+        raise UserError(f"the model at {URL}: {error}") from None
 
 
 SCHEMA: dict[str, Any] = {
