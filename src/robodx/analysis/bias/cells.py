@@ -1,0 +1,221 @@
+"""The grids of the suite `bias`: the outcome of each value of a factor in each block of context and robot start."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from robodx.analysis.variants import of_suite
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+SUITE = "bias"
+CROSSED = " × "
+# What makes a context; the first says which of the others is varied.
+CONTEXT = ("context", "place", "shape", "wording")
+# What values are held against; of all others the value "usual".
+BASELINES = {
+    "colour": "red", "camera_orientation": "yaw 0, pitch 0", "camera_pose": "original", "camera_distance": "0.00 m",
+}  # fmt: skip
+USUAL = "usual"
+NEEDED = ("trial_id", "seed", "factors", "outcome", "success", "trajectory_hash")
+_NUMBERS = re.compile(r"[−-]?\d+(?:\.\d+)?")
+
+
+class Block(NamedTuple):
+    """A context and a robot start: within one, trials differ in the value of the factor alone."""
+
+    context: tuple[str, ...]
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The trials of one policy over a factor, or over two that are crossed.
+
+    Blocks are sorted by context. `success` is (blocks, values) or (blocks, values, values of the second factor); nan
+    where there is no outcome, and between 0 and 1 where a trial was repeated. `baseline` is (blocks,): the same without
+    the change, whether or not it is one of the values.
+    """
+
+    policy: str
+    name: str
+    factors: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...]
+    blocks: tuple[Block, ...]
+    success: Floats
+    # Of each cell the first trial and its trajectory.
+    trials: NDArray[np.object_]
+    hashes: NDArray[np.object_]
+    baseline: Floats
+    baseline_trials: NDArray[np.object_]
+    baseline_hashes: NDArray[np.object_]
+    hexes: Mapping[str, str]
+    episodes: int
+    errors: int
+
+    @property
+    def contexts(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(dict.fromkeys(block.context for block in self.blocks))
+
+    @property
+    def context_of(self) -> Ints:
+        """Of each block the place of its context."""
+        places = {context: place for place, context in enumerate(self.contexts)}
+        return np.array([places[block.context] for block in self.blocks], dtype=np.int64)
+
+    @property
+    def alike(self) -> Ints:
+        """Blocks in which all trajectories are the same, bit for bit, have the same number: they are one observation.
+
+        As those of a policy that reads no instructions, in contexts that differ in the wording.
+        """
+        seen: dict[tuple[object, ...], int] = {}
+        keys = []
+        for place, row in enumerate(self.hashes.reshape(len(self.blocks), -1)):
+            # What has no hash cannot be told to be like another.
+            key = (place,) if any(one is None for one in row) else tuple(row)
+            keys.append(seen.setdefault(key, len(seen)))
+        return np.array(keys, dtype=np.int64)
+
+
+def baseline_of(factor: str) -> str:
+    return BASELINES.get(factor, USUAL)
+
+
+def grids(episodes: pl.DataFrame) -> list[Grid]:
+    """Of each policy, factors in the order of their names and those that are crossed last; none without such trials."""
+    asked = of_suite(episodes, SUITE).filter(pl.col("variant") == "cell")
+    found = []
+    for (policy,), mine in asked.group_by("policy", maintain_order=True):
+        rows = [_row(row) for row in mine.select(NEEDED).sort("seed", "trial_id").iter_rows(named=True)]
+        outcomes: dict[_Setting, list[_Row]] = defaultdict(list)
+        for row in rows:
+            # Two grids may have asked for one trial.
+            if row.trial not in {one.trial for one in outcomes[row.setting]}:
+                outcomes[row.setting].append(row)
+        names = sorted({row.grid for row in rows}, key=lambda name: (CROSSED in name, name))
+        single = {row.block for row in rows if CROSSED not in row.grid}
+        for name in names:
+            own = [row for row in rows if row.grid == name]
+            found.append(_grid(str(policy), name, own, single if CROSSED not in name else set(), outcomes))
+    return [grid for grid in found if grid is not None]
+
+
+class _Setting(NamedTuple):
+    """What was tried, by whichever grid: all that differs from the baseline."""
+
+    place: str
+    shape: str
+    wording: str
+    seed: int
+    changed: frozenset[tuple[str, str]]
+
+
+class _Row(NamedTuple):
+    grid: str
+    values: tuple[str, ...]
+    block: Block
+    setting: _Setting
+    hex: str | None
+    trial: str
+    hash: str | None
+    success: bool | None
+
+
+def _row(row: Mapping[str, Any]) -> _Row:
+    said = {one["name"]: one["text"] for one in row["factors"]}
+    factors = said["grid"].split(CROSSED)
+    values = tuple(said[factor] for factor in factors)
+    context = tuple(said[name] for name in CONTEXT)
+    return _Row(
+        said["grid"], values, Block(context, row["seed"]), _setting(context, row["seed"], factors, values),
+        said.get("hex"), row["trial_id"], row["trajectory_hash"], None if row["outcome"] == "error" else row["success"],
+    )  # fmt: skip
+
+
+def _setting(context: Sequence[str], seed: int, factors: Sequence[str], values: Sequence[str]) -> _Setting:
+    changed = frozenset(pair for pair in zip(factors, values, strict=True) if pair[1] != baseline_of(pair[0]))
+    _, place, shape, wording = context
+    return _Setting(place, shape, wording, seed, changed)
+
+
+def _grid(
+    policy: str,
+    name: str,
+    rows: Sequence[_Row],
+    further: Set[Block],
+    outcomes: Mapping[_Setting, Sequence[_Row]],
+) -> Grid | None:
+    """Cells are looked up by what was tried: a trial that several grids need is told of in one of them alone.
+
+    `further` are blocks of other grids, all of whose cells may have been told of there.
+    """
+    factors = tuple(name.split(CROSSED))
+    values = tuple(_values(factor, {row.values[place] for row in rows}) for place, factor in enumerate(factors))
+
+    def is_tried(block: Block) -> bool:
+        tried = (_setting(block.context, block.seed, factors, (value,)) for value in values[0])
+        return any(setting.changed and setting in outcomes for setting in tried)
+
+    own = {row.block for row in rows}
+    own |= {block for block in further - own if is_tried(block)}
+    blocks = tuple(sorted(own, key=lambda block: (_natural(block.context), block.seed)))
+    shape = (len(blocks), *map(len, values))
+    if not all(shape):
+        return None
+    success = np.full(shape, np.nan)
+    trials, hashes = np.full(shape, None, dtype=object), np.full(shape, None, dtype=object)
+    seen = errors = 0
+    for at in np.ndindex(shape):
+        block = blocks[at[0]]
+        chosen = [each[place] for each, place in zip(values, at[1:], strict=True)]
+        there = outcomes.get(_setting(block.context, block.seed, factors, chosen), ())
+        seen, errors = seen + len(there), errors + sum(one.success is None for one in there)
+        success[at], trials[at], hashes[at] = _outcome(there)
+    usual = [baseline_of(factor) for factor in factors]
+    base = [_outcome(outcomes.get(_setting(one.context, one.seed, factors, usual), ())) for one in blocks]
+    return Grid(
+        policy, name, factors, values, blocks, success, trials, hashes,
+        np.array([one[0] for one in base]), _objects([one[1] for one in base]), _objects([one[2] for one in base]),
+        {row.values[0]: row.hex for row in rows if row.hex is not None}, seen, errors,
+    )  # fmt: skip
+
+
+def _outcome(there: Sequence[_Row]) -> tuple[float, str | None, str | None]:
+    known = [one for one in there if one.success is not None]
+    if not known:
+        return np.nan, None, None
+    # Of trials that were repeated there is no one trajectory to tell alike by.
+    trajectory = known[0].hash if len(known) == 1 else None
+    return float(np.mean([one.success for one in known])), known[0].trial, trajectory
+
+
+def _values(factor: str, seen: Iterable[str]) -> tuple[str, ...]:
+    """The baseline first, if it is one of them: of camera poses it is another camera, which is none of the rings."""
+    baseline = baseline_of(factor)
+    # It may be told of in another grid alone.
+    known = {*seen, *([] if factor == "camera_pose" else [baseline])}
+    if factor == "camera_pose":
+        known -= {baseline}
+    return tuple(sorted(known, key=lambda value: (value != baseline, _natural([value]))))
+
+
+def _natural(texts: Sequence[str]) -> list[tuple[str, list[float]]]:
+    """Numbers in texts by their size."""
+    return [
+        (_NUMBERS.sub("", text), [float(one.replace("−", "-")) for one in _NUMBERS.findall(text)]) for text in texts
+    ]
+
+
+def _objects(values: Sequence[object]) -> NDArray[np.object_]:
+    made = np.full(len(values), None, dtype=object)
+    made[:] = values
+    return made
