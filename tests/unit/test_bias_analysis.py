@@ -66,7 +66,7 @@ def test_what_is_not_known_is_left_out_of_a_rate_and_stays_where_it_is() -> None
     assert rates.tolist() == [[1.0, 1.0, 0.0]]
     holed = np.where(np.arange(30).reshape(10, 3) % 7 == 0, np.nan, drawn(0.5, (10, 3), np.random.default_rng(0)))
     found = permuted(holed, contexts(2, 5), np.arange(10), np.random.default_rng(0), 50)
-    assert found.floor is not None and found.p is not None
+    assert found.floor.value is not None and found.p is not None
 
 
 # The published numbers. The paper gives success rates and coefficients, each a mean over 11 contexts, and no rates of
@@ -107,8 +107,8 @@ def test_a_published_coefficient_lies_beside_its_floor(
     """
     rng = np.random.default_rng(0)
     found = permuted(drawn(success, (55, values), rng), contexts(11, 5), np.arange(55), rng, 200)
-    assert found.floor is not None
-    assert found.floor.mean == pytest.approx(np.sqrt((1 - success) / success / 5), rel=0.05), "of a binomial"
+    assert found.floor.value is not None and found.floor.low is not None and found.floor.high is not None
+    assert found.floor.value == pytest.approx(np.sqrt((1 - success) / success / 5), rel=0.05), "of a binomial"
     assert (published > found.floor.high) == is_beyond and (published < found.floor.low) != is_beyond
 
 
@@ -122,9 +122,9 @@ def test_without_bias_the_coefficient_is_at_its_floor_and_p_is_uniform() -> None
         # Some robot starts are harder than others, whatever the value.
         success = drawn(rng.uniform(0.2, 0.95, (12, 1)), (12, 8), rng)
         found = permuted(success, contexts(3, 4), np.arange(12), rng, 199)
-        assert found.floor is not None and found.p is not None
+        assert found.floor.value is not None and found.p is not None
         p_values.append(found.p)
-        above.append(float(coefficient(rates_of(success, contexts(3, 4)))) - found.floor.mean)
+        above.append(float(coefficient(rates_of(success, contexts(3, 4)))) - found.floor.value)
     expected = (1 + np.arange(200)) / 200
     assert np.abs(np.sort(p_values) - expected).max() < 0.096, "Kolmogorov and Smirnov, at 5%"
     assert 0.02 <= np.mean(np.array(p_values) <= 0.05) <= 0.085
@@ -140,7 +140,7 @@ def test_a_policy_that_never_fails_or_fails_by_the_start_alone_has_no_bias() -> 
 
 def test_a_policy_that_never_succeeds_has_no_coefficient() -> None:
     never = factor_bias(grid_of(np.zeros((10, 6)), 5), np.random.default_rng(0))
-    assert (never.coefficient.value, never.floor, never.beyond, never.p) == (None, None, None, None)
+    assert (never.coefficient.value, never.floor.value, never.beyond, never.p) == (None, None, None, None)
     assert (never.success.value, never.left_out) == (0.0, 2)
 
 
@@ -151,8 +151,7 @@ def test_blocks_that_went_alike_are_one_observation() -> None:
     thrice, alike = np.tile(once, (3, 1)), np.tile(np.arange(4), 3)
     single = permuted(once, contexts(1, 4), np.arange(4), np.random.default_rng(1), 400)
     together = permuted(thrice, contexts(3, 4), alike, np.random.default_rng(1), 400)
-    assert together.floor is not None and single.floor is not None
-    assert together.p == single.p and together.floor == pytest.approx(single.floor)
+    assert together.p == single.p and together.floor.value == pytest.approx(single.floor.value)
     alone, all_ = (
         jackknifed(one, contexts(len(one) // 4, 4), own, by_context)
         for one, own in ((once, np.arange(4)), (thrice, alike))

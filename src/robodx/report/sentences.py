@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from robodx.analysis.failure_summary import error_bounds
 from robodx.analysis.findings.base import FAILS_ALIKE, Finding
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import Degradation
-from robodx.analysis.summary import TIERS, error_bounds
+from robodx.analysis.summary import TIERS
 from robodx.records.episode import WRONG_OBJECT
 from robodx.report.blocks import Missing
 from robodx.report.cliffs import searches

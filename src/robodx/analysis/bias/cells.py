@@ -24,6 +24,8 @@ CONTEXT = ("context", "place", "shape", "wording")
 BASELINES = {
     "colour": "red", "camera_orientation": "yaw 0, pitch 0", "camera_pose": "original", "camera_distance": "0.00 m",
 }  # fmt: skip
+# Its trials may be told of in grids of other factors alone, which say nothing of colours.
+BASELINE_HEX = {"red": "#ff0000"}
 USUAL = "usual"
 NEEDED = ("trial_id", "seed", "factors", "outcome", "success", "trajectory_hash")
 _NUMBERS = re.compile(r"[−-]?\d+(?:\.\d+)?")
@@ -95,7 +97,8 @@ def grids(episodes: pl.DataFrame) -> list[Grid]:
     asked = of_suite(episodes, SUITE).filter(pl.col("variant") == "cell")
     found = []
     for (policy,), mine in asked.group_by("policy", maintain_order=True):
-        rows = [_row(row) for row in mine.select(NEEDED).sort("seed", "trial_id").iter_rows(named=True)]
+        ordered = mine.select(NEEDED).sort("seed", "trial_id")
+        rows = [row for one in ordered.iter_rows(named=True) if (row := _row(one)) is not None]
         outcomes: dict[_Setting, list[_Row]] = defaultdict(list)
         for row in rows:
             # Two grids may have asked for one trial.
@@ -130,9 +133,12 @@ class _Row(NamedTuple):
     success: bool | None
 
 
-def _row(row: Mapping[str, Any]) -> _Row:
-    said = {one["name"]: one["text"] for one in row["factors"]}
-    factors = said["grid"].split(CROSSED)
+def _row(row: Mapping[str, Any]) -> _Row | None:
+    """None of one that lacks what makes a cell, as of a suite of the same name by somebody else."""
+    said = {one["name"]: one["text"] for one in row["factors"] if one["text"] is not None}
+    factors = said.get("grid", "").split(CROSSED)
+    if len(factors) > 2 or not said.keys() >= {"grid", *factors, *CONTEXT}:
+        return None
     values = tuple(said[factor] for factor in factors)
     context = tuple(said[name] for name in CONTEXT)
     return _Row(
@@ -166,7 +172,9 @@ def _grid(
         return any(setting.changed and setting in outcomes for setting in tried)
 
     own = {row.block for row in rows}
-    own |= {block for block in further - own if is_tried(block)}
+    # The same trials are not counted in two contexts.
+    there = {(*block.context[1:], block.seed) for block in own}
+    own |= {block for block in further if (*block.context[1:], block.seed) not in there and is_tried(block)}
     blocks = tuple(sorted(own, key=lambda block: (_natural(block.context), block.seed)))
     shape = (len(blocks), *map(len, values))
     if not all(shape):
@@ -180,12 +188,15 @@ def _grid(
         there = outcomes.get(_setting(block.context, block.seed, factors, chosen), ())
         seen, errors = seen + len(there), errors + sum(one.success is None for one in there)
         success[at], trials[at], hashes[at] = _outcome(there)
+    hexes = {
+        row.values[factors.index("colour")]: row.hex for row in rows if row.hex is not None and "colour" in factors
+    }
     usual = [baseline_of(factor) for factor in factors]
     base = [_outcome(outcomes.get(_setting(one.context, one.seed, factors, usual), ())) for one in blocks]
     return Grid(
         policy, name, factors, values, blocks, success, trials, hashes,
         np.array([one[0] for one in base]), _objects([one[1] for one in base]), _objects([one[2] for one in base]),
-        {row.values[0]: row.hex for row in rows if row.hex is not None}, seen, errors,
+        {**BASELINE_HEX, **hexes} if hexes else {}, seen, errors,
     )  # fmt: skip
 
 

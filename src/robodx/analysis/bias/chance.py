@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.analysis.bias.coefficients import CHUNK, coefficient, main_variance, rates_of
-from robodx.analysis.statistics.estimates import CONFIDENCE, Estimate
+from robodx.analysis.statistics.estimates import CONFIDENCE, NOTHING, Estimate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -20,18 +20,11 @@ RANGE = (0.025, 0.975)
 ROUNDING = 1e-9
 
 
-class Floor(NamedTuple):
-    """What the bias coefficient is where values do not matter, with as many repeats: its mean and 95% of it."""
-
-    mean: float
-    low: float
-    high: float
-
-
 class Permuted(NamedTuple):
-    """Whether the factor matters at all; None where nothing could be permuted."""
+    """Whether the factor matters at all; nothing where there is no coefficient."""
 
-    floor: Floor | None
+    # What the bias coefficient is where values do not matter, with as many repeats: its mean and 95% of it.
+    floor: Estimate
     p: float | None
 
 
@@ -47,14 +40,14 @@ def permuted(
     rates = rates_of(success, context_of)
     observed = np.array([float(coefficient(rates)), float(main_variance(rates))])
     if np.isnan(observed).any():
-        return Permuted(None, None)
+        return Permuted(NOTHING, None)
     parts = []
     for arranged in _arrangements(success, alike, rng, n):
         drawn = rates_of(arranged, context_of)
         parts.append(np.stack([coefficient(drawn), main_variance(drawn)]))
     drawn = np.concatenate(parts, axis=1)  # (statistics, permutations)
     low, high = np.quantile(drawn[0], RANGE)
-    floor = Floor(float(drawn[0].mean()), float(low), float(high))
+    floor = Estimate(float(drawn[0].mean()), float(low), float(high), n)
     # Where all arrangements are alike, none is more extreme than another.
     sizes = drawn.std(axis=1)
     sizes[sizes < ROUNDING] = np.inf

@@ -35,9 +35,7 @@ class Direction:
     coefficient: float | None
     value: Estimate
     # Of simulations in which the two do not interact: mean and 95% of them; and how far the value is above the mean.
-    null: float | None
-    null_low: float | None
-    null_high: float | None
+    null: Estimate
     excess: Estimate
     p: float | None
     # After Holm over the two directions.
@@ -62,6 +60,9 @@ class Interaction:
     episodes: int
     errors: int
     directions: tuple[Direction, ...]
+    # That the two do not interact at all, by how far cells are off the sums of their row's and column's effects. IEC
+    # looks at the spread of a spread, and misses much of what this sees.
+    p: float | None
     # How many times as large the first IEC is as the second, and how many times it is where nothing interacts.
     ratio: float | None
     null_ratio: float | None
@@ -93,7 +94,8 @@ def interaction_of(grid: Grid, rng: np.random.Generator, n: int = SIMULATIONS) -
     is_claimed = p_direction is not None and p_direction < LEVEL
     return Interaction(
         grid.policy, grid.name, levels, len(grid.contexts), len(grid.blocks), grid.episodes, grid.errors,
-        tuple(directions), _ratio(*observed), _ratio(*(float(np.nanmean(one)) for one in nulls)), p_direction,
+        tuple(directions), _p_any(_rates(success, context_of), simulated), _ratio(*observed),
+        _ratio(*(float(np.nanmean(one)) for one in nulls)), p_direction,
         grid.factors[int(observed[1] > observed[0])] if is_claimed else None, tuple(_cells(grid)),
     )  # fmt: skip
 
@@ -104,14 +106,14 @@ def _direction(of: str, given: str, turned: Floats, context_of: Ints, value: Est
     mean = float(np.nanmean(each)) if not np.isnan(each).all() else None
     known = null[~np.isnan(null)]
     if value.value is None or not len(known):
-        return Direction(of, given, mean, value, None, None, None, NOTHING, None, None)
+        return Direction(of, given, mean, value, NOTHING, NOTHING, None, None)
     middle = float(known.mean())
     null_low, null_high = map(float, np.quantile(known, RANGE))
     low, high = (None if one is None else one - middle for one in (value.low, value.high))
     excess = Estimate(value.value - middle, low, high, value.n)
     # What cannot be told counts against.
     p = float(1 + (~(null < value.value)).sum()) / (1 + len(null))
-    return Direction(of, given, mean, value, middle, null_low, null_high, excess, p, None)
+    return Direction(of, given, mean, value, Estimate(middle, null_low, null_high, len(known)), excess, p, None)
 
 
 def _resampled(success: Floats, context_of: Ints, rng: np.random.Generator) -> Estimate:
@@ -142,6 +144,25 @@ def _resampled(success: Floats, context_of: Ints, rng: np.random.Generator) -> E
     stretch = student(freedom) / NormalDist().inv_cdf(RANGE[1]) * np.sqrt(1 + len(parts) / freedom)
     low, high = stretch * (np.quantile(drawn, RANGE) - drawn.mean())
     return Estimate(value, max(0.0, value + min(0.0, float(low))), value + max(0.0, float(high)), len(success))
+
+
+def _p_any(rates: Floats, simulated: Floats) -> float | None:
+    observed, drawn = float(_off(rates)), _off(simulated)
+    return None if np.isnan(observed) else float(1 + (~(drawn < observed)).sum()) / (1 + len(drawn))
+
+
+def _off(rates: Floats) -> Floats:
+    """How far rates (..., contexts, values, values) are off the sums of their rows' and columns' means, squared.
+
+    In units of the variance that those sums imply: a fitted policy is more uneven than the one it was fitted to, and so
+    varies less.
+    """
+    rows, columns = rates.mean(axis=-1, keepdims=True), rates.mean(axis=-2, keepdims=True)
+    sums = rows + columns - rates.mean(axis=(-2, -1), keepdims=True)
+    likely = np.clip(sums, 0.0, 1.0)
+    variance = (likely * (1 - likely)).sum(axis=(-3, -2, -1))
+    squares = ((rates - sums) ** 2).sum(axis=(-3, -2, -1))
+    return np.asarray(squares / np.maximum(variance, 1e-9))
 
 
 def _p_direction(observed: list[float], nulls: list[Floats]) -> float | None:

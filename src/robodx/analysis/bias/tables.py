@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from robodx.analysis.bias.cells import CROSSED, Grid, baseline_of, grids
-from robodx.analysis.bias.chance import Floor, jackknifed, permuted
+from robodx.analysis.bias.chance import jackknifed, permuted
 from robodx.analysis.bias.coefficients import by_context, rates_of, spreads
 from robodx.analysis.bias.colours import GROUPS, group_of, is_colour, saturation
 from robodx.analysis.bias.effects import Effect, signed_effects
@@ -63,7 +63,7 @@ class FactorBias:
     coefficient: Estimate
     spread: Estimate
     # What CV is by chance, with as many repeats, and how far CV is above its mean.
-    floor: Floor | None
+    floor: Estimate
     beyond: float | None
     # Of no value mattering, by permutation; and after Holm over the factors.
     p: float | None
@@ -114,7 +114,7 @@ def factor_bias(grid: Grid, rng: np.random.Generator) -> FactorBias:
     success, context_of, alike = grid.success, grid.context_of, grid.alike
     found = FactorBias(
         grid.policy, grid.name, baseline_of(grid.name), len(grid.values[0]), len(grid.contexts), 0, len(grid.blocks),
-        grid.episodes, grid.errors, NOTHING, NOTHING, NOTHING, None, None, None, None, (), (), (),
+        grid.episodes, grid.errors, NOTHING, NOTHING, NOTHING, NOTHING, None, None, None, (), (), (),
     )  # fmt: skip
     if grid.errors > MAX_ERROR_SHARE * grid.episodes:
         return found
@@ -122,7 +122,8 @@ def factor_bias(grid: Grid, rng: np.random.Generator) -> FactorBias:
     chance = permuted(success, context_of, alike, rng)
     coefficient = jackknifed(success, context_of, alike, by_context)
     spread = jackknifed(success, context_of, alike, spreads)
-    beyond = None if coefficient.value is None or chance.floor is None else coefficient.value - chance.floor.mean
+    floor = chance.floor.value
+    beyond = None if coefficient.value is None or floor is None else coefficient.value - floor
     return replace(
         found,
         left_out=int(np.isnan(by_context(rates_of(success, context_of))).sum()),
