@@ -173,8 +173,8 @@ def _grid(
 
     own = {row.block for row in rows}
     # The same trials are not counted in two contexts.
-    there = {(*block.context[1:], block.seed) for block in own}
-    own |= {block for block in further if (*block.context[1:], block.seed) not in there and is_tried(block)}
+    counted = {(*block.context[1:], block.seed) for block in own}
+    own |= {block for block in further if (*block.context[1:], block.seed) not in counted and is_tried(block)}
     blocks = tuple(sorted(own, key=lambda block: (_natural(block.context), block.seed)))
     shape = (len(blocks), *map(len, values))
     if not all(shape):
