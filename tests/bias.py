@@ -18,7 +18,7 @@ from robodx.records.trial import Trial
 from tests.reporting import ABOUT
 
 Floats = NDArray[np.float64]
-TASK = "bias/solid_in_box"
+TASK = "bias/put_solid_in_box"
 SHAPES = ("cube", "cylinder", "triangular block", "sphere")
 COLOURS = {
     "red": "#ff0000", "crimson": "#dc143c", "orange": "#ffa500", "tan": "#d2b48c", "gold": "#ffd700",
@@ -66,12 +66,12 @@ class MadeRun:
 
     def _add(self, grid: str, factors: Mapping[str, str], context: Mapping[str, str], seed: int) -> None:
         changed = {name: value for name, value in factors.items() if value != BASELINES.get(name, USUAL)}
-        set_ = changed | {name: value for name, value in context.items() if value not in ("1", "cube", name)}
-        set_.pop("context", None)
-        trial = Trial(TASK, 1, self.policy, seed, suite="bias", interventions=tuple(sorted(set_.items())))
+        layout = f"place {context['place']}, {context['shape']}, wording {context['wording']}"
+        set_ = (("bias context", layout), *sorted(changed.items()))
+        trial = Trial(TASK, 1, self.policy, seed, suite="bias", interventions=set_)
         hexed = {"hex": COLOURS[factors["colour"]]} if "colour" in factors else {}
         said = {"grid": grid, **factors, **context, **hexed}
-        self.planned.append(Planned(trial, "cell", None, tuple(said.items())))
+        self.planned.append(Planned(trial, "cell", None, tuple(said.items()), grid))
         if trial.id in self.rows:
             return
         success = bool(self.rng.random() < self.chance(said))

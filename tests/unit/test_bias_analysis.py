@@ -310,6 +310,30 @@ def test_errors_are_no_data_and_too_many_of_them_leave_no_number() -> None:
     assert int(np.isnan(grids(few)[0].success).sum()) == 5
 
 
+def test_blocks_that_not_all_values_were_tried_in_are_left_out_where_whole_ones_are() -> None:
+    """An adaptive run goes on with values by their outcomes: in its later blocks these are no longer exchangeable."""
+    run = made().factor("colour", tuple(COLOURS), repeats=2)
+    whole = bias_table(run.episodes)
+    further = MadeRun(lambda said: 0.0).factor("colour", ["gray", "teal"], repeats=3)
+    # Seeds from 6 on are those of three wordings, and robot starts that the run has not.
+    episodes = pl.concat([run.episodes, further.episodes.filter(pl.col("seed") >= 6)])
+    (factor,) = (bias_table(episodes) or pytest.fail("no table")).factors
+    assert whole is not None and (factor.blocks, factor.partial) == (22, 9)
+    assert (factor.coefficient, factor.effects) == (whole.factors[0].coefficient, whole.factors[0].effects)
+
+
+def test_a_run_of_a_part_of_all_cells_is_read_as_far_as_it_goes() -> None:
+    """As a quick one, in which no block has all values."""
+    run = made().factor("colour", tuple(COLOURS), repeats=5).crossed(repeats=10)
+    part = run.episodes.filter(pl.int_range(pl.len()) % 5 == 0)
+    table = bias_table(part)
+    assert table is not None
+    (factor,), (both,) = table.factors, table.interactions
+    assert factor.partial == 0 and factor.coefficient.value is not None and factor.p is not None
+    assert 0 < sum(one.difference.n for one in factor.effects) < 0.2 * 13 * 55, "pairs are where both were tried"
+    assert both.directions[0].value.value is not None and both.p is None, "cells without a trial leave nothing to sum"
+
+
 def test_the_table_is_the_same_however_the_episodes_are_ordered_and_whatever_else_was_run() -> None:
     run = made().factor("colour", tuple(COLOURS), repeats=2)
     first, again = bias_table(run.episodes), bias_table(run.episodes.reverse())

@@ -18,6 +18,7 @@ from robodx.cli.commands import app
 from robodx.report.page import report
 from robodx.report.plots.camera_rings import camera_rings, pose_of
 from robodx.report.plots.colour_bars import Bar, colour_bars
+from robodx.terminal.diagnosis import lines as diagnosis_lines
 from tests.bias import COLOURS, POSES, MadeRun
 from tests.reporting import capability, run_folder
 
@@ -82,15 +83,14 @@ def test_a_run_of_another_suite_says_nothing_of_bias(tmp_path: Path) -> None:
     assert "Visual bias" not in report([folder], videos="none").html()
 
 
-def test_a_run_without_an_untouched_trial_is_not_told_cell_by_cell(tmp_path: Path) -> None:
-    made = MadeRun(chance).factor("colour", tuple(COLOURS), repeats=1)
-    made.rows = {key: row for key, row in made.rows.items() if row.interventions}
-    told = summary_of(made.write(tmp_path / "run"))
-    assert "cells of a grid" in told and "colour=teal" not in told
+def test_a_run_is_not_told_cell_by_cell(run: Path) -> None:
+    told = summary_of(run)
+    assert "cells of a grid" in told and "colour=teal" not in told and len(told.splitlines()) < 50
 
 
 def test_the_page_draws_colours_cameras_and_the_heat_map(page: str) -> None:
     assert '<section id="bias"' in page
+    assert "It was run with one visual factor set at a time. Success over the values: camera pose " in page
     assert page.count('fill="#808080"') >= 2, "the bar and the swatch of grey are grey"
     assert 'aria-label="Grey: ' in page and "from left to right by saturation" in page
     assert re.search(r"Of 13 colours, 1 is shown to differ from red.* Most: gray \(−\d\d", page)
@@ -112,6 +112,9 @@ def test_a_finding_names_the_factor_and_the_value(run: Path, mended: Path) -> No
     assert found.statement.startswith("It succeeds less often with a gray object than with a red one: in ")
     assert "same context and robot start, and differ in colour alone" in found.statement
     assert len(found.examples) == 2 and found.rate.n == 33
+    told = list(diagnosis_lines(diagnosis))
+    assert "in all of its episodes something of the situation was set" in " ".join(told)
+    assert any("visual bias: colour gray" in text for text in told)
     (unbiased,) = diagnose_runs([mended])
     assert not [one for one in unbiased.symptoms if one.name.startswith("visual bias")]
 

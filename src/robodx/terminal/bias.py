@@ -49,7 +49,7 @@ def _of_factor(one: FactorBias) -> dict[str, Any]:
         "CV": _known(one.coefficient), "by chance": _known(one.floor),
         "beyond": None if one.beyond is None else _signed(one.beyond),
         "std": _known(one.spread), "p": p_value(one.p_holm), "n": one.blocks,
-        "left out": one.left_out or None, "errors": one.errors or None,
+        "without success": one.left_out or None, "partial": one.partial or None, "errors": one.errors or None,
     }  # fmt: skip
 
 

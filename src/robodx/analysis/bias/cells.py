@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,8 +25,6 @@ CONTEXT = ("context", "place", "shape", "wording")
 BASELINES = {
     "colour": "red", "camera_orientation": "yaw 0, pitch 0", "camera_pose": "original", "camera_distance": "0.00 m",
 }  # fmt: skip
-# Its trials may be told of in grids of other factors alone, which say nothing of colours.
-BASELINE_HEX = {"red": "#ff0000"}
 USUAL = "usual"
 NEEDED = ("trial_id", "seed", "factors", "outcome", "success", "trajectory_hash")
 _NUMBERS = re.compile(r"[−-]?\d+(?:\.\d+)?")
@@ -62,6 +61,8 @@ class Grid:
     hexes: Mapping[str, str]
     episodes: int
     errors: int
+    # Blocks that are left out, because some of the values were not tried in them.
+    partial: int = 0
 
     @property
     def contexts(self) -> tuple[tuple[str, ...], ...]:
@@ -105,10 +106,7 @@ def grids(episodes: pl.DataFrame) -> list[Grid]:
             if row.trial not in {one.trial for one in outcomes[row.setting]}:
                 outcomes[row.setting].append(row)
         names = sorted({row.grid for row in rows}, key=lambda name: (CROSSED in name, name))
-        single = {row.block for row in rows if CROSSED not in row.grid}
-        for name in names:
-            own = [row for row in rows if row.grid == name]
-            found.append(_grid(str(policy), name, own, single if CROSSED not in name else set(), outcomes))
+        found += [_grid(str(policy), name, [row for row in rows if row.grid == name], outcomes) for name in names]
     return [grid for grid in found if grid is not None]
 
 
@@ -153,29 +151,12 @@ def _setting(context: Sequence[str], seed: int, factors: Sequence[str], values: 
     return _Setting(place, shape, wording, seed, changed)
 
 
-def _grid(
-    policy: str,
-    name: str,
-    rows: Sequence[_Row],
-    further: Set[Block],
-    outcomes: Mapping[_Setting, Sequence[_Row]],
-) -> Grid | None:
-    """Cells are looked up by what was tried: a trial that several grids need is told of in one of them alone.
-
-    `further` are blocks of other grids, all of whose cells may have been told of there.
-    """
+def _grid(policy: str, name: str, rows: Sequence[_Row], outcomes: Mapping[_Setting, Sequence[_Row]]) -> Grid | None:
+    """Cells are looked up by what was tried: the baseline of one factor may have been tried for another."""
     factors = tuple(name.split(CROSSED))
     values = tuple(_values(factor, {row.values[place] for row in rows}) for place, factor in enumerate(factors))
-
-    def is_tried(block: Block) -> bool:
-        tried = (_setting(block.context, block.seed, factors, (value,)) for value in values[0])
-        return any(setting.changed and setting in outcomes for setting in tried)
-
-    own = {row.block for row in rows}
-    # The same trials are not counted in two contexts.
-    counted = {(*block.context[1:], block.seed) for block in own}
-    own |= {block for block in further if (*block.context[1:], block.seed) not in counted and is_tried(block)}
-    blocks = tuple(sorted(own, key=lambda block: (_natural(block.context), block.seed)))
+    every = sorted({row.block for row in rows}, key=lambda block: (_natural(block.context), block.seed))
+    blocks = _whole(every, rows, [*itertools.product(*values)])
     shape = (len(blocks), *map(len, values))
     if not all(shape):
         return None
@@ -188,15 +169,13 @@ def _grid(
         there = outcomes.get(_setting(block.context, block.seed, factors, chosen), ())
         seen, errors = seen + len(there), errors + sum(one.success is None for one in there)
         success[at], trials[at], hashes[at] = _outcome(there)
-    hexes = {
-        row.values[factors.index("colour")]: row.hex for row in rows if row.hex is not None and "colour" in factors
-    }
+    colour = factors.index("colour") if "colour" in factors else 0
     usual = [baseline_of(factor) for factor in factors]
     base = [_outcome(outcomes.get(_setting(one.context, one.seed, factors, usual), ())) for one in blocks]
     return Grid(
         policy, name, factors, values, blocks, success, trials, hashes,
         np.array([one[0] for one in base]), _objects([one[1] for one in base]), _objects([one[2] for one in base]),
-        {**BASELINE_HEX, **hexes} if hexes else {}, seen, errors,
+        {row.values[colour]: row.hex for row in rows if row.hex is not None}, seen, errors, len(every) - len(blocks),
     )  # fmt: skip
 
 
@@ -209,13 +188,23 @@ def _outcome(there: Sequence[_Row]) -> tuple[float, str | None, str | None]:
     return float(np.mean([one.success for one in known])), known[0].trial, trajectory
 
 
-def _values(factor: str, seen: Iterable[str]) -> tuple[str, ...]:
+def _whole(every: Sequence[Block], rows: Sequence[_Row], cells: Sequence[tuple[str, ...]]) -> tuple[Block, ...]:
+    """Where each context has blocks in which all values were tried, those alone.
+
+    The others are of a run that is not finished, or that went on with some values by their outcomes: with these, the
+    values of a block are no longer exchangeable. A run that tried a part of all has no whole ones, and keeps all.
+    """
+    tried: dict[Block, set[tuple[str, ...]]] = defaultdict(set)
+    for row in rows:
+        tried[row.block].add(row.values)
+    whole = tuple(block for block in every if tried[block].issuperset(cells))
+    return whole if {one.context for one in whole} == {one.context for one in every} else tuple(every)
+
+
+def _values(factor: str, seen: Set[str]) -> tuple[str, ...]:
     """The baseline first, if it is one of them: of camera poses it is another camera, which is none of the rings."""
     baseline = baseline_of(factor)
-    # It may be told of in another grid alone.
-    known = {*seen, *([] if factor == "camera_pose" else [baseline])}
-    if factor == "camera_pose":
-        known -= {baseline}
+    known = seen - {baseline} if factor == "camera_pose" else seen
     return tuple(sorted(known, key=lambda value: (value != baseline, _natural([value]))))
 
 

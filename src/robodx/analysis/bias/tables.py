@@ -58,6 +58,8 @@ class FactorBias:
     blocks: int
     episodes: int
     errors: int
+    # Blocks that are left out, because not all values were tried in them: the run is not finished, or was adaptive.
+    partial: int
     success: Estimate
     # CV, and the plain standard deviation over values: means over contexts, with intervals for other robot starts.
     coefficient: Estimate
@@ -114,7 +116,7 @@ def factor_bias(grid: Grid, rng: np.random.Generator) -> FactorBias:
     success, context_of, alike = grid.success, grid.context_of, grid.alike
     found = FactorBias(
         grid.policy, grid.name, baseline_of(grid.name), len(grid.values[0]), len(grid.contexts), 0, len(grid.blocks),
-        grid.episodes, grid.errors, NOTHING, NOTHING, NOTHING, NOTHING, None, None, None, (), (), (),
+        grid.episodes, grid.errors, grid.partial, NOTHING, NOTHING, NOTHING, NOTHING, None, None, None, (), (), (),
     )  # fmt: skip
     if grid.errors > MAX_ERROR_SHARE * grid.episodes:
         return found

@@ -12,11 +12,12 @@ from markupsafe import Markup
 from robodx.report.plots.svg import drawing, tag
 from robodx.report.words import percent, short
 
-# In metres, seen from above: x is away from the robot, y to its left, and the rings are around the workspace's middle.
+# In metres from the middle of the workspace, seen from above: x is away from the robot, y to its left.
 RADII_M = {1: 0.5, 2: 0.7, 3: 0.9}
 HEIGHTS_M = {1: 0.9, 2: 0.7, 3: 0.5}
-ROBOT_X_M = -0.615
-TABLE_HALF_M = (0.85, 0.70)
+ROBOT_X_M = -0.545
+TABLE_X_M = (-0.78, 0.92)
+TABLE_HALF_WIDTH_M = 0.70
 WIDTH, TOP = 400.0, 64.0
 PIXELS_PER_M = 176.0
 DISC = 15.0
@@ -52,11 +53,11 @@ def camera_rings(title: str, note: str, rates: Mapping[str, float | None]) -> Ma
         tag("text", short(title, 52), tag("title", title), x=0, y=14, class_="title"),
         tag("text", note, x=0, y=31, class_="tick"),
     ]
-    left, far = at(TABLE_HALF_M[0], TABLE_HALF_M[1])
+    left, far = at(TABLE_X_M[1], TABLE_HALF_WIDTH_M)
     parts.append(
         tag(
-            "rect", x=left, y=far, width=2 * PIXELS_PER_M * TABLE_HALF_M[1],
-            height=PIXELS_PER_M * (TABLE_HALF_M[0] - ROBOT_X_M + 0.18), rx=6, class_="furniture",
+            "rect", x=left, y=far, width=2 * PIXELS_PER_M * TABLE_HALF_WIDTH_M,
+            height=PIXELS_PER_M * (TABLE_X_M[1] - TABLE_X_M[0]), rx=6, class_="furniture",
         )
     )  # fmt: skip
     for radius in RADII_M.values():
@@ -65,7 +66,7 @@ def camera_rings(title: str, note: str, rates: Mapping[str, float | None]) -> Ma
         arc = f"M {ends[0][0]:.1f} {ends[0][1]:.1f} A {size:.1f} {size:.1f} 0 0 1 {ends[1][0]:.1f} {ends[1][1]:.1f}"
         parts.append(tag("path", d=arc, class_="grid"))
     parts += _robot(*at(ROBOT_X_M, 0.0))
-    parts.append(tag("text", "table", x=at(0, 0.62)[0], y=at(ROBOT_X_M, 0)[1] + 20, class_="tick"))
+    parts.append(tag("text", "table", x=at(0, 0.62)[0], y=at(TABLE_X_M[0], 0)[1] - 10, class_="tick"))
     x, y = at(0.0, 0.0)
     parts.append(tag("path", d=f"M {x - 5} {y} h 10 M {x} {y - 5} v 10", class_="cross"))
     parts.append(tag("text", "workspace", x=x, y=y + 20, text_anchor="middle", class_="tick"))

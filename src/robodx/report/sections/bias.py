@@ -95,6 +95,9 @@ def _factors(rows: Sequence[tuple[int, FactorBias]], *, many: bool) -> Iterator[
         if one.left_out:
             none = f"in {one.left_out} of {counted(one.contexts, 'context')} nothing succeeds"
             yield Text(f"{who}{label(one.factor)}: {none}, and these have no say in its coefficient.")
+        if one.partial:
+            some = f"in {counted(one.partial, 'pair')} of context and robot start only some values were tried"
+            yield Text(f"{who}{label(one.factor)}: {some}, and these are left out.")
         if one.errors and one.success.value is None:
             lost = f"{one.errors:,} of {counted(one.episodes, 'episode')}"
             yield Text(f"{who}{label(one.factor)}: {lost} ended in errors, too many to say anything.")
@@ -233,8 +236,9 @@ def _poses(one: FactorBias, of: str) -> Iterator[Block]:
     original = "" if tried is None else f"; original camera {percent(tried.solved_at_baseline / tried.difference.n)}"
     rings = ", ".join(f"ring {ring}: {RADII_M[ring]:g} m away and {HEIGHTS_M[ring]:g} m up" for ring in RADII_M)
     caption = (
-        f"Success{of} in % from each camera pose, seen from above ({rings}). The cameras face the workspace; 0° is "
-        "across the table, looking back at the robot, and angles grow to its left. Darker: it succeeds more often."
+        f"Success{of} in % from each camera pose, seen from above ({rings}). The front camera stands there "
+        "and faces the workspace; 0° is across the table, looking back at the robot, and angles grow to its left. "
+        "Darker: it succeeds more often."
     )
     yield Heading(f"Success by camera pose{of}")
     yield Figure(
