@@ -88,6 +88,13 @@ def test_a_run_is_not_told_cell_by_cell(run: Path) -> None:
     assert "cells of a grid" in told and "colour=teal" not in told and len(told.splitlines()) < 50
 
 
+def test_with_one_trial_of_each_value_in_a_context_it_says_what_that_cannot_tell(tmp_path: Path) -> None:
+    folder = MadeRun(chance).factor("colour", tuple(COLOURS), repeats=1).write(tmp_path / "run")
+    said = "each value was tried once in a context at most"
+    assert said in " ".join(summary_of(folder).split())
+    assert said in report([folder], videos="none").markdown()
+
+
 def test_the_page_draws_colours_cameras_and_the_heat_map(page: str) -> None:
     assert '<section id="bias"' in page
     assert "It was run with one visual factor set at a time. Success over the values: camera pose " in page

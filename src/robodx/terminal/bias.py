@@ -9,7 +9,7 @@ from robodx.analysis.bias.cells import CROSSED
 from robodx.analysis.bias.effects import Effect
 from robodx.analysis.bias.interactions import Direction, Interaction
 from robodx.analysis.bias.tables import BiasTable, FactorBias
-from robodx.analysis.bias.words import baseline_label, interaction_says, label
+from robodx.analysis.bias.words import baseline_label, interaction_says, label, tried_once
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.output import visible
 from robodx.terminal.comparison import p_value, points
@@ -29,6 +29,7 @@ def lines(table: BiasTable | None) -> Iterator[str]:
         if factors:
             yield visible(f"Visual bias of {policy}, by factor, with all else at its baseline:")
             yield from table_lines([_of_factor(one) for one in factors])
+            yield from wrapped(once) if (once := tried_once(factors)) else ()
             yield ""
             yield from _effects(policy, factors)
         for one in table.interactions_of(policy):

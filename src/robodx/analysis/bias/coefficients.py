@@ -24,7 +24,7 @@ ROUNDING = 1e-12
 
 def rates_of(success: Floats, context_of: Ints) -> Floats:
     """From outcomes (..., blocks, values) to rates (..., contexts, values); blocks are sorted by context."""
-    starts = np.flatnonzero(np.diff(context_of, prepend=-1))
+    starts = starts_of(context_of)
     known = ~np.isnan(success)
     if known.all():
         summed = np.add.reduceat(success, starts, axis=-2)
@@ -33,6 +33,11 @@ def rates_of(success: Floats, context_of: Ints) -> Floats:
     summed = np.add.reduceat(np.where(known, success, 0.0), starts, axis=-2)
     counts = np.add.reduceat(known.astype(np.float64), starts, axis=-2)
     return np.asarray(np.divide(summed, counts, out=np.full(summed.shape, np.nan), where=counts > 0))
+
+
+def starts_of(context_of: Ints) -> Ints:
+    """Of blocks that are sorted by context, the first of each."""
+    return np.flatnonzero(np.diff(context_of, prepend=-1)).astype(np.int64)
 
 
 def by_context(rates: Floats) -> Floats:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from robodx.analysis.bias.cells import CROSSED, Grid, baseline_of, grids
 from robodx.analysis.bias.chance import jackknifed, permuted
-from robodx.analysis.bias.coefficients import by_context, rates_of, spreads
+from robodx.analysis.bias.coefficients import by_context, rates_of, spreads, starts_of
 from robodx.analysis.bias.colours import GROUPS, group_of, is_colour, saturation
 from robodx.analysis.bias.effects import Effect, signed_effects
 from robodx.analysis.bias.interactions import Interaction, interaction_of
@@ -53,6 +53,8 @@ class FactorBias:
     baseline: str
     values: int
     contexts: int
+    # How often a value was tried in a context, at most. With one trial each CV is the same however values are permuted.
+    repeats: int
     # Contexts in which nothing succeeds, that have no coefficient and no say in it.
     left_out: int
     blocks: int
@@ -115,7 +117,7 @@ def factor_bias(grid: Grid, rng: np.random.Generator) -> FactorBias:
     """Of a grid of one factor."""
     success, context_of, alike = grid.success, grid.context_of, grid.alike
     found = FactorBias(
-        grid.policy, grid.name, baseline_of(grid.name), len(grid.values[0]), len(grid.contexts), 0, len(grid.blocks),
+        grid.policy, grid.name, baseline_of(grid.name), len(grid.values[0]), len(grid.contexts), 0, 0, len(grid.blocks),
         grid.episodes, grid.errors, grid.partial, NOTHING, NOTHING, NOTHING, NOTHING, None, None, None, (), (), (),
     )  # fmt: skip
     if grid.errors > MAX_ERROR_SHARE * grid.episodes:
@@ -128,6 +130,7 @@ def factor_bias(grid: Grid, rng: np.random.Generator) -> FactorBias:
     beyond = None if coefficient.value is None or floor is None else coefficient.value - floor
     return replace(
         found,
+        repeats=int(np.add.reduceat((~np.isnan(success)).astype(np.int64), starts_of(context_of), axis=0).max()),
         left_out=int(np.isnan(by_context(rates_of(success, context_of))).sum()),
         success=mean_success(success, context_of, alike, rng),
         coefficient=_above_zero(coefficient),
@@ -162,7 +165,7 @@ def mean_success(
 def value_rates(grid: Grid) -> tuple[ValueRate, ...]:
     """Of each value, the mean over contexts."""
     known = ~np.isnan(grid.success)
-    starts = np.flatnonzero(np.diff(grid.context_of, prepend=-1))
+    starts = starts_of(grid.context_of)
     n = np.add.reduceat(known.astype(np.float64), starts, axis=0).T  # (values, contexts)
     won = np.add.reduceat(np.where(known, grid.success, 0.0), starts, axis=0).T
     estimates = _macro_rates(won, n)

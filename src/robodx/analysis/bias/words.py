@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from robodx.analysis.bias.cells import BASELINES, CROSSED
 from robodx.analysis.bias.interactions import LEVEL, Interaction
+from robodx.analysis.bias.tables import FactorBias
 
 # After "with".
 VALUES = {
@@ -58,3 +61,14 @@ def _direction_says(one: Interaction) -> str:
     if one.stronger is None:
         return f"Neither direction is shown to be stronger{p}."
     return f"Bias by {label(one.stronger)} depends more on the other than the reverse{p}."
+
+
+def tried_once(factors: Sequence[FactorBias]) -> str:
+    """What cannot be said of these, because each value was tried once in a context; empty of none."""
+    names = [label(one.factor) for one in factors if one.repeats == 1]
+    if not names:
+        return ""
+    return (
+        f"Of {', '.join(names)} each value was tried once in a context at most: their coefficients cannot differ from "
+        "those by chance, and p alone tells whether values matter. More repeats would."
+    )

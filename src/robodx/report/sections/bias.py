@@ -9,7 +9,7 @@ from robodx.analysis.bias.before_after import Change, changes
 from robodx.analysis.bias.effects import Effect
 from robodx.analysis.bias.interactions import Interaction
 from robodx.analysis.bias.tables import BiasTable, FactorBias, ValueRate
-from robodx.analysis.bias.words import baseline_label, interaction_says, label
+from robodx.analysis.bias.words import baseline_label, interaction_says, label, tried_once
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.report.blocks import Block, Cell, Column, Figure, Heading, Table, Text
 from robodx.report.forest import Row, forest
@@ -90,6 +90,9 @@ def _factors(rows: Sequence[tuple[int, FactorBias]], *, many: bool) -> Iterator[
     cells = [_factor(one, place, scale, many=many) for place, one in ordered]
     yield Table("How far success depends on each factor", columns, cells, kind="forest many")
     yield Text(FACTORS, "quiet")
+    for policy in dict.fromkeys(one.policy for _, one in ordered):
+        if once := tried_once([one for _, one in ordered if one.policy == policy]):
+            yield Text(f"{policy}: {once}" if many else once)
     for _, one in ordered:
         who = f"{one.policy}: " if many else ""
         if one.left_out:
