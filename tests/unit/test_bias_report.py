@@ -112,6 +112,12 @@ def test_the_page_compares_before_and_after_on_the_same_trials(page: str) -> Non
     assert row is not None and "colour" in row[0] and "−" in row[0]
 
 
+def test_two_runs_are_compared_as_a_whole_and_not_cell_by_cell(run: Path, mended: Path) -> None:
+    called = CliRunner().invoke(app, ["compare", str(run), str(mended)], catch_exceptions=False)
+    assert "cells of a grid" in called.stdout and len(called.stdout.splitlines()) < 30
+    assert re.search(r"bias/put_solid_in_box\s+9\s", called.stdout), "nine robot starts"
+
+
 def test_a_finding_names_the_factor_and_the_value(run: Path, mended: Path) -> None:
     (diagnosis,) = diagnose_runs([run])
     (found,) = (one for one in diagnosis.symptoms if one.name.startswith("visual bias"))
