@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 from robodx.analysis.diff import Incomparable, diff
+from robodx.analysis.failure_summary import error_bounds
 from robodx.analysis.statistics.estimates import NOTHING, wilson
-from robodx.analysis.summary import error_bounds, success_rate, summarise
+from robodx.analysis.summary import success_rate, summarise
 from robodx.records.about import SCHEMA_VERSION
 from robodx.records.schema import SCHEMA
 

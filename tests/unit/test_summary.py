@@ -168,7 +168,7 @@ def test_everything_goes_into_the_json() -> None:
     content = json.loads(json.dumps(Summary(table(*rows), {"perturbations": NOISE}).everything(None, ["progress"])))
     assert set(content) == {
         "all", "headlines", "rows", "by_family", "by_tier", "by_perturbation", "stress", "isolation", "levels",
-        "null_inputs", "metamorphic", "failures", "failures_by_variant", "errors", "medians", "metrics",
+        "null_inputs", "metamorphic", "bias", "failures", "failures_by_variant", "errors", "medians", "metrics",
     }  # fmt: skip
     assert content["rows"][0]["above_chance"]["value"] == pytest.approx(-0.25)
     assert [one["group"] for one in content["by_perturbation"]] == ["clean", "noise=v2"]

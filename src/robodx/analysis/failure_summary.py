@@ -117,3 +117,11 @@ def errors_of(episodes: pl.DataFrame) -> list[Error]:
 
 def without_fixed_interval(found: Estimate, stopped: Stopped) -> Estimate:
     return found if stopped == "planned" else replace(found, low=None, high=None)
+
+
+def error_bounds(episodes: pl.DataFrame) -> tuple[float, float] | None:
+    """The success rate if every erred trial had failed, and if every one had succeeded."""
+    if episodes.is_empty():
+        return None
+    won, lost = int(episodes["success"].sum()), int((episodes["outcome"] == "error").sum())
+    return won / len(episodes), (won + lost) / len(episodes)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 import polars as pl
 
 from robodx.analysis.metrics.observations import alike_once
-from robodx.analysis.variants import CLEAN, with_names
+from robodx.analysis.variants import CELLS, CLEAN, cells_together, with_names
+from robodx.records.design import COLUMN
 from robodx.records.schema import KEY
 
 Floats = npt.NDArray[np.float64]
@@ -73,6 +74,7 @@ def align(a: pl.DataFrame, b: pl.DataFrame, cards: Mapping[str, Mapping[str, Any
     `cards` of perturbations, from run.json, know the names of levels.
     """
     both = with_names(pl.concat([a, b]), cards)
+    both = cells_together(both) if COLUMN in both.columns else both
     named = both.head(len(a)), both.tail(len(b))
     first, second = _prepared(named[0], "a"), _prepared(named[1], "b")
     shared = first.join(second.select("key", "b", "course_b", "erred_b"), on="key", maintain_order="left")
@@ -124,9 +126,12 @@ def _strata(rows: pl.DataFrame, distinct: pl.DataFrame) -> Iterator[Stratum]:
 
 
 def _prepared(episodes: pl.DataFrame, side: str) -> pl.DataFrame:
+    # Thousands of cells are compared as one, of as many situations as there are seeds.
+    intervened = pl.when(pl.col("variant") != CELLS).then("interventions").alias("interventions")
+    stratum = pl.struct(*(name for name in STRATUM if name != "interventions"), intervened)
     return episodes.select(
         pl.struct(KEY).struct.json_encode().alias("key"),
-        pl.struct(STRATUM).struct.json_encode().alias("stratum"),
+        stratum.struct.json_encode().alias("stratum"),
         "task", _variant(), "variant_rank", "family", "tier", "seed",
         pl.col("success").cast(pl.Float64).alias(side),
         # A record without a hash cannot be told to be like another.

@@ -10,6 +10,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
+from robodx.analysis import variants as of_variants
+from robodx.analysis.bias.tables import BiasTable, bias_table
 from robodx.analysis.failure_summary import (
     Error,
     Failed,
@@ -32,7 +34,7 @@ from robodx.analysis.statistics.estimates import Estimate, above_chance
 from robodx.analysis.statistics.medians import median
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.analysis.stress import StressTable, stress_table
-from robodx.analysis.variants import CLEAN, as_laid_out, only_repeats_of, with_cards, with_variants
+from robodx.analysis.variants import CLEAN, as_laid_out, with_cards, with_variants
 from robodx.records.episode import WRONG_OBJECT
 from robodx.registry import UnknownName, unknown
 
@@ -136,8 +138,9 @@ class Summary:
         named = with_variants(with_cards(episodes, about.get("tasks", {})), about)
         # What was run to decide on a cause is told of by the findings, and is no sample of its tasks. Nor are repeats
         # of sources that had succeeded.
-        sampled = named.filter(as_laid_out() & ~only_repeats_of(METAMORPHIC))
-        self.episodes = named if sampled.is_empty() else sampled
+        sampled = named.filter(as_laid_out() & ~of_variants.only_repeats_of(METAMORPHIC))
+        self.episodes = of_variants.cells_together(named) if sampled.is_empty() else sampled
+        self.every = named
         # Where outcomes decided how long the run went on, intervals of a fixed n would be wrong and are not shown.
         self.stopped = stopped_how(request)
         self.until_width: float | None = request.get("until_width")
@@ -169,6 +172,11 @@ class Summary:
         if self._pairs is None or self.stopped != "planned":
             return None
         return metamorphic_table(self._pairs, self._distance)
+
+    @cached_property
+    def bias(self) -> BiasTable | None:
+        """Of a run of the suite `bias`; its intervals are of a fixed n."""
+        return bias_table(self.every) if self.stopped == "planned" else None
 
     @cached_property
     def levels(self) -> list[Graded]:
@@ -247,6 +255,7 @@ class Summary:
             "null_inputs": _plain(self.null_inputs),
             "isolation": _plain(self.contrasts),
             "metamorphic": None if self.metamorphic is None else asdict(self.metamorphic),
+            "bias": None if self.bias is None else asdict(self.bias),
             "levels": _plain(self.levels),
             "failures": _plain(self.failures()),
             "failures_by_variant": _plain(self.failures(by_variant=True)),
@@ -290,14 +299,6 @@ def success_rate(episodes: pl.DataFrame, stopped: Stopped = "planned") -> Estima
     Trials that were told the same and moved alike, bit for bit, are one observation.
     """
     return _estimate(of_success.success_rate, episodes, stopped)
-
-
-def error_bounds(episodes: pl.DataFrame) -> tuple[float, float] | None:
-    """The success rate if every erred trial had failed, and if every one had succeeded."""
-    if episodes.is_empty():
-        return None
-    won, lost = int(episodes["success"].sum()), int((episodes["outcome"] == "error").sum())
-    return won / len(episodes), (won + lost) / len(episodes)
 
 
 def _estimate(metric: Metric, episodes: pl.DataFrame, stopped: Stopped) -> Estimate:

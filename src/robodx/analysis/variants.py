@@ -15,6 +15,8 @@ CLEAN = "clean"
 LOCKSTEP = "lockstep"
 # What merely tries a clean trial again, as a variant of its own.
 REPEATED = "repeated"
+# All that a suite set of the situations of its grids.
+CELLS = "cells of a grid"
 Cards = Mapping[str, Mapping[str, Any]]
 
 
@@ -75,6 +77,15 @@ def with_variants(episodes: pl.DataFrame, about: Mapping[str, Any]) -> pl.DataFr
         is_base=is_clean & ~is_realtime & ~is_repeated,
         variant=pl.when(is_repeated).then(name).otherwise("variant"),
         variant_rank=2 * pl.col("variant_rank") + is_repeated,
+    )
+
+
+def cells_together(episodes: pl.DataFrame) -> pl.DataFrame:
+    """With all cells of grids as one variant: they are thousands, and have tables of their own."""
+    is_cell = has_variant("cell")
+    return episodes.with_columns(
+        variant=pl.when(is_cell).then(pl.lit(CELLS)).otherwise("variant"),
+        variant_rank=pl.when(is_cell).then(pl.col("variant_rank").max() + 1).otherwise("variant_rank"),
     )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from robodx.analysis.bias.words import label as factor_label
+from robodx.analysis.failure_summary import error_bounds
 from robodx.analysis.findings.base import FAILS_ALIKE, Finding
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import Degradation
-from robodx.analysis.summary import TIERS, error_bounds
+from robodx.analysis.summary import TIERS
 from robodx.records.episode import WRONG_OBJECT
 from robodx.report.blocks import Missing
 from robodx.report.cliffs import searches
@@ -49,7 +51,8 @@ def answers(subject: Subject) -> Iterator[Answer]:
 def _abilities(subject: Subject) -> Iterator[Line]:
     success, base = subject.success, subject.base
     if base.is_empty():
-        yield Line("Unknown: no episode was run without stress.")
+        told = _by_factor(subject)
+        yield Line(told or "Unknown: no episode was run without stress.")
         return
     if success.value is None:
         low, high = error_bounds(base) or (0.0, 1.0)
@@ -73,6 +76,15 @@ def _abilities(subject: Subject) -> Iterator[Line]:
             yield Line(" ".join(outstanding))
         else:
             yield Line(f"No family stands out: the lowest is {_wording(worst)}, the highest {_wording(best)}.")
+
+
+def _by_factor(subject: Subject) -> str:
+    """Of a run of the suite `bias`, in which something is set in every trial."""
+    factors = [] if subject.summary.bias is None else subject.summary.bias.of(subject.policy)
+    known = [f"{factor_label(one.factor)} {rate(one.success)}" for one in factors if one.success.value is not None]
+    return (
+        f"It was run with one visual factor set at a time. Success over the values: {listed(known)}." if known else ""
+    )
 
 
 def _is_below(lower: Estimate, higher: Estimate) -> bool:

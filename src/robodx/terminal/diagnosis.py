@@ -21,6 +21,12 @@ def print_diagnoses(found: Sequence[Diagnosis], *, as_json: bool) -> None:
 
 
 def lines(diagnosis: Diagnosis) -> Iterator[str]:
+    if diagnosis.is_all_set:
+        yield from wrapped(
+            f"{visible(diagnosis.policy)}, {counted(diagnosis.episodes, 'episode')}. {diagnosis.headline}"
+        )
+        yield from _symptoms(diagnosis)
+        return
     by_episode = f"by episode: {diagnosis.solved} of {diagnosis.judged} solved"
     yield from wrapped(
         f"{visible(diagnosis.policy)} succeeds in {diagnosis.success} of its trials, the mean over tasks (n = "
@@ -47,11 +53,7 @@ def lines(diagnosis: Diagnosis) -> Iterator[str]:
         yield "Not decided:"
         for finding in others:
             yield from _other(finding)
-    if diagnosis.symptoms:
-        yield ""
-        yield "Symptoms (what can be seen, and not why):"
-        for symptom in diagnosis.symptoms:
-            yield from wrapped(visible(f"   {symptom.name}. {symptom.statement}"), indent="   ")
+    yield from _symptoms(diagnosis)
     if diagnosis.inputs:
         yield ""
         yield from wrapped(visible(diagnosis.inputs_say))
@@ -62,6 +64,14 @@ def lines(diagnosis: Diagnosis) -> Iterator[str]:
     if causes:
         yield ""
         yield from wrapped(f"{CAUTION} See docs/diagnosis.md.")
+
+
+def _symptoms(diagnosis: Diagnosis) -> Iterator[str]:
+    if diagnosis.symptoms:
+        yield ""
+        yield "Symptoms (what can be seen, and not why):"
+        for symptom in diagnosis.symptoms:
+            yield from wrapped(visible(f"   {symptom.name}. {symptom.statement}"), indent="   ")
 
 
 def _cause(number: int, finding: Finding) -> Iterator[str]:

@@ -9,15 +9,17 @@ from typing import Any
 import polars as pl
 
 from robodx.analysis.compare import Comparison
+from robodx.analysis.failure_summary import error_bounds
 from robodx.analysis.metamorphic.levels import chosen as chosen_distance
 from robodx.analysis.metamorphic.measuring import measured
 from robodx.analysis.metrics.base import METRICS, UP_TO_ONE
 from robodx.analysis.statistics.estimates import Estimate
-from robodx.analysis.summary import By, Measured, Row, Subtotal, Summary, error_bounds, grouping
+from robodx.analysis.summary import By, Measured, Row, Subtotal, Summary, grouping
 from robodx.output import print_text, visible
 from robodx.records.about import read_about
 from robodx.records.table import is_finished, load
 from robodx.suites.cliff import Search
+from robodx.terminal import bias as of_bias
 from robodx.terminal import cliff as of_cliff
 from robodx.terminal import comparison as of_comparison
 from robodx.terminal import failures as of_failures
@@ -119,6 +121,7 @@ def lines(
     if has_tables and by is None and not metrics:
         yield from of_isolation.lines(summary.contrasts)
         yield from of_metamorphic.lines(summary.metamorphic)
+        yield from of_bias.lines(summary.bias)
         yield from of_stress.graded_lines(summary.levels)
     for group in groups:
         if metrics:
@@ -242,7 +245,8 @@ def _overall(summary: Summary, groups: Sequence[By], run: Path | str, *, is_told
     elif summary.has_one_variant and not is_told:
         yield f"{counted(len(episodes), 'episode')}; overall success {overall}, n = {overall.n}."
     else:
-        yield f"{counted(len(episodes), 'episode')}."
+        beside = f" Tables of tasks and failures are of the {len(episodes):,} in which nothing was set."
+        yield f"{counted(len(summary.every), 'episode')}.{beside if len(summary.every) > len(episodes) else ''}"
         if "task" not in groups and not summary.has_one_variant:
             yield f"By task: robodx summary {run} --by task"
         if summary.stress is not None and summary.stress.rows and "task" in groups:

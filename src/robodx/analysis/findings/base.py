@@ -223,10 +223,17 @@ class Diagnosis:
         ]
 
     @property
+    def is_all_set(self) -> bool:
+        """Whether all were run in pairs or grids that set something, as those of the suite `bias`."""
+        return 0 < self.episodes == self.paired
+
+    @property
     def headline(self) -> str:
         """One sentence for the first screen."""
         if self.decided:
             return self.decided[0].statement
+        if self.is_all_set:
+            return "Nothing was searched for weaknesses: in all of its episodes something of the situation was set."
         if self.success.value is None:
             return f"No diagnosis is possible: {self.errors} of its episodes ended in an error."
         if self.findings:

@@ -33,6 +33,7 @@ from robodx.analysis.findings.panel import losses
 from robodx.analysis.findings.prepare import situations, with_variants
 from robodx.analysis.findings.proposals import Screened, Suspect, chance_of, suspects
 from robodx.analysis.findings.variants import CLOCK, STRESS, variants
+from robodx.analysis.findings.visual_biases import visual_biases
 from robodx.analysis.findings.wording import when
 from robodx.analysis.metamorphic.measuring import measured
 from robodx.analysis.metrics.base import estimate
@@ -83,10 +84,17 @@ def diagnose(
     stopped = stopped_how(about.get("request", {}))
     parts = sorted(episodes.group_by("policy"), key=lambda pair: str(pair[0][0]))
     found = [_of_policy(part, about, because, stopped, is_whole) for _, part in parts]
-    if pairs is None or stopped != "planned":
+    if stopped != "planned":
         return found
-    seen = [tuple(inconsistencies(pairs.filter(pl.col("policy") == one.policy))) for one in found]
+    seen = [tuple(_by_suites(part, about, pairs)) for _, part in parts]
     return [replace(one, symptoms=(*one.symptoms, *more)) for one, more in zip(found, seen, strict=True)]
+
+
+def _by_suites(episodes: pl.DataFrame, about: Mapping[str, Any], pairs: pl.DataFrame | None) -> Iterator[Symptom]:
+    """What the pairs of suites show of one policy, wherever they were run."""
+    if pairs is not None:
+        yield from inconsistencies(pairs.filter(pl.col("policy") == episodes["policy"][0]))
+    yield from visual_biases(designed(episodes, about))
 
 
 def diagnose_runs(runs: Sequence[Path]) -> list[Diagnosis]:

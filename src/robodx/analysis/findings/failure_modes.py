@@ -12,7 +12,7 @@ import polars as pl
 from robodx.analysis.findings.conditions import Mask
 from robodx.errors import UserError
 
-Sort = Literal["mistaken", "type", "flag", "kind", "wrong thing", "failure", "relation"]
+Sort = Literal["mistaken", "type", "flag", "kind", "wrong thing", "failure", "relation", "value"]
 # A detour says little by itself, and of one who failed nothing.
 FLAGS = ("collision", "instability", "drop_and_regrasp")
 TELLING_FLAGS = FLAGS[:2]
@@ -35,8 +35,8 @@ TELLING_TYPES = (*MOTOR, "collision", "control instability")
 
 @dataclass(frozen=True)
 class FailureMode:
-    # A "flag" tells how it is done, also where it succeeds, and a "relation" which metamorphic one its paths break; all
-    # others tell how it fails.
+    # A "flag" tells how it is done, also where it succeeds, a "relation" which metamorphic one its paths break, and a
+    # "value" with which value of a visual factor it succeeds less often; all others tell how it fails.
     sort: Sort
     name: str
     has: Mask

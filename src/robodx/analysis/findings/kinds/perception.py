@@ -49,6 +49,8 @@ register(
         by_condition=_named(
             "(?:(target|goal)_)(colour|kind|size_m|turn_deg)|(light_.*|room_.*|camera_.*|picture|cameras)"
         ),
+        # By the pairs of the suite `bias`, where it is seen and not why: a symptom.
+        by_failure_mode=lambda mode: mode.name if mode.sort == "value" else None,
         advice="Show it the same situations with other looks, and compare its first actions.",
     )
 )

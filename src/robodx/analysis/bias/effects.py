@@ -1,0 +1,81 @@
+"""Signed effects: how much more often it succeeds with a value than with the baseline, in pairs that differ in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.analysis.bias.cells import Grid, baseline_of
+from robodx.analysis.statistics.estimates import NOTHING, Estimate
+from robodx.analysis.statistics.multiple import holm
+from robodx.analysis.statistics.paired import mcnemar_p, tango
+from robodx.analysis.statistics.permutation import swap_test
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A value against the baseline, in blocks that have both: same context, same robot start."""
+
+    value: str
+    # How much higher success is with the value; n are pairs, those alike in both trajectories counted once.
+    difference: Estimate
+    # Successes in these pairs, with the value and with the baseline.
+    solved: float
+    solved_at_baseline: float
+    # Exact, of no difference; and after Holm over the values of the factor.
+    p: float | None
+    p_holm: float | None
+    # Two trials of one block: the one with the value and the one with the baseline, of different outcomes if there are.
+    examples: tuple[str, ...]
+
+
+def signed_effects(grid: Grid, rng: np.random.Generator) -> tuple[Effect, ...]:
+    """One for each value but the baseline; none where the baseline was not tried."""
+    if len(grid.factors) != 1 or np.isnan(grid.baseline).all():
+        return ()
+    baseline = baseline_of(grid.factors[0])
+    found = [_effect(grid, place, value, rng) for place, value in enumerate(grid.values[0]) if value != baseline]
+    adjusted = holm({one.value: one.p for one in found})
+    return tuple(replace(one, p_holm=adjusted[one.value]) for one in found)
+
+
+def _effect(grid: Grid, place: int, value: str, rng: np.random.Generator) -> Effect:
+    kept: list[int] = []
+    seen: set[tuple[object, object]] = set()
+    for block in np.flatnonzero(~np.isnan(grid.success[:, place] + grid.baseline)):
+        alike = (grid.hashes[block, place], grid.baseline_hashes[block])
+        if None in alike or alike not in seen:
+            kept.append(int(block))
+            seen.add(alike)
+    with_value, without = grid.success[kept, place], grid.baseline[kept]
+    if not kept:
+        return Effect(value, NOTHING, 0.0, 0.0, None, None, ())
+    won, lost = (float(np.maximum(0.0, one).sum()) for one in (with_value - without, without - with_value))
+    return Effect(
+        value,
+        tango(lost, won, len(kept)),
+        float(with_value.sum()),
+        float(without.sum()),
+        paired_p(without, with_value, rng),
+        None,
+        _examples(grid, place, kept, is_loss=lost >= won),
+    )
+
+
+def paired_p(first: Floats, second: Floats, rng: np.random.Generator) -> float | None:
+    """Exact where each trial was run once; of means over repeats by exchanging the two within pairs."""
+    if not len(first):
+        return None
+    if np.isin(first, (0.0, 1.0)).all() and np.isin(second, (0.0, 1.0)).all():
+        return mcnemar_p(int((first > second).sum()), int((second > first).sum()))
+    return swap_test(first, second, rng)
+
+
+def _examples(grid: Grid, place: int, kept: list[int], *, is_loss: bool) -> tuple[str, ...]:
+    sign = 1.0 if is_loss else -1.0
+    best = max(kept, key=lambda block: sign * float(grid.baseline[block] - grid.success[block, place]))
+    return (str(grid.trials[best, place]), str(grid.baseline_trials[best]))
