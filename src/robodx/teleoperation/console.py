@@ -74,8 +74,6 @@ class Status:
     # Of the tool, in the robot's base.
     tool: Vector = (0.0, 0.0, 0.0)
     yaw_rad: float = 0.0
-    # The hand cannot go further that way.
-    is_at_limit: bool = False
 
 
 class Picture(NamedTuple):
@@ -100,6 +98,8 @@ class Console:
     _opening: float = 1.0
     _commanded_s: float = 0.0
     _decision: Decision | None = None
+    # The hand cannot go further where it is asked to.
+    _is_at_limit: bool = False
     _pictures: dict[str, Picture] = field(default_factory=dict)
     _is_told: bool = False
     # When a page last asked how things are.
@@ -151,6 +151,7 @@ class Console:
                 "says": self._says,
                 "opening": self._opening,
                 "is_driven": self._is_taken,
+                "is_at_limit": self._is_at_limit,
                 "pictures": {name: picture.frame for name, picture in self._pictures.items()},
                 "place": None if self._place is None else asdict(self._place),
                 **asdict(self._status),
@@ -168,6 +169,7 @@ class Console:
             self._attempt += 1
             self._place, self._status = place, Status()
             self._velocity, self._opening, self._decision = Velocity(), 1.0, None
+            self._is_at_limit = False
             self._set("preparing")
 
     def ready(self) -> None:
@@ -213,6 +215,10 @@ class Console:
     def show(self, status: Status) -> None:
         with self._changed:
             self._status = status
+
+    def note_limit(self, is_at_limit: bool) -> None:
+        with self._changed:
+            self._is_at_limit = is_at_limit
 
     def draw(self, images: Mapping[str, NDArray[np.uint8]]) -> None:
         with self._changed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,21 +12,24 @@ from robodx.learned.acting import STATE
 from robodx.policies.demonstrator import cameras_of
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec
 from robodx.records.trial import Trial
+from robodx.robots.kinematics import Kinematics
 from robodx.running.environment import Environment
 from robodx.running.generating import EXPERT_HZ
 from robodx.running.observers import EpisodeObserver, Finished
-from robodx.sim.geometry import Pose
+from robodx.sim.geometry import Array, Pose, difference, interpolate
 from robodx.sim.render import Renderer
 from robodx.teleoperation.console import Console, Decision, Status
-from robodx.teleoperation.steering import Target, advanced, yaw_of
+from robodx.teleoperation.steering import FASTEST_M_S, FASTEST_RAD_S, Target, Velocity, advanced, yaw_of
 
 # What the operator sees, larger than what is recorded; without shadows, which cost five times as long without a GPU.
 SHOWN = ("front", "wrist")
 SHOWN_SIZE = 400
 # Every second step: ten pictures a second.
 SHOWN_EVERY = 2
-# Of what may cut a command short, that by which the hand cannot get where it is told.
-LIMITS = ("reach", "joint range")
+
+
+# Of a step that the arm cannot follow as much of it is tried: a stretched arm bends slowly.
+SHARES = (1.0, 0.5, 0.2, 0.05)
 
 
 class Abandoned(Exception):
@@ -35,6 +38,52 @@ class Abandoned(Exception):
     def __init__(self, decision: Decision) -> None:
         super().__init__(f"the operator chose to {decision}")
         self.decision = decision
+
+
+@dataclass
+class Way:
+    """Where a hand was told to go so far, no further than its arm can follow.
+
+    At the end of its reach an arm that is told to go on swings about: what it cannot follow it is not told.
+    """
+
+    kinematics: Kinematics
+    target: Target
+    # The arm's, at the target.
+    joints: Array
+    is_at_limit: bool = False
+
+    def advance(self, asked: Velocity, tool: Pose, period_s: float) -> Pose:
+        wanted = advanced(self.target, asked, tool, period_s)
+        if wanted.pose == self.target.pose:
+            self.target, self.is_at_limit = wanted, False
+            return wanted.pose
+        for share in SHARES:
+            pose = wanted.pose if share == 1.0 else interpolate(self.target.pose, wanted.pose, share)
+            joints = self._followed(pose, period_s)
+            if joints is not None:
+                x, y, z = wanted.velocity_m_s
+                yaw = self.target.yaw_rad + share * (wanted.yaw_rad - self.target.yaw_rad)
+                self.target = Target(pose, yaw, (share * x, share * y, share * z))
+                self.joints, self.is_at_limit = joints, False
+                return pose
+        self.target, self.is_at_limit = replace(self.target, velocity_m_s=(0.0, 0.0, 0.0)), True
+        return self.target.pose
+
+    def _followed(self, pose: Pose, period_s: float) -> Array | None:
+        """The joints there, if the arm can be there a step later and is not led where it could not come back from.
+
+        A stretched arm has to turn its joints ever faster for the same way of the hand. It is led no further than it
+        could follow at full speed; but always back towards home, as slowly as that may be.
+        """
+        solution = self.kinematics.solve(pose, self.joints)
+        arm = self.kinematics.arm
+        turned = float(np.max(np.abs(solution.joints - self.joints) / (period_s * np.array(arm.max_speed_rad_s))))
+        way = difference(self.target.pose, pose)
+        moved = max(way.distance_m / (period_s * FASTEST_M_S), way.angle_rad / (period_s * FASTEST_RAD_S))
+        home = np.array(arm.home_rad)
+        is_back = np.linalg.norm(solution.joints - home) < np.linalg.norm(self.joints - home)
+        return solution.joints if solution.is_reached and turned <= (1.0 if is_back else min(moved, 1.0)) else None
 
 
 class TeleopPolicy:
@@ -46,36 +95,41 @@ class TeleopPolicy:
         self.spec = PolicySpec(
             action_space="ee_pose", cameras=cameras_of(cameras), state=STATE, hz=EXPERT_HZ, latency_s=0.0
         )
-        self._targets: dict[str, Target] = {}
+        self._robots: dict[str, str] = {}
+        self._ways: dict[str, Way] = {}
         self.abandoned: Decision | None = None
 
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
         self.abandoned = None
         for start in starts:
-            self._targets.pop(start.episode_id, None)
+            self._robots[start.episode_id] = start.robot
+            self._ways.pop(start.episode_id, None)
 
     def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
         return [self._act(one) for one in observations]
 
     def finish(self, ids: Sequence[str]) -> None:
         for one in ids:
-            self._targets.pop(one, None)
+            self._robots.pop(one, None)
+            self._ways.pop(one, None)
 
     def _act(self, observation: Observation) -> ActionChunk | Exception:
         pose = observation.state["ee_pose"].tolist()
         tool = Pose.of(pose[:3], pose[3:7])
-        target = self._targets.get(observation.episode_id)
-        if target is None:
-            target = Target.at(tool)
+        way = self._ways.get(observation.episode_id)
+        if way is None:
+            joints = observation.state["joint_positions"].astype(np.float64)
+            way = Way(Kinematics(self._robots[observation.episode_id]), Target.at(tool), joints)
+            self._ways[observation.episode_id] = way
             self._console.ready()
         # At once, while an attempt is under way.
         self.abandoned = self._console.await_input()
         if self.abandoned is not None:
             return Abandoned(self.abandoned)
         velocity, opening = self._console.command()
-        self._targets[observation.episode_id] = target = advanced(target, velocity, tool, 1.0 / self.spec.hz)
-        told = [*target.pose.position, *target.pose.quaternion, opening]
-        return np.array([told], dtype=np.float32)
+        told = way.advance(velocity, tool, 1.0 / self.spec.hz)
+        self._console.note_limit(way.is_at_limit)
+        return np.array([[*told.position, *told.quaternion, opening]], dtype=np.float32)
 
 
 @dataclass
@@ -87,7 +141,6 @@ class LiveView(EpisodeObserver):
     pace: float = 1.0
     _renderer: Renderer | None = None
     _due_s: float = 0.0
-    _limit_steps: int = 0
     _cameras: tuple[str, ...] = field(default=SHOWN)
 
     def before_episode(self, environment: Environment) -> None:
@@ -95,7 +148,6 @@ class LiveView(EpisodeObserver):
         self._cameras = tuple(name for name in SHOWN if name in there) or there[:1]
         self.close()
         self._renderer = Renderer(environment.simulation, largest=(SHOWN_SIZE, SHOWN_SIZE))
-        self._limit_steps = 0
         self._show(environment)
 
     def after_step(self, environment: Environment) -> None:
@@ -122,7 +174,6 @@ class LiveView(EpisodeObserver):
         self.console.draw(images)
         simulation, score = environment.simulation, environment.score
         tool = environment.robot.base_in_world.inverse() @ simulation.tool_in_world()
-        was, self._limit_steps = self._limit_steps, sum(environment.limit_counts[name] for name in LIMITS)
         self.console.show(
             Status(
                 instruction=environment.instruction_updates[-1].text,
@@ -132,6 +183,5 @@ class LiveView(EpisodeObserver):
                 limit_s=environment.max_steps / environment.spec.hz,
                 tool=tool.position,
                 yaw_rad=yaw_of(tool),
-                is_at_limit=self._limit_steps > was,
             )
         )

@@ -48,8 +48,9 @@ class Teleoperation:
     def __post_init__(self) -> None:
         if not SLOWEST <= self.pace <= FASTEST:
             raise UserError(f"a pace of {self.pace:g}: it must be {SLOWEST:g} to {FASTEST:g} world seconds in a second")
-        if len(self.operator) > LONGEST_NAME or not self.operator.isprintable():
-            raise UserError(f"the operator's name is one line of at most {LONGEST_NAME} letters")
+        # It stands in a cell of the card's table.
+        if len(self.operator) > LONGEST_NAME or not self.operator.isprintable() or "|" in self.operator:
+            raise UserError(f"the operator's name is one line of at most {LONGEST_NAME} letters, without |")
         tasks = self.generation.tasks
         if len(tasks) != 1:
             raise UserError(f"{' '.join(self.generation.selectors)} is {len(tasks)} tasks: one is driven at a time")

@@ -40,6 +40,11 @@ class Velocity:
                 raise UserError(f"the velocity {one.name} is {value}: it must be -1 to 1")
 
     @property
+    def metres_per_second(self) -> Vector:
+        """Of the hand; no faster across than along an axis."""
+        return _scaled((self.x, self.y, self.z), FASTEST_M_S / max(1.0, math.hypot(self.x, self.y, self.z)))
+
+    @property
     def is_still(self) -> bool:
         return not (self.x or self.y or self.z or self.yaw)
 
@@ -70,7 +75,7 @@ def advanced(target: Target, asked: Velocity, tool: Pose, period_s: float) -> Ta
     """
     if asked.is_still:
         return replace(target, velocity_m_s=(0.0, 0.0, 0.0))
-    velocity = _sped_up(target.velocity_m_s, _scaled((asked.x, asked.y, asked.z), FASTEST_M_S), period_s)
+    velocity = _sped_up(target.velocity_m_s, asked.metres_per_second, period_s)
     position = _leashed(_within(target.pose.position, _scaled(velocity, period_s)), tool.position)
     yaw = target.yaw_rad + asked.yaw * FASTEST_RAD_S * period_s
     if abs(_wrapped(yaw - yaw_of(tool))) > LEASH_RAD:
@@ -85,6 +90,8 @@ def advanced(target: Target, asked: Velocity, tool: Pose, period_s: float) -> Ta
 def _sped_up(now: Vector, wanted: Vector, period_s: float) -> Vector:
     if not any(wanted):
         return wanted
+    # Who turns back stops first, and at once as well.
+    now = now if sum(a * b for a, b in zip(now, wanted, strict=True)) > 0 else (0.0, 0.0, 0.0)
     change = math.dist(now, wanted)
     share = min(1.0, ACCELERATION_M_S2 * period_s / max(change, 1e-9))
     x, y, z = (a + share * (b - a) for a, b in zip(now, wanted, strict=True))
