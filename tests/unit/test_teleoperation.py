@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,14 @@ from robodx.datasets.formats.base import open_data
 from robodx.datasets.mixtures import open_mixture
 from robodx.datasets.stills import from_bytes, to_jpeg
 from robodx.errors import UserError
+from robodx.robots.control import Controller
 from robodx.robots.kinematics import Kinematics
+from robodx.robots.panda import PANDA
 from robodx.running.generating import UNFINISHED, Generation, record, write
+from robodx.sim.build import PHYSICS_STEP_S
 from robodx.sim.geometry import Pose, about, difference, multiply
+from robodx.sim.simulation import Simulation
+from robodx.sim.world import World
 from robodx.streams import FIRST_TRAINING_SEED
 from robodx.teleoperation.console import SEAT_S, WATCHDOG_S, Console, Decision, Place, Refused
 from robodx.teleoperation.driving import Way
@@ -33,6 +38,7 @@ from robodx.teleoperation.steering import (
     LEASH_M,
     LEASH_RAD,
     LOWEST,
+    MOST_YAW_RAD,
     Target,
     Velocity,
     advanced,
@@ -74,13 +80,19 @@ def test_yaw_turns_the_hand_about_the_vertical_and_keeps_it_pointing_down() -> N
     assert target.pose.axis("z") == pytest.approx((0, 0, -1)) and target.pose.position == pytest.approx(HOME.position)
 
 
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_the_hand_turns_to_every_grasp_and_no_further(sign: int) -> None:
+    turned = abs(driven(Velocity(yaw=sign), 3).yaw_rad)
+    assert math.pi / 2 < turned <= MOST_YAW_RAD
+
+
 def test_it_speeds_up_evenly_and_stops_at_once() -> None:
     target, speeds = Target.at(HOME), []
     for velocity in [*[Velocity(x=1)] * 6, Velocity(), Velocity()]:
         before = target.pose.position[0]
         target = advanced(target, velocity, target.pose, PERIOD_S)
         speeds.append((target.pose.position[0] - before) / PERIOD_S)
-    assert speeds[:4] == pytest.approx([0.075, 0.15, 0.225, 0.3]) and speeds[5:] == pytest.approx([0.3, 0.0, 0.0])
+    assert speeds[:4] == pytest.approx([0.125, 0.25, 0.375, 0.5]) and speeds[5:] == pytest.approx([0.5, 0.0, 0.0])
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
@@ -125,7 +137,7 @@ def test_an_arm_at_the_end_of_its_reach_stands_and_does_not_swing_about() -> Non
     start, steps = way.target.pose.position, []
     for _ in range(60):
         before = way.joints
-        way.advance(Velocity(x=1), way.target.pose, PERIOD_S)
+        way.advance(Velocity(x=1), way.target.pose, way.joints, PERIOD_S)
         steps.append(np.abs(way.joints - before).max())
     # At this height it ends before the workspace does.
     assert way.is_at_limit and start[0] + 0.3 < way.target.pose.position[0] < HIGHEST[0] - 0.02
@@ -133,9 +145,34 @@ def test_an_arm_at_the_end_of_its_reach_stands_and_does_not_swing_about() -> Non
     assert math.dist(kinematics.tool_in_base(way.joints).position, way.target.pose.position) < 0.001
     end = way.target.pose.position[0]
     for _ in range(10):
-        way.advance(Velocity(x=-1), way.target.pose, PERIOD_S)
+        way.advance(Velocity(x=-1), way.target.pose, way.joints, PERIOD_S)
         assert not way.is_at_limit
     assert way.target.pose.position[0] < end - 0.04
+
+
+@pytest.mark.parametrize("seed", [5, 11])
+def test_whatever_is_pressed_the_arm_follows_and_comes_back(seed: int, simulate: Callable[..., Simulation]) -> None:
+    simulation, rng = simulate(), np.random.default_rng(seed)
+    world, controller, command = World(simulation), Controller(PANDA, "ee_pose"), simulation.command
+    in_base = PANDA.base_in_world.inverse()
+    way = Way(Kinematics("panda"), Target.at(in_base @ world.tool()), simulation.joint_positions().copy())
+    over_the_table, is_back = (0.45, 0.0, 0.3), False
+    for step in range(700):
+        tool = in_base @ world.tool()
+        if step >= 600:
+            asked = np.clip(10 * np.subtract(over_the_table, tool.position), -1, 1)
+            velocity = Velocity(*map(float, asked))
+        elif step % 20 == 0:
+            velocity = Velocity(*map(float, rng.choice([-1, 0, 1], 4)))
+        told = way.advance(velocity, tool, simulation.joint_positions().copy(), PERIOD_S)
+        action = np.array([*told.position, *told.quaternion, 1.0], dtype=np.float32)
+        command = controller.resolve(action, command, PERIOD_S).command
+        simulation.step(command, round(PERIOD_S / PHYSICS_STEP_S))
+        # Below, the fingers meet the table.
+        if told.position[2] > 0.03:
+            assert math.dist((in_base @ world.tool()).position, told.position) < 0.01
+        is_back = math.dist(tool.position, over_the_table) < 0.02
+    assert is_back
 
 
 # The console

@@ -16,10 +16,10 @@ from robodx.robots.kinematics import Kinematics
 from robodx.running.environment import Environment
 from robodx.running.generating import EXPERT_HZ
 from robodx.running.observers import EpisodeObserver, Finished
-from robodx.sim.geometry import Array, Pose, difference, interpolate
+from robodx.sim.geometry import Array, Pose, interpolate
 from robodx.sim.render import Renderer
 from robodx.teleoperation.console import Console, Decision, Status
-from robodx.teleoperation.steering import FASTEST_M_S, FASTEST_RAD_S, Target, Velocity, advanced, yaw_of
+from robodx.teleoperation.steering import Target, Velocity, advanced, yaw_of
 
 # What the operator sees, larger than what is recorded; without shadows, which cost five times as long without a GPU.
 SHOWN = ("front", "wrist")
@@ -29,7 +29,12 @@ SHOWN_EVERY = 2
 
 
 # Of a step that the arm cannot follow as much of it is tried: a stretched arm bends slowly.
-SHARES = (1.0, 0.5, 0.2, 0.05)
+SHARES = (1.0, 0.3)
+# Metres that the hand moves in a radian of all joints, in the direction in which it moves least. All that tasks place
+# on the table is well above; a stretched arm comes to 0.
+LEAST_DEXTERITY = 0.08
+# An arm whose joints are this far from where they were led was carried there by something else, and is led from there.
+ASTRAY_RAD = 0.1
 
 
 class Abandoned(Exception):
@@ -53,37 +58,45 @@ class Way:
     joints: Array
     is_at_limit: bool = False
 
-    def advance(self, asked: Velocity, tool: Pose, period_s: float) -> Pose:
-        wanted = advanced(self.target, asked, tool, period_s)
-        if wanted.pose == self.target.pose:
-            self.target, self.is_at_limit = wanted, False
-            return wanted.pose
-        for share in SHARES:
-            pose = wanted.pose if share == 1.0 else interpolate(self.target.pose, wanted.pose, share)
-            joints = self._followed(pose, period_s)
-            if joints is not None:
-                x, y, z = wanted.velocity_m_s
-                yaw = self.target.yaw_rad + share * (wanted.yaw_rad - self.target.yaw_rad)
-                self.target = Target(pose, yaw, (share * x, share * y, share * z))
-                self.joints, self.is_at_limit = joints, False
-                return pose
+    def advance(self, asked: Velocity, tool: Pose, joints: Array, period_s: float) -> Pose:
+        """One control step on; `tool` and `joints` are measured."""
+        if np.abs(joints - self.joints).max() > ASTRAY_RAD:
+            self.joints, self.target = joints, Target.at(tool)
+        # Where it cannot turn further it may still move, and the other way round.
+        for velocity in dict.fromkeys((asked, replace(asked, yaw=0.0), Velocity(yaw=asked.yaw))):
+            wanted = advanced(self.target, velocity, tool, period_s)
+            for share in SHARES:
+                if self._go(wanted, share, period_s):
+                    self.is_at_limit = velocity != asked
+                    return self.target.pose
         self.target, self.is_at_limit = replace(self.target, velocity_m_s=(0.0, 0.0, 0.0)), True
         return self.target.pose
 
-    def _followed(self, pose: Pose, period_s: float) -> Array | None:
-        """The joints there, if the arm can be there a step later and is not led where it could not come back from.
+    def _go(self, wanted: Target, share: float, period_s: float) -> bool:
+        """That share of the way, if the arm can follow."""
+        before = self.target
+        pose = wanted.pose if share == 1.0 else interpolate(before.pose, wanted.pose, share)
+        joints = self._followed(pose, period_s) if pose != before.pose else self.joints
+        if joints is None:
+            return False
+        x, y, z = wanted.velocity_m_s
+        yaw = before.yaw_rad + share * (wanted.yaw_rad - before.yaw_rad)
+        self.target, self.joints = Target(pose, yaw, (share * x, share * y, share * z)), joints
+        return True
 
-        A stretched arm has to turn its joints ever faster for the same way of the hand. It is led no further than it
-        could follow at full speed; but always back towards home, as slowly as that may be.
-        """
+    def _followed(self, pose: Pose, period_s: float) -> Array | None:
+        """The joints there, if the arm can be there a step later, and is not led where it could not come back from."""
         solution = self.kinematics.solve(pose, self.joints)
-        arm = self.kinematics.arm
-        turned = float(np.max(np.abs(solution.joints - self.joints) / (period_s * np.array(arm.max_speed_rad_s))))
-        way = difference(self.target.pose, pose)
-        moved = max(way.distance_m / (period_s * FASTEST_M_S), way.angle_rad / (period_s * FASTEST_RAD_S))
-        home = np.array(arm.home_rad)
-        is_back = np.linalg.norm(solution.joints - home) < np.linalg.norm(self.joints - home)
-        return solution.joints if solution.is_reached and turned <= (1.0 if is_back else min(moved, 1.0)) else None
+        fastest = np.array(self.kinematics.arm.max_speed_rad_s)
+        if not solution.is_reached or (np.abs(solution.joints - self.joints) > period_s * fastest).any():
+            return None
+        dexterity = self.kinematics.dexterity(solution.joints)
+        is_agile = dexterity >= min(LEAST_DEXTERITY, self.kinematics.dexterity(self.joints))
+        return solution.joints if is_agile or self._is_back(solution.joints) else None
+
+    def _is_back(self, joints: Array) -> bool:
+        home = np.array(self.kinematics.arm.home_rad)
+        return bool(np.linalg.norm(joints - home) < np.linalg.norm(self.joints - home))
 
 
 class TeleopPolicy:
@@ -117,8 +130,8 @@ class TeleopPolicy:
         pose = observation.state["ee_pose"].tolist()
         tool = Pose.of(pose[:3], pose[3:7])
         way = self._ways.get(observation.episode_id)
+        joints = observation.state["joint_positions"].astype(np.float64)
         if way is None:
-            joints = observation.state["joint_positions"].astype(np.float64)
             way = Way(Kinematics(self._robots[observation.episode_id]), Target.at(tool), joints)
             self._ways[observation.episode_id] = way
             self._console.ready()
@@ -127,7 +140,7 @@ class TeleopPolicy:
         if self.abandoned is not None:
             return Abandoned(self.abandoned)
         velocity, opening = self._console.command()
-        told = way.advance(velocity, tool, 1.0 / self.spec.hz)
+        told = way.advance(velocity, tool, joints, 1.0 / self.spec.hz)
         self._console.note_limit(way.is_at_limit)
         return np.array([[*told.position, *told.quaternion, opening]], dtype=np.float32)
 

@@ -8,16 +8,20 @@ from dataclasses import dataclass, fields, replace
 from robodx.errors import UserError
 from robodx.sim.geometry import Pose, Quaternion, Vector, about, difference, interpolate, multiply
 
-# Of a full stick or a key at full speed. Half as fast as the expert: a person sees and answers later.
-FASTEST_M_S = 0.3
-FASTEST_RAD_S = 1.5
+# Of a full stick or a key at full speed: about as fast as the expert, for the time is limited as for a policy.
+FASTEST_M_S = 0.5
+FASTEST_RAD_S = 1.8
 # Speeding up evenly keeps the joints within their own limits. Stopping is at once: who lets go means it.
-ACCELERATION_M_S2 = 1.5
+ACCELERATION_M_S2 = 2.5
 # The table top in the robot's base: as far as the arm reaches, and as high as things are ever lifted.
-LOWEST: Vector = (0.20, -0.50, 0.0)
-HIGHEST: Vector = (0.80, 0.50, 0.70)
+LOWEST: Vector = (0.30, -0.45, 0.0)
+HIGHEST: Vector = (0.78, 0.45, 0.60)
+# Either way, of the hand's pose at home. Fingers are alike on both sides: half a turn in all is every grasp, and
+# further round the last joint has no room left to move with.
+MOST_YAW_RAD = 1.7
 # The hand is told no pose further from where it is: it neither presses harder, nor has a long way back afterwards.
-LEASH_M = 0.03
+# A step at full speed is 25 mm.
+LEASH_M = 0.04
 LEASH_RAD = 0.4
 # The tool's z axis points out of the fingers: turned about x by half a turn it points down.
 DOWN: Quaternion = about("x", math.pi)
@@ -78,7 +82,7 @@ def advanced(target: Target, asked: Velocity, tool: Pose, period_s: float) -> Ta
     velocity = _sped_up(target.velocity_m_s, asked.metres_per_second, period_s)
     position = _leashed(_within(target.pose.position, _scaled(velocity, period_s)), tool.position)
     yaw = target.yaw_rad + asked.yaw * FASTEST_RAD_S * period_s
-    if abs(_wrapped(yaw - yaw_of(tool))) > LEASH_RAD:
+    if abs(yaw) > max(MOST_YAW_RAD, abs(target.yaw_rad)) or abs(_wrapped(yaw - yaw_of(tool))) > LEASH_RAD:
         yaw = target.yaw_rad
     upright = Pose(position, multiply(about("z", yaw), DOWN))
     turn_rad = difference(target.pose, upright).angle_rad
