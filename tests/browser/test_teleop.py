@@ -59,9 +59,9 @@ def anew(page: Page) -> None:
 
 def hand_cm(page: Page) -> tuple[float, float, float]:
     """How high, how far ahead of the robot, and how far to its left."""
-    found = re.findall(r"-?\d+\.\d", page.locator("#hand").inner_text())
-    z, x, y = map(float, found)
-    return x, y, z
+    said = page.locator("#hand").inner_text()
+    z, x, y = map(float, re.findall(r"\d+\.\d", said))
+    return x, -y if "right" in said else y, z
 
 
 def held(page: Page, key: str, ms: int = 600) -> tuple[float, float, float]:

@@ -174,8 +174,8 @@ function show(now) {
   drawBanner();
   put("grip-word", opening ? "Close the hand" : "Open the hand");
   $("grip").setAttribute("aria-pressed", String(!opening));
-  const [x, y, z] = state.tool.map((value) => (100 * value).toFixed(1));
-  put("hand", `Hand: ${z} cm high, ${x} cm ahead, ${y} cm to its left${state.is_at_limit ? " – at the end of its reach" : ""}`);
+  const [x, y, z] = state.tool.map((value) => Math.abs(100 * value).toFixed(1));
+  put("hand", `Hand: ${z} cm high, ${x} ahead, ${y} to its ${state.tool[1] < 0 ? "right" : "left"}${state.is_at_limit ? " – at the end of its reach" : ""}`);
   put("save-word", state.phase === "failed" ? "Leave out and go on" : "Save and go on");
   $("save").disabled = !seat || !OVER.includes(state.phase);
   for (const name of ["retry", "skip", "stop"]) $(name).disabled = !seat || !allowed(name);
