@@ -80,6 +80,10 @@ ALLOWED: dict[str, set[str]] = {
         "datasets", "errors", "interventions", "policy_contract", "records", "running", "sim", "situations", "tasks",
     },
     "report": {"analysis", "errors", "records", "registry", "users_code"},
+    "teleoperation": {
+        "datasets", "errors", "learned", "policies", "policy_contract", "records", "report", "robots", "running",
+        "sim", "tasks",
+    },
     "terminal": {"analysis", "datasets", "errors", "output", "records", "running", "suites"},
     "catalogue": {
         "analysis", "datasets", "faults", "interventions", "perturbations", "policy_contract", "records",
@@ -87,8 +91,8 @@ ALLOWED: dict[str, set[str]] = {
     },
     "cli": {
         "analysis", "catalogue", "compatibility", "datasets", "errors", "interventions", "output", "perturbations",
-        "policy_contract", "records", "registry", "report", "running", "sim", "streams", "suites", "terminal",
-        "users_code", "video", "wires",
+        "policy_contract", "records", "registry", "report", "running", "sim", "streams", "suites",
+        "teleoperation", "terminal", "users_code", "video", "wires",
     },
 }  # fmt: skip
 
