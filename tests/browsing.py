@@ -9,6 +9,24 @@ from playwright.sync_api import ConsoleMessage, Error, Page
 
 LOCAL_SCHEMES = {"file", "data", "blob", "about"}
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+# The contrast of what stands on what, as WCAG defines it; transparent backgrounds are looked through.
+CONTRASTS = """nodes => {
+  const channels = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = (text) => channels(text).slice(0, 3).map((one) => one / 255)
+    .map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, one, index) => sum + one * [0.2126, 0.7152, 0.0722][index], 0);
+  const behind = (node) => {
+    for (let one = node; one; one = one.parentElement) {
+      const colour = getComputedStyle(one).backgroundColor;
+      if (channels(colour)[3] !== 0) return colour;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  return nodes.filter((node) => node.textContent.trim() && node.getClientRects().length).map((node) => {
+    const [a, b] = [light(getComputedStyle(node).color), light(behind(node))];
+    return [node.textContent.trim().slice(0, 40), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
+  });
+}"""
 
 
 @dataclass

@@ -295,7 +295,7 @@ class Learner:
             "share": self.options.share, "without": sorted(self.options.without),
             "vocabulary": frames.vocabulary if shape.words else [],
             "act": weights_digest(self.act["average"]) if self.act is not None else None,
-            "init": self.init,
+            "init": self.init, "batch": self.options.batch, "rate": self.options.rate, "seed": self.options.seed,
         }  # fmt: skip
 
     def _save(self, *, is_kept: bool) -> None:
@@ -347,6 +347,7 @@ class Learner:
         self.average.load_state_dict(stored["average"])
         self.optimiser.load_state_dict(stored["optimiser"])
         self.step, self.seconds = stored["step"], stored["seconds"]
+        forget_after(self.options.out / "log.csv", self.step)
         print(f"going on at step {self.step} of {last}", flush=True)
 
 
@@ -372,6 +373,14 @@ def _write(content: dict[str, Any], path: Path) -> None:
     part = path.with_suffix(".part")
     torch.save(content, part)
     part.replace(path)
+
+
+def forget_after(log: Path, step: int) -> None:
+    """Leave out lines of steps that are done again."""
+    if log.exists():
+        head, *lines = log.read_text().splitlines()
+        kept = [line for line in lines if int(line.partition(",")[0]) <= step]
+        log.write_text("\n".join([head, *kept]) + "\n")
 
 
 def draw_losses(log: Path, out: Path) -> None:

@@ -18,30 +18,12 @@ from robodx.records.review import Film, Item, Review, read_review, write_review
 from robodx.records.table import load
 from robodx.report.viewer import reviewing
 from robodx.streams import Streams
-from tests.browsing import Watch
+from tests.browsing import CONTRASTS, Watch
 from tests.reviewing import pair, paired_run, write_film
 from tests.viewing import viewer
 
 expect.set_options(timeout=15_000)
 SCRIPT = "<img src=x onerror=\"document.title='harmed'\">\u202e" + "y" * 600
-# The contrast of what stands on what, as WCAG defines it; transparent backgrounds are looked through.
-CONTRASTS = """nodes => {
-  const channels = (text) => text.match(/[\\d.]+/g).map(Number);
-  const light = (text) => channels(text).slice(0, 3).map((one) => one / 255)
-    .map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, one, index) => sum + one * [0.2126, 0.7152, 0.0722][index], 0);
-  const behind = (node) => {
-    for (let one = node; one; one = one.parentElement) {
-      const colour = getComputedStyle(one).backgroundColor;
-      if (channels(colour)[3] !== 0) return colour;
-    }
-    return "rgb(255, 255, 255)";
-  };
-  return nodes.filter((node) => node.textContent.trim() && node.getClientRects().length).map((node) => {
-    const [a, b] = [light(getComputedStyle(node).color), light(behind(node))];
-    return [node.textContent.trim().slice(0, 40), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
-  });
-}"""
 # Of a label its frame is marked.
 OUTLINE = """() => {
   const node = document.activeElement.closest(".label") || document.activeElement;

@@ -56,7 +56,8 @@ def test_every_whole_number_of_the_command_line_has_bounds() -> None:
 
 FLOATS = {
     "report": ("RUN",), "compare": ("A", "B"), "run": (TASK, "--policy", "still", "--against", "A"),
-    "generate": (TASK, "--episodes", "1"), "review": ("RUN",),
+    "generate": (TASK, "--episodes", "1"), "review": ("RUN",), "teleop": (TASK, "--no-browser"),
+    "fairness": ("bias/put_solid_in_box",),
 }  # fmt: skip
 
 

@@ -88,6 +88,10 @@ ALLOWED: dict[str, set[str]] = {
         "tasks", "video",
     },
     "report": {"analysis", "errors", "records", "registry", "users_code"},
+    "teleoperation": {
+        "datasets", "errors", "learned", "policies", "policy_contract", "records", "report", "robots", "running",
+        "sim", "tasks",
+    },
     "terminal": {"analysis", "datasets", "errors", "output", "records", "running", "suites"},
     "catalogue": {
         "analysis", "datasets", "faults", "interventions", "perturbations", "policy_contract", "records",
@@ -96,7 +100,7 @@ ALLOWED: dict[str, set[str]] = {
     "cli": {
         "analysis", "catalogue", "chat_completions", "compatibility", "datasets", "errors", "fairness", "interventions",
         "output", "perturbations", "policy_contract", "records", "registry", "report", "running", "sim", "streams",
-        "suites", "terminal", "users_code", "video", "wires",
+        "suites", "teleoperation", "terminal", "users_code", "video", "wires",
     },
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ from robodx.cli import fairness  # noqa: F401
 from robodx.cli import reading  # noqa: F401
 from robodx.cli import reviewing  # noqa: F401
 from robodx.cli import generating  # noqa: F401
+from robodx.cli import teleoperating  # noqa: F401
 from robodx.cli import data  # noqa: F401
 from robodx.cli import serving  # noqa: F401
 from robodx.cli import browsing  # noqa: F401

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Annotated
 import typer
 
 from robodx.cli.app import app
+from robodx.cli.browser import open_browser
 from robodx.cli.films import film_examples
 from robodx.cli.interrupts import stop_on_signals
 from robodx.cli.options import Films, Json, Margin, Plugins, Run, finite, load_plugins
@@ -129,16 +128,12 @@ def view(
     What is there to be reviewed by people (robodx review) is labelled there too; nothing else is ever written.
     """
     check_host(host)
-    import webbrowser
-
     from robodx.report.viewer.serving import view as serve_viewer
-
-    has_screen = sys.platform in ("darwin", "win32") or not os.environ.keys().isdisjoint({"DISPLAY", "WAYLAND_DISPLAY"})
 
     def tell(address: str) -> None:
         print_text(f"Viewing {folder} at {address} (Ctrl-C stops it)", flush=True)
-        if has_screen and not no_browser:
-            webbrowser.open(address)
+        if not no_browser:
+            open_browser(address)
 
     stop_on_signals()
     serve_viewer(folder, tell, host=host, port=port)

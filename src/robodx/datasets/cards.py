@@ -15,6 +15,9 @@ def card_path(data: Path) -> Path:
     return data / "README.md" if data.is_dir() else data.with_name(f"{data.name}.md")
 
 
+EXPERT = "Demonstrations by RoboDx's expert, which sees the simulator's state"
+
+
 @dataclass(frozen=True)
 class Card:
     name: str
@@ -22,10 +25,12 @@ class Card:
     # By task.
     episodes: Mapping[str, int]
     frames: Mapping[str, int]
-    # Where the expert did not succeed: these are left out.
+    # What was not solved: these are left out.
     failed: Mapping[str, int]
     format_name: str
     licence: str
+    # Who made it, as the card begins.
+    by: str = EXPERT
 
     def text(self) -> str:
         """With the header that hubs of data sets read."""
@@ -40,7 +45,7 @@ class Card:
         facts = [
             ("format", f"{self.format_name} ({FORMATS[self.format_name].summary})"),
             ("robot", features.robot),
-            ("episodes", f"{total:,}; {failed:,} that the expert did not solve are left out"),
+            ("episodes", f"{total:,}; {failed:,} that were not solved are left out"),
             ("frames", f"{frames:,} at {features.hz:g} Hz, {hours:.1f} hours"),
             ("cameras", cameras or "none"),
             *((f"state `{name}`", ", ".join(names)) for name, names in features.state.items()),
@@ -54,7 +59,7 @@ class Card:
         ]
         lines = [
             *head, "", f"# {self.name}", "",
-            "Demonstrations by RoboDx's expert, which sees the simulator's state; pictures and numbers are what a",
+            f"{self.by}; pictures and numbers are what a",
             "policy would be given. Only solved episodes are in it. Seeds are for training: RoboDx tests on others.",
             "", "| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in facts),
             "", "## Load it", "", "```python", *FORMATS[self.format_name].loading.strip().splitlines(), "```",

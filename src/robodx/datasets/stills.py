@@ -1,4 +1,4 @@
-"""Single pictures as PNG, and read from PNG or JPEG."""
+"""Single pictures as PNG or JPEG, and read from either."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Codecs by what their files begin with.
+# How coarse a JPEG is, from 2 on: at 3 nothing of it is seen.
+JPEG_SCALE = "3"
 CODECS = {b"\x89PNG": "png", b"\xff\xd8\xff": "mjpeg"}
 
 
@@ -18,6 +20,17 @@ def to_png(image: NDArray[np.uint8]) -> bytes:
     codec.height, codec.width, _ = image.shape
     codec.pix_fmt = "rgb24"
     codec.time_base = Fraction(1, 1)
+    frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24")
+    return b"".join(bytes(packet) for packet in [*codec.encode(frame), *codec.encode(None)])
+
+
+def to_jpeg(image: NDArray[np.uint8]) -> bytes:
+    """A picture (height, width, 3) with even sides; a tenth of a PNG's bytes and time, for what is looked at once."""
+    codec = av.CodecContext.create("mjpeg", "w")
+    codec.height, codec.width, _ = image.shape
+    codec.pix_fmt = "yuvj420p"
+    codec.time_base = Fraction(1, 1)
+    codec.options = {"qmin": JPEG_SCALE, "qmax": JPEG_SCALE}
     frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24")
     return b"".join(bytes(packet) for packet in [*codec.encode(frame), *codec.encode(None)])
 

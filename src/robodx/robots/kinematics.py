@@ -73,15 +73,18 @@ class Kinematics:
         is_near = np.linalg.norm(error[:3]) < 1e-3 and np.linalg.norm(error[3:]) < 1e-2
         return Solution(joints, bool(is_near))
 
+    def dexterity(self, joints: Array) -> float:
+        """How far the tool moves or turns with a radian of all joints, where it does so least; 0 if it is singular."""
+        self.tool_in_base(joints)
+        return float(np.linalg.svd(self._jacobian_here(), compute_uv=False)[-1])
+
     def _error(self, goal: Pose, joints: Array) -> Array:
         tool = self.tool_in_base(joints)
         turn = to_rotation_vector(multiply(goal.quaternion, conjugate(tool.quaternion)))
         return np.array([*np.subtract(goal.position, tool.position), *turn])
 
     def _step(self, joints: Array, error: Array, posture_gain: float) -> Array:
-        mujoco.mj_comPos(self._model, self._data)
-        mujoco.mj_jacSite(self._model, self._data, self._jacobian[:3], self._jacobian[3:], self._site)
-        jacobian = self._jacobian[:, self._dofs]
+        jacobian = self._jacobian_here()
         change = self._solve_step(jacobian, error, posture_gain * (self._home - joints))
         moved = joints + change
         blocked = (moved < self._lower) | (moved > self._upper)
@@ -90,6 +93,12 @@ class Kinematics:
             free = np.where(blocked, 0.0, 1.0)
             moved = joints + np.where(blocked, 0.0, self._solve_step(jacobian * free, error, np.zeros_like(joints)))
         return np.clip(moved, self._lower, self._upper)
+
+    def _jacobian_here(self) -> Array:
+        """(6, joints), of the joints that the model was last set to."""
+        mujoco.mj_comPos(self._model, self._data)
+        mujoco.mj_jacSite(self._model, self._data, self._jacobian[:3], self._jacobian[3:], self._site)
+        return self._jacobian[:, self._dofs]
 
     @staticmethod
     def _solve_step(jacobian: Array, error: Array, posture: Array) -> Array:

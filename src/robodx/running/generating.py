@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from robodx.datasets.cards import Card, card_path
+from robodx.datasets.cards import EXPERT, Card, card_path
 from robodx.datasets.formats.base import FORMATS
 from robodx.datasets.schema import Demonstration, Features
 from robodx.datasets.writing import check_target, write_data
@@ -133,6 +133,11 @@ class Recorded(NamedTuple):
     writer: DemonstrationWriter
     good: list[Trial]
     failed: dict[str, int]
+    # What its card says of all of it, and of who made it.
+    about: dict[str, Any]
+    by: str = EXPERT
+    # What is told of an episode besides task and seed, by trial.
+    noted: Mapping[str, Mapping[str, Any]] = {}
 
 
 def record(
@@ -150,11 +155,9 @@ def record(
     out = out.absolute()
     check_target(out, format_name)
     trials = asked.trials()
-    scratch = _unfinished(out)
-    _remember(scratch, asked, format_name)
-    kept = scratch / "demonstrations"
-    kept.mkdir(exist_ok=True)
-    writer = DemonstrationWriter(kept, EXPERT_HZ // asked.hz, asked.hz, FORMATS[format_name].pictured)
+    scratch = unfinished(out)
+    remember(scratch, {**asdict(asked), "format": format_name})
+    writer = writer_in(scratch, asked, format_name)
     request = Request(
         tuple(asked.tasks),
         asked.policy,
@@ -181,7 +184,15 @@ def record(
     if not solved:
         raise UserError(f"the expert solved none of {len(trials)} situations, so there is nothing to write")
     failed = Counter(trial.task for trial in trials if trial.id not in solved)
-    return Recorded(asked, out, format_name, writer, [trial for trial in trials if trial.id in solved], dict(failed))
+    good = [trial for trial in trials if trial.id in solved]
+    return Recorded(asked, out, format_name, writer, good, dict(failed), about_of(asked, "robodx generate"))
+
+
+def writer_in(scratch: Path, asked: Generation, format_name: str) -> DemonstrationWriter:
+    """Keeps solved episodes in the folder of what is not finished."""
+    kept = scratch / "demonstrations"
+    kept.mkdir(exist_ok=True)
+    return DemonstrationWriter(kept, EXPERT_HZ // asked.hz, asked.hz, FORMATS[format_name].pictured)
 
 
 def write(
@@ -199,28 +210,31 @@ def write(
         state={STATE: state_names(robot)},
         action=action_names(robot),
         robot=asked.robot,
-        about=_about(asked),
+        about=recorded.about,
     )
     frames: Counter[str] = Counter()
 
     def demonstrations() -> Iterator[Demonstration]:
         for trial in good:
-            found = read_demonstration(recorded.writer, trial, list(features.cameras), _metadata(trial))
+            told = {**_metadata(trial), **recorded.noted.get(trial.id, {})}
+            found = read_demonstration(recorded.writer, trial, list(features.cameras), told)
             frames[trial.task] += len(found)
             yield found
 
     def card() -> str:
         counted = Counter(trial.task for trial in good)
-        found = Card(out.name, features, dict(counted), dict(frames), recorded.failed, recorded.format_name, licence)
+        found = Card(
+            out.name, features, dict(counted), dict(frames), recorded.failed, recorded.format_name, licence, recorded.by
+        )  # fmt: skip
         return found.text()
 
-    with locked(_unfinished(out)):
+    with locked(unfinished(out)):
         write_data(out, recorded.format_name, features, tracked(demonstrations(), len(good)), card)
-        shutil.rmtree(_unfinished(out))
+        shutil.rmtree(unfinished(out))
     return Generated(out, card_path(out), len(good), frames.total(), recorded.failed)
 
 
-def _unfinished(out: Path) -> Path:
+def unfinished(out: Path) -> Path:
     return out.with_name(out.name + UNFINISHED)
 
 
@@ -253,9 +267,9 @@ def _metadata(trial: Trial) -> dict[str, Any]:
     }
 
 
-def _about(asked: Generation) -> dict[str, Any]:
+def about_of(asked: Generation, made_by: str) -> dict[str, Any]:
     return {
-        "made_by": "robodx generate",
+        "made_by": made_by,
         "robodx": versions(gl_renderer=None)["robodx"],
         "action_space": "ee_pose: where the tool is to be at the end of the step, and how far the hand is open",
         "frame": "the robot's base: x away from the robot, y to its left, z up; quaternions wxyz",
@@ -268,18 +282,18 @@ def _about(asked: Generation) -> dict[str, Any]:
     }
 
 
-def _remember(scratch: Path, asked: Generation, format_name: str) -> None:
+def remember(scratch: Path, command: Mapping[str, Any]) -> None:
     """What is not finished is gone on with only by the same command."""
-    wanted = json.loads(json.dumps({**asdict(asked), "format": format_name}))
+    wanted = json.loads(json.dumps(command))
     note = scratch / "generation.json"
     if not note.exists():
         scratch.mkdir(parents=True, exist_ok=True)
         files.write(note, json.dumps(wanted, indent=2).encode())
         return
     there = json.loads(note.read_text())
-    if differing := [name for name in wanted if there.get(name) != wanted[name]]:
+    if differing := [name for name in {**there, **wanted} if there.get(name) != wanted.get(name)]:
         name = differing[0]
         raise UserError(
             f"{scratch} holds unfinished demonstrations of another command ({name} was {there.get(name)!r}, now "
-            f"{wanted[name]!r}): give that command again, another --out, or remove the folder"
+            f"{wanted.get(name)!r}): give that command again, another --out, or remove the folder"
         )

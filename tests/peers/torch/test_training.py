@@ -83,6 +83,12 @@ def test_a_training_goes_on_with_its_own_data_only_and_runs_as_a_policy(tmp_path
         trained(other, out, 5, "--cache", tmp_path / "cache")
     with pytest.raises(SystemExit, match=r"another training \(share\)"):
         trained(data, out, 5, "--share", 0.9)
+    with pytest.raises(SystemExit, match=r"another training \(rate\)"):
+        trained(data, out, 5, "--rate", 0.1)
+    log = (out / "log.csv").read_text().splitlines()
+    train.forget_after(out / "log.csv", 3)
+    # What is done again is not there twice.
+    assert (out / "log.csv").read_text().splitlines() == [line for line in log if not line.startswith("4,")]
 
     file = exported(out / "last.pt", tmp_path / "act.onnx")
     (finished,) = rollout([Trial(TASK, TASKS[TASK].version, "mine", 0)], make_policy(f"onnx:{file}"))
@@ -100,7 +106,7 @@ def test_fine_tuning_begins_with_the_weights_and_words_of_another_training(tmp_p
     with pytest.raises(SystemExit, match=r"another network or other data \(shape\)"):
         trained(data, tmp_path / "small", 1, *init, network="act_no_language")
     with pytest.raises(SystemExit, match=r"another training \(.*init\)"):
-        trained(others, tmp_path / "more", 2, network="act")
+        trained(others, tmp_path / "more", 2, "--rate", 0, network="act")
 
 
 def test_a_resumed_training_draws_what_it_would_have_drawn(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-# All that can be written to, with POST.
+# All of the viewer that can be written to, with POST.
 WRITTEN = re.compile(r"/api/review/[^/]+/[^/]+")
 WRITE_TOKEN = "x-robodx-write-token"
 # An annotation with the longest text, all of it in escapes.
@@ -41,8 +41,18 @@ class Guard:
     browser says, and carry the write token, which only a page that can read what is served here knows.
     """
 
-    def __init__(self, app: ASGIApp, token: str | None, write_token: str) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        token: str | None,
+        write_token: str,
+        *,
+        written: re.Pattern[str] = WRITTEN,
+        command: str = "robodx view",
+    ) -> None:
+        """`written` are the paths that take a POST; `command` is what printed the address, for those without it."""
         self.app = app
+        self.written, self.command = written, command
         self.token = token
         self.write_token = write_token
         # Viewers on other ports share a browser's cookies: each has a name of its own.
@@ -65,8 +75,8 @@ class Guard:
     def _refusal(self, request: Request) -> Response | None:
         if request.method in ("GET", "HEAD"):
             return self._unseen(request)
-        if request.method != "POST" or not WRITTEN.fullmatch(request.url.path):
-            return PlainTextResponse("This viewer is only looked at.", 405)
+        if request.method != "POST" or not self.written.fullmatch(request.url.path):
+            return PlainTextResponse("This is only looked at.", 405)
         return self._unseen(request) or self._unwritten(request)
 
     def _unwritten(self, request: Request) -> Response | None:
@@ -75,25 +85,25 @@ class Guard:
         origin = urlsplit(headers.get("origin", ""))
         is_ours = origin.scheme in ("http", "https") and origin.netloc.lower() == headers.get("host", "").lower()
         if not is_ours or headers.get("sec-fetch-site", "same-origin") != "same-origin":
-            return PlainTextResponse("Only a page of this viewer may write.", 403)
+            return PlainTextResponse(f"Only a page of {self.command} may write.", 403)
         if not _is_same(headers.get(WRITE_TOKEN), self.write_token):
             return PlainTextResponse(
-                "This page is of another viewer, or robodx view was started again: reload it.", 403
+                f"This page is of another process, or {self.command} was started again: reload it.", 403
             )
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            return PlainTextResponse("An annotation is sent as application/json.", 415)
+            return PlainTextResponse("What is written is sent as application/json.", 415)
         length = headers.get("content-length", "")
         if not (length.isascii() and length.isdecimal() and len(length) < 20):
-            return PlainTextResponse("An annotation says how long it is.", 411)
+            return PlainTextResponse("What is written says how long it is.", 411)
         if int(length) > LONGEST_BODY:
-            return PlainTextResponse(f"An annotation has at most {LONGEST_BODY} bytes.", 413)
+            return PlainTextResponse(f"What is written has at most {LONGEST_BODY} bytes.", 413)
         return None
 
     def _unseen(self, request: Request) -> Response | None:
         """Why this request may not even see anything."""
         if self.token is None:
             is_ours = is_loopback(host_name(request.headers.get("host", "")))
-            return None if is_ours else PlainTextResponse("This viewer is for this machine alone.", 403)
+            return None if is_ours else PlainTextResponse(f"{self.command} is for this machine alone.", 403)
         if _is_same(request.cookies.get(self.cookie), self.token):
             return None
         if request.method != "POST" and _is_same(request.query_params.get("token"), self.token):
@@ -104,7 +114,7 @@ class Guard:
             answer = RedirectResponse(path + (f"?{rest}" if rest else ""), 303)
             answer.set_cookie(self.cookie, str(self.token), httponly=True, samesite="strict")
             return answer
-        return PlainTextResponse("This viewer needs the token that robodx view printed: open that address.", 403)
+        return PlainTextResponse(f"This needs the token that {self.command} printed: open that address.", 403)
 
 
 def _is_same(given: str | None, token: str) -> bool:
