@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from robodx.records.annotations import Unannotated, annotations_path
 from robodx.report.viewer import reviewing
-from tests.browser.test_review import CONTRASTS, SCRIPT
-from tests.browsing import Watch
+from tests.browser.test_review import SCRIPT
+from tests.browsing import CONTRASTS, Watch
 from tests.sheets import sheet_folder
 from tests.viewing import viewer
 
