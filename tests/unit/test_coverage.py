@@ -55,6 +55,7 @@ def test_no_test_finds_what_is_not_there_oftener_than_it_may() -> None:
     assert exact and all(level.worst <= ALPHA for level in exact)
 
 
+@pytest.mark.thorough
 def test_without_an_effect_no_relation_is_claimed_and_by_a_repeats_own_tolerance_some_would(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -354,6 +354,7 @@ def test_neither_a_repeat_nor_its_follow_up_has_a_say_in_the_tolerance_that_comp
     assert found.repeated.value == pytest.approx(1 / 19), "and not 0, by its own"
 
 
+@pytest.mark.thorough
 def test_a_relation_that_does_nothing_is_seldom_claimed_to_do_more_than_a_repeat() -> None:
     rng = np.random.default_rng(0)
     tasks = [f"carrier/{name}" for name in "abcd"]

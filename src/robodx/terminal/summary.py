@@ -245,7 +245,7 @@ def _overall(summary: Summary, groups: Sequence[By], run: Path | str, *, is_told
     elif summary.has_one_variant and not is_told:
         yield f"{counted(len(episodes), 'episode')}; overall success {overall}, n = {overall.n}."
     else:
-        beside = f" Tables of tasks and failures are of the {len(episodes):,} in which nothing was set."
+        beside = f" Tables of tasks and failures are of the {len(episodes):,} that are a sample of their tasks."
         yield f"{counted(len(summary.every), 'episode')}.{beside if len(summary.every) > len(episodes) else ''}"
         if "task" not in groups and not summary.has_one_variant:
             yield f"By task: robodx summary {run} --by task"
