@@ -18,6 +18,7 @@ import polars as pl
 from pages import DOCS, of_this_source, rewrite
 from tables import episodes_of, markdown, named
 
+from robodx.analysis.findings.inconsistencies import inconsistencies
 from robodx.analysis.metamorphic.levels import LEVELS
 from robodx.analysis.metamorphic.measuring import measured
 from robodx.analysis.metamorphic.rates import MetamorphicTable, Violations, metamorphic_table
@@ -113,17 +114,30 @@ def planted(options: argparse.Namespace) -> str:
         asked = tuple(f"metamorphic/{name}" for name in relations)
         found = _pairs(case.policy, asked, case.seeds or options.seeds, case.first_seed, folder, options.workers)
         rows += of_case(case, found)
-    head = ["policy", "what is wrong with it", "relation", "must", "pairs", "strict", "calibrated", "MR0", "p"]
+    head = [
+        "policy",
+        "what is wrong with it",
+        "relation",
+        "must",
+        "claimed",
+        "pairs",
+        "strict",
+        "calibrated",
+        "MR0",
+        "p",
+    ]
     return markdown(head, rows)
 
 
 def of_case(case: Case, pairs: pl.DataFrame) -> list[list[str]]:
     """A row for each relation that was asked of it."""
     table = metamorphic_table(pairs)
+    # As robodx findings would say it.
+    claims = {word for symptom in inconsistencies(pairs) for word in symptom.name.split()}
     rows = []
     for name in (*((case.violates,) if case.violates else ()), *case.keeps):
         must = "be violated" if name == case.violates else "hold"
-        shown = f"`{case.policy}`", case.because, name, must
+        shown = f"`{case.policy}`", case.because, name, must, "yes" if name in claims else "no"
         strict, calibrated = (_row(table, name, level) for level in ("strict", "calibrated"))
         if strict is None:
             rows.append([*shown, "0: no source succeeds", "", "", "", ""])
@@ -154,12 +168,15 @@ def by_relation(tables: dict[str, MetamorphicTable]) -> str:
     for name, table in tables.items():
         for relation in _relations(table):
             each = {level: _row(table, relation, level) for level in LEVELS}
-            calibrated = each["calibrated"]
-            assert calibrated is not None
+            calibrated, strict = each["calibrated"], each["strict"]
+            assert calibrated is not None and strict is not None
             beyond = points(calibrated.difference) if calibrated.difference.value is not None else ""
             rates = [str(one.rate) if one is not None else "" for one in each.values()]
+            if calibrated.pairs < strict.pairs:
+                # Some tasks have too few repeats.
+                rates[-1] += f" ({calibrated.pairs} pairs)" if calibrated.pairs else ""
             p = p_value(calibrated.p_holm) or ""
-            rows.append([f"`{name}`", relation, str(calibrated.pairs), *rates, beyond, p])
+            rows.append([f"`{name}`", relation, str(strict.pairs), *rates, beyond, p])
     return markdown(["policy", "relation", "pairs", *LEVELS, "beyond MR0", "p"], rows)
 
 
