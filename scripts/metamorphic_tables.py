@@ -45,14 +45,18 @@ class Case:
     keeps: tuple[str, ...]
     seeds: int | None = None
     first_seed: int = FIRST_SEED
+    # Of the suite's; none: all of them.
+    tasks: tuple[str, ...] = ()
     because: str = ""
 
 
+# With a policy that takes seconds an episode, on these tasks.
+FAST = ("pick_up", "put_on")
 PLANTED = (
     Case("fault:healthy", None, ("MR1", "MR2", "MR4", "MR5", "MR6", "MR9"), because="the expert itself"),
-    Case("jittery", None, ("MR1", "MR9"), because="`vision` that strays by about 4 cm, noisy and consistent"),
+    Case("jittery", None, ("MR1", "MR9"), tasks=FAST, because="`vision` that strays by about 4 cm, noisy and consistent"),
     Case("fault:distractible", "MR2", ("MR1",), because="goes to a thing that nobody speaks of"),
-    Case("dazzled", "MR3", (), because="`vision` that lifts its hand higher the brighter it is"),
+    Case("dazzled", "MR3", (), tasks=FAST, because="`vision` that lifts its hand higher the brighter it is"),
     Case("fault:ignores_negation", "MR4", ("MR1",), because='does not hear "not"'),
     Case(
         "fault:memorised_layout", "MR5", ("MR1",), seeds=1, first_seed=USUAL_SEED,
@@ -111,7 +115,7 @@ def planted(options: argparse.Namespace) -> str:
     for case in PLANTED:
         relations = [*((case.violates,) if case.violates else ()), *case.keeps]
         folder = options.out / f"planted-{case.policy.replace(':', '.')}"
-        asked = tuple(f"metamorphic/{name}" for name in relations)
+        asked = tuple("/".join(["metamorphic", name, *case.tasks]) for name in relations)
         found = _pairs(case.policy, asked, case.seeds or options.seeds, case.first_seed, folder, options.workers)
         rows += of_case(case, found)
     head = [
