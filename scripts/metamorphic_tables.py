@@ -54,7 +54,7 @@ class Case:
 FAST = ("pick_up", "put_on")
 PLANTED = (
     Case("fault:healthy", None, ("MR1", "MR2", "MR4", "MR5", "MR6", "MR9"), because="the expert itself"),
-    Case("jittery", None, ("MR1", "MR9"), tasks=FAST, because="`vision` that strays by about 4 cm, noisy and consistent"),
+    Case("jittery", None, ("MR1", "MR9"), tasks=FAST, because="`vision` that strays by about 4 cm: noisy, consistent"),
     Case("fault:distractible", "MR2", ("MR1",), because="goes to a thing that nobody speaks of"),
     Case("dazzled", "MR3", (), tasks=FAST, because="`vision` that lifts its hand higher the brighter it is"),
     Case("fault:ignores_negation", "MR4", ("MR1",), because='does not hear "not"'),
