@@ -20,7 +20,7 @@ from robodx.tasks.base import TASKS, Situation, Task
 SEED = 3
 # Of an intervention with many values, each is looked at in a few tasks; `make validate-interventions` takes all.
 MANY_VALUES = 8
-MOST_APPLIED = 60
+MOST_APPLIED = 24
 # And of one with a value for every word, so many of them, where they apply as it is.
 MOST_VALUES = 20
 # In how many families the expert is asked to solve it, unless thoroughly.
