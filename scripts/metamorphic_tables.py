@@ -55,7 +55,8 @@ FAST = ("pick_up", "put_on")
 PLANTED = (
     Case("fault:healthy", None, ("MR1", "MR2", "MR4", "MR5", "MR6", "MR9"), because="the expert itself"),
     Case("jittery", None, ("MR1", "MR9"), tasks=FAST, because="`vision` that strays by about 4 cm: noisy, consistent"),
-    Case("fault:distractible", "MR2", ("MR1",), because="goes to a thing that nobody speaks of"),
+    # Few of its sources succeed: those with nothing else on the table.
+    Case("fault:distractible", "MR2", ("MR1",), seeds=80, because="goes to a thing that nobody speaks of"),
     Case("dazzled", "MR3", (), tasks=FAST, because="`vision` that lifts its hand higher the brighter it is"),
     Case("fault:ignores_negation", "MR4", ("MR1",), because='does not hear "not"'),
     Case(
