@@ -178,6 +178,7 @@ def test_what_could_not_be_saved_is_kept(
     assert [line["text"] for line in stored(reviewed, "second") if line["annotator"] == "dan"] == ["it slipped"]
 
 
+@pytest.mark.thorough
 def test_while_it_is_saved_nothing_is_typed_and_an_answer_is_of_who_asked(page: Page, reviewed: Reviewed) -> None:
     begin(page, reviewed, "second", "jon")
     held: list[Route] = []
@@ -221,6 +222,7 @@ def test_while_it_is_saved_nothing_is_typed_and_an_answer_is_of_who_asked(page: 
     assert said == [("jon", "grasp synthesis"), ("jon", "grasp stability"), ("kim", "placement and release")]
 
 
+@pytest.mark.thorough
 def test_a_viewer_that_was_started_again_is_written_to_all_the_same(
     page: Page, watch: Watch, reviewed: Reviewed
 ) -> None:
@@ -246,6 +248,7 @@ def test_a_viewer_that_was_started_again_is_written_to_all_the_same(
     page.unroute("**/api/review/**")
 
 
+@pytest.mark.thorough
 def test_where_there_is_no_film_it_says_how_to_make_it_and_then_shows_it(page: Page, reviewed: Reviewed) -> None:
     begin(page, reviewed, "bare", "fay")
     name = reviewed.root.name
@@ -261,6 +264,7 @@ def test_where_there_is_no_film_it_says_how_to_make_it_and_then_shows_it(page: P
     expect(page.locator("#reviews code")).to_have_text(f"robodx review '{name}/not prepared' --prepare")
 
 
+@pytest.mark.thorough
 def test_names_that_mean_harm_are_shown_as_text_at_every_width(page: Page, watch: Watch, reviewed: Reviewed) -> None:
     begin(page, reviewed, "hostile", "gil")
     expect(page.locator("#question")).to_contain_text("<img src=x")
@@ -274,6 +278,7 @@ def test_names_that_mean_harm_are_shown_as_text_at_every_width(page: Page, watch
     expect(page.locator("#saved")).to_contain_text("Saved. All 1 are labelled")
 
 
+@pytest.mark.thorough
 def test_a_name_that_is_none_is_refused_where_it_is_typed(page: Page, watch: Watch, reviewed: Reviewed) -> None:
     watch.may_err = True
     page.goto(reviewed.link(page, "second"))
@@ -287,6 +292,7 @@ def test_a_name_that_is_none_is_refused_where_it_is_typed(page: Page, watch: Wat
     expect(page.locator("#annotator")).to_have_text("hal")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_can_be_read_and_worked_on_a_phone_and_by_keyboard(
     browser: Browser, reviewed: Reviewed, scheme: Any

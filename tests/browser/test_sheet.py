@@ -91,6 +91,7 @@ def test_pictures_are_judged_by_keyboard(page: Page, sheets: Sheets) -> None:
     expect(page.locator(".card")).to_have_count(2)
 
 
+@pytest.mark.thorough
 def test_one_can_be_looked_at_by_itself_and_given_a_text(page: Page, sheets: Sheets) -> None:
     begin(page, sheets, "second", "bob")
     page.locator(".card").nth(1).get_by_role("button", name="reject").click()
@@ -111,6 +112,7 @@ def test_one_can_be_looked_at_by_itself_and_given_a_text(page: Page, sheets: She
     assert (json.loads(last)["label"], json.loads(last)["text"]) == ("accept", "it is dark")
 
 
+@pytest.mark.thorough
 def test_labels_that_could_not_be_saved_are_kept_and_saved_later(
     page: Page, watch: Watch, sheets: Sheets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +137,7 @@ def test_labels_that_could_not_be_saved_are_kept_and_saved_later(
     assert sheets.stored("third") == [("cat", "i0", "accept"), ("cat", "i1", "reject")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_can_be_read_and_worked_on_a_phone_whatever_is_written(
     browser: Browser, sheets: Sheets, scheme: Any

@@ -101,6 +101,7 @@ def test_keys_move_the_hand_and_space_closes_it(page: Page, address: str) -> Non
     expect(page.locator("#left")).to_have_text("20.0 s left")
 
 
+@pytest.mark.thorough
 def test_a_gamepad_drives_too(page: Page, address: str) -> None:
     page.add_init_script(GAMEPAD)
     opened(page, address)
@@ -118,6 +119,7 @@ def test_a_gamepad_drives_too(page: Page, address: str) -> None:
     assert after[0] > before[0] + 3 and after[2] < before[2] - 3 and abs(after[1] - before[1]) < 1
 
 
+@pytest.mark.thorough
 def test_a_second_page_watches_and_has_the_seat_when_the_first_is_closed(
     page: Page, watch: Watch, browser: Browser, address: str
 ) -> None:
@@ -137,6 +139,7 @@ def test_a_second_page_watches_and_has_the_seat_when_the_first_is_closed(
     context.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_can_be_read_and_worked_on_a_phone_and_by_keyboard(browser: Browser, address: str, scheme: Any) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)
