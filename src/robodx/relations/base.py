@@ -149,7 +149,7 @@ class Relation:
             ways=ways,
             changes=self.changes | other.changes,
             frame=next(iter(frames), "same"),
-            accepts=accepts,
+            accepts=accepts if accepting else None,
             prepares=self.prepares or other.prepares,
         )
 

@@ -28,9 +28,9 @@ def _differences(before: Situation, after: Situation) -> Iterator[Part]:
     was, now = before.scene, after.scene
     if was.lights != now.lights:
         yield "light"
-    if was.cameras != now.cameras:
+    if (was.cameras, was.told_cameras) != (now.cameras, now.told_cameras):
         yield "cameras"
-    if was.arena != now.arena:
+    if (was.arena, was.robot_colour) != (now.arena, now.robot_colour):
         yield "room"
     if len(now.things) != len(was.things):
         yield "added things"

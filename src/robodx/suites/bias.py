@@ -149,7 +149,7 @@ def _fraction(every: Sequence[Cell], repeats: int) -> list[tuple[Cell, int]]:
     seen: dict[tuple[str, ...], int] = {}
     values: dict[tuple[str, ...], int] = {}
     for one in every:
-        value = tuple(one.setting[name] for name in one.factors)
+        value = _value(one)
         row = values.setdefault(value, len(values))
         column = seen.get(value, 0)
         seen[value] = column + 1
