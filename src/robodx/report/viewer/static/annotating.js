@@ -33,3 +33,24 @@ export async function post(path, review, annotation, isSecond = false) {
   }
   throw new Error((await answer.text()).slice(0, 300));
 }
+
+// The dialog that asks who labels: `take` a name, which may be refused, and remember it.
+export function whenNamed(now, take, then) {
+  const [who, name, problem] = ["who", "who-name", "who-problem"].map((id) => document.getElementById(id));
+  document.getElementById("who-form").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    problem.hidden = true;
+    try {
+      await take(name.value.trim());
+    } catch (error) {
+      problem.hidden = false;
+      problem.textContent = said(error);
+      return;
+    }
+    remember("robodx.annotator", now());
+    who.close();
+    then();
+  });
+  // Without a name there is nothing to label.
+  who.addEventListener("cancel", (event) => now() || event.preventDefault());
+}

@@ -1,6 +1,6 @@
 // A review: somebody looks at one item after the other and says what it is. Nothing that is typed is lost.
 
-import { post, remember, remembered, said } from "./annotating.js";
+import { post, remember, remembered, said, whenNamed } from "./annotating.js";
 import { Clock } from "./clock.js";
 import { ask, el } from "./dom.js";
 
@@ -283,26 +283,19 @@ $("form").addEventListener("submit", (event) => {
   event.preventDefault();
   save();
 });
-$("who-form").addEventListener("submit", async (event) => {
-  event.preventDefault();
+whenNamed(() => annotator, async (name) => {
   const before = annotator;
-  annotator = $("who-name").value.trim();
-  $("who-problem").hidden = true;
+  annotator = name;
   try {
     await load();
   } catch (error) {
     annotator = before;
-    $("who-problem").hidden = false;
-    $("who-problem").textContent = said(error);
-    return;
+    throw error;
   }
-  remember("robodx.annotator", annotator);
-  $("who").close();
+}, () => {
   tell("", true);
   enter();
 });
-// Without a name there is nothing to label.
-$("who").addEventListener("cancel", (event) => annotator || event.preventDefault());
 window.addEventListener("hashchange", () => location.reload());
 
 function press(index, isFurther) {

@@ -1,6 +1,6 @@
 // A contact sheet: many pictures at once. A label is saved when it is given; what could not be saved is kept.
 
-import { post, remember, remembered, said } from "./annotating.js";
+import { post, remember, remembered, said, whenNamed } from "./annotating.js";
 import { ask, clipped, el } from "./dom.js";
 
 const KEYS = "1234567890";
@@ -229,26 +229,19 @@ $("again").addEventListener("click", save);
 $("annotator").addEventListener("click", askWho);
 $("help-button").addEventListener("click", help);
 $("cards").addEventListener("dblclick", lookAt);
-$("who-form").addEventListener("submit", async (event) => {
-  event.preventDefault();
+whenNamed(() => annotator, async (name) => {
   const before = annotator;
-  annotator = $("who-name").value.trim();
-  $("who-problem").hidden = true;
+  annotator = name;
   try {
     await load();
   } catch (error) {
     annotator = before;
-    $("who-problem").hidden = false;
-    $("who-problem").textContent = said(error);
-    return;
+    throw error;
   }
-  remember("robodx.annotator", annotator);
-  $("who").close();
+}, () => {
   tell("", true);
   enter();
 });
-// Without a name there is nothing to label.
-$("who").addEventListener("cancel", (event) => annotator || event.preventDefault());
 window.addEventListener("hashchange", () => location.reload());
 
 const ACTS = {
