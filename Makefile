@@ -53,6 +53,7 @@ bench: setup  ## measure speed against a bare loop, robosuite and vla-eval
 	@$(BIN)/python benchmarks/batching.py
 	@$(BIN)/python benchmarks/long_run.py
 	@$(BIN)/python benchmarks/capability.py
+	@$(BIN)/python benchmarks/bias.py
 	@$(BIN)/python benchmarks/generating.py
 	@$(BIN)/python benchmarks/stressors.py
 	@$(BIN)/python benchmarks/path_distances.py

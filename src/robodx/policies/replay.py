@@ -44,18 +44,21 @@ class ReplayPolicy:
 
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
         for start in starts:
-            key = (start.robot, start.task, start.situation_seed, start.repeat)
-            if key not in self._trials:
-                seeds = sorted({seed for _, task, seed, _ in self._trials if task == start.task})
-                raise LookupError(
-                    f"{self._run} has no {start.task} at seed {start.situation_seed}, repeat {start.repeat}; "
-                    f"seeds: {seeds}"
-                )
-            path = trajectory_file(self._run, self._trials[key])
+            path = trajectory_file(self._run, self.trial_for(start))
             try:
                 self._commands[start.episode_id] = Trajectory.load(path).commands
             except DAMAGED as error:
                 raise UserError(f"{path} cannot be replayed: {error}") from error
+
+    def trial_for(self, start: EpisodeStart) -> str:
+        """Of the recorded trials, the one to play."""
+        key = (start.robot, start.task, start.situation_seed, start.repeat)
+        if key not in self._trials:
+            seeds = sorted({seed for _, task, seed, _ in self._trials if task == start.task})
+            raise LookupError(
+                f"{self._run} has no {start.task} at seed {start.situation_seed}, repeat {start.repeat}; seeds: {seeds}"
+            )
+        return self._trials[key]
 
     def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
         return [self._act(observation) for observation in observations]
