@@ -134,6 +134,8 @@ class Material:
     films: Mapping[str, Path]
     # Where a player finds those of them that the page shows.
     players: Mapping[str, Film] = field(default_factory=dict)
+    # Where the page will lie, for links to files.
+    page: Path | None = None
 
     @property
     def diagnoses(self) -> list[Diagnosis]:
@@ -156,9 +158,25 @@ class Material:
         return list(dict.fromkeys([*self.paired, *chosen(as_laid_out, examples, self.films)]))
 
     @cached_property
+    def places(self) -> dict[str, Path]:
+        """The run folder of each episode, by trial id; of several the last, as everywhere."""
+        return {trial: run.path for run in self.runs for trial in run.episodes["trial_id"]}
+
+    @cached_property
     def anchors(self) -> dict[str, str]:
         """Where on the page an episode is shown, by trial id: sections link to it."""
         return {trial: f"episode-{place}" for place, trial in enumerate(self.shown, start=1)}
+
+    def finding_anchors(self, policy: str) -> dict[str, str]:
+        """Where on the page a policy's findings are, by name."""
+        place = next(place for place, one in enumerate(self.subjects, start=1) if one.policy == policy)
+        diagnosis = self.subjects[place - 1].diagnosis
+        found = () if diagnosis is None else diagnosis.findings
+        return {
+            one.name: f"finding-{place}-{number}"
+            for number, one in enumerate(found, start=1)
+            if one.certainty != "suspected"
+        }
 
     @property
     def is_comparison(self) -> bool:

@@ -21,6 +21,8 @@ from robodx.report.words import code, counted, escaped, listed, p_cell, p_value,
 
 UNRECORDED = "something about these trials that is not recorded"
 SYMPTOMS = "Symptoms: what can be seen, and not why"
+# Causes whose films and plots are seen at once.
+OPEN = 2
 CAPTION = "What one change does to success beyond a placebo, in points, with intervals that hold whenever one stops"
 
 
@@ -32,6 +34,9 @@ class Card:
     number: int | None = None
     anchors: Mapping[str, str] | None = None
     pair: SideBySide | None = None
+    # Its own, on the page.
+    anchor: str = ""
+    is_open: bool = True
 
     @property
     def claim(self) -> str:
@@ -78,6 +83,10 @@ class Card:
         return f"It may as well be {', or '.join([*those, UNRECORDED])}."
 
     @property
+    def folded_says(self) -> str:
+        return "Its pair, plot and evidence" if self.pair else "Its plot and evidence"
+
+    @property
     def next_label(self) -> str:
         return "To decide it" if self.finding.certainty == "associated" else "Next test"
 
@@ -96,7 +105,7 @@ class Card:
         lines += [f"   {escaped(self.pair.differs)}"] if self.pair else []
         lines += [f"   {escaped(self.rivals)}"] if self.rivals else []
         lines += [f"   Why: {escaped(one.because)}."] if one.because else []
-        lines += [f"   Advice: {escaped(one.advice)}"] if one.advice else []
+        lines += [f"   Advice, untested: {escaped(one.advice)}"] if one.advice else []
         lines += [f"   {self.next_label}: {code(one.next_test)}"] if one.next_test else []
         return "\n".join(lines)
 
@@ -142,7 +151,7 @@ def findings(material: Material) -> Content | None:
 
 def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
     """Causes, what is not decided, symptoms, and what is excluded, in this order."""
-    anchors = material.anchors
+    anchors, own = material.anchors, material.finding_anchors(diagnosis.policy)
     suspected = [one for one in diagnosis.findings if one.certainty == "suspected"]
     open_ = [one for one in diagnosis.findings if not one.is_decided and one.certainty != "suspected"]
     blocks: list[Block] = []
@@ -150,7 +159,8 @@ def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
         blocks += [Heading("Causes"), Text(CAUTION, "quiet")]
         before: set[str] = set()
         for number, one in enumerate(diagnosis.decided, start=1):
-            blocks.append(Card(one, number, anchors, side_by_side(material, one, before)))
+            pair = side_by_side(material, one, before)
+            blocks.append(Card(one, number, anchors, pair, own[one.name], is_open=number <= OPEN))
             before.update(one.pair or ())
     elif not open_ and not suspected:
         blocks.append(Text(diagnosis.headline))
@@ -159,7 +169,10 @@ def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
     else:
         blocks.append(Text("No cause can be shown: these runs have no pairs of trials that differ in one thing."))
     if open_ or suspected:
-        blocks += [Heading("Not decided"), *(Card(one, anchors=anchors) for one in open_)]
+        blocks += [
+            Heading("Not decided"),
+            *(Card(one, anchors=anchors, anchor=own[one.name], is_open=False) for one in open_),
+        ]
     if suspected:
         either = f"Each may as well be chance, or {UNRECORDED}. To test them on fresh situations:"
         blocks += [_suspected(suspected), Missing(either, suspected[0].next_test)]

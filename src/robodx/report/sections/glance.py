@@ -7,21 +7,38 @@ from dataclasses import asdict, dataclass
 
 from markupsafe import Markup
 
-from robodx.report.material import Material
+from robodx.report.material import Material, Subject
 from robodx.report.sections.base import Content, section
 from robodx.report.sections.comparison import sentence
 from robodx.report.sentences import Answer, answers
+from robodx.report.shown import Shown, shown
 from robodx.report.templating import fill
 from robodx.report.words import code, escaped
 
 
 @dataclass(frozen=True)
+class Picture:
+    """An episode that shows the most important thing, and the finding that it is of."""
+
+    episode: Shown
+    says: str
+    # Of the finding on the page; "" where it is of none.
+    anchor: str
+
+    @property
+    def start_s(self) -> float:
+        """What is seen before it is played: where it fails."""
+        return max(0.001, self.episode.failed_s or 0.001)
+
+
+@dataclass(frozen=True)
 class Glance:
-    """The four answers about one policy."""
+    """The four answers about one policy, and a picture beside them."""
 
     policy: str
     answers: Sequence[Answer]
     has_name: bool
+    picture: Picture | None = None
 
     def html(self) -> Markup:
         return fill("glance.html", glance=self)
@@ -30,7 +47,7 @@ class Glance:
         lines = [f"### {escaped(self.policy)}", ""] if self.has_name else []
         for answer in self.answers:
             wording = [
-                f"{escaped(line.text)}{f' {code(line.command)}' if line.command else ''}" for line in answer.lines
+                f"{escaped(line.whole)}{f' {code(line.command)}' if line.command else ''}" for line in answer.lines
             ]
             lines += [f"**{answer.question}** {' '.join(wording)}", ""]
         return "\n".join(lines).rstrip()
@@ -49,7 +66,15 @@ class Verdicts:
 
 @section(order=0, title="At a glance")
 def glance(material: Material) -> Content | None:
-    each = [Glance(one.policy, list(answers(one)), material.is_comparison) for one in material.subjects]
+    each = [
+        Glance(
+            one.policy,
+            list(answers(one, material.finding_anchors(one.policy))),
+            material.is_comparison,
+            _picture(material, one),
+        )
+        for one in material.subjects
+    ]
     data = [
         {
             "policy": subject.policy,
@@ -62,3 +87,28 @@ def glance(material: Material) -> Content | None:
         return Content(each, data)
     verdicts = [sentence(found) for found in material.comparisons] + material.not_compared
     return Content([Verdicts(verdicts), *each], {"verdicts": verdicts, "policies": data})
+
+
+def _picture(material: Material, subject: Subject) -> Picture | None:
+    """Of the first finding that the page shows an episode of, a film before none; else of any failure."""
+    found = [] if subject.diagnosis is None else list(subject.diagnosis.findings)
+    anchors = material.finding_anchors(subject.policy)
+    wanted = [
+        (trial, one.certainty_says, anchors[one.name])
+        for one in found
+        if one.name in anchors
+        for trial in (*(one.pair or ())[:1], *one.examples)
+        if trial in material.anchors
+    ]
+    wanted += [(trial, "a failure", "") for trial in material.shown]
+    failed = [(one, *rest) for trial, *rest in wanted if (one := _failure(material, subject, trial)) is not None]
+    best = next((one for one in failed if one[0].film is not None), failed[0] if failed else None)
+    if best is None:
+        return None
+    episode, says, anchor = best
+    return Picture(episode, f"The first finding ({says})" if anchor else "A failure", anchor)
+
+
+def _failure(material: Material, subject: Subject, trial: str) -> Shown | None:
+    one = shown(material, trial) if subject.row(trial) is not None else None
+    return one if one is not None and one.failed_s is not None else None
