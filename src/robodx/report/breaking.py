@@ -52,7 +52,7 @@ def _screened(subject: Subject) -> Iterator[str]:
         if those := [one for one in found if one.verdict == verdict]:
             yield f"{says} {listed([_in_pairs(one) for one in those])}."
     yield from (
-        f"In real time it solves {rate(one.kept)} of the trials that it solves without (n = {one.kept.n})."
+        f"In real time it solves {rate(one.kept)} of the trials that it solves when the world waits (n = {one.kept.n})."
         for one in found
         if one.level is None and one.kept.n
     )

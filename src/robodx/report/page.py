@@ -1,4 +1,4 @@
-"""The report: gathered from run folders, and written as a page, as Markdown or as JSON."""
+"""The report: gathered from run folders, and written as a page, as Markdown, as LaTeX or as JSON."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from robodx import latex
 from robodx.errors import UserError
 from robodx.records import files
+from robodx.report.blocks import Tabled
 from robodx.report.made import Made, read_made, relative
 from robodx.report.material import Material, gather
 from robodx.report.sections.base import SECTIONS, Section, made
@@ -71,6 +73,15 @@ class Report:
             lines += [f"## {section.title}", ""]
             for block in section.content.blocks:
                 lines += [block.markdown(), ""]
+        return "\n".join(lines)
+
+    def latex(self) -> str:
+        """Every table, to be put into a paper by \\input; a comment says which section each is of."""
+        lines = [f"% {plain(self.title)}: tables of RoboDx. {latex.NEEDS.removeprefix('% ')}", ""]
+        for section in self.sections:
+            tabled = [block for block in section.content.blocks if isinstance(block, Tabled)]
+            each = [block.latex(f"tab:{section.name}-{at}") for at, block in enumerate(tabled, start=1)]
+            lines += [f"% {plain(section.title)}", *filter(None, each)] if any(each) else []
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class Files:
         return f"{escaped(self.says)} {', '.join(code(name) for name, _ in self.files)}"
 
 
-@section(order=115, title="Downloads")
+@section(order=115, title="Downloads", folded=True)
 def downloads(material: Material) -> Content | None:
     runs = " ".join(shlex.quote(str(run.path)) for run in material.runs)
     first = shlex.quote(str(material.runs[0].path))

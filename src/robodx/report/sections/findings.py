@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -93,6 +93,10 @@ class Card:
     def html(self) -> Markup:
         return fill("finding.html", card=self, finding=self.finding)
 
+    def latex(self, label: str) -> str:
+        """Its plots are tables; its words are for the page."""
+        return "\n".join(plot.latex(f"{label}-{at}") for at, plot in enumerate(self.plots, start=1))
+
     def markdown(self) -> str:
         one = self.finding
         rank = "-" if self.number is None else f"{self.number}."
@@ -175,7 +179,10 @@ def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
         ]
     if suspected:
         either = f"Each may as well be chance, or {UNRECORDED}. To test them on fresh situations:"
-        blocks += [_suspected(suspected), Missing(either, suspected[0].next_test)]
+        blocks += [
+            replace(_suspected(suspected), is_folded=bool(diagnosis.decided or open_)),
+            Missing(either, suspected[0].next_test),
+        ]
     if diagnosis.symptoms:
         blocks += [Heading(SYMPTOMS), Symptoms(diagnosis.symptoms, anchors)]
     further = [*([diagnosis.inputs_say] if diagnosis.inputs else []), *diagnosis.ruled_out]

@@ -16,7 +16,7 @@ from robodx.report.templating import fill
 from robodx.report.viewer_links import view_command
 from robodx.report.words import code, counted, escaped
 
-OPEN = 6
+OPEN = 3
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Gallery:
 
     @property
     def first(self) -> Sequence[Shown]:
-        """What is seen at once: two rows of a desktop."""
+        """What is seen at once: a row of a desktop."""
         return self.episodes[:OPEN]
 
     @property

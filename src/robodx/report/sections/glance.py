@@ -94,19 +94,16 @@ def _picture(material: Material, subject: Subject) -> Picture | None:
     found = [] if subject.diagnosis is None else list(subject.diagnosis.findings)
     anchors = material.finding_anchors(subject.policy)
     wanted = [
-        (trial, one.certainty_says, anchors[one.name])
+        (trial, f"A trial of the first finding ({one.certainty_says})", anchors[one.name])
         for one in found
-        if one.name in anchors
+        if one.name == next(iter(anchors), "")
         for trial in (*(one.pair or ())[:1], *one.examples)
         if trial in material.anchors
     ]
-    wanted += [(trial, "a failure", "") for trial in material.shown]
+    wanted += [(trial, "A trial that failed", "") for trial in material.shown]
     failed = [(one, *rest) for trial, *rest in wanted if (one := _failure(material, subject, trial)) is not None]
     best = next((one for one in failed if one[0].film is not None), failed[0] if failed else None)
-    if best is None:
-        return None
-    episode, says, anchor = best
-    return Picture(episode, f"The first finding ({says})" if anchor else "A failure", anchor)
+    return None if best is None else Picture(*best)
 
 
 def _failure(material: Material, subject: Subject, trial: str) -> Shown | None:

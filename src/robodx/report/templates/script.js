@@ -53,6 +53,14 @@ for (const table of document.querySelectorAll("table.long")) {
     });
   });
 }
+// Controls would hide what is to be seen, but for who cannot point.
+const quietly = (film) => {
+  if (!window.matchMedia("(hover: hover)").matches) return;
+  film.controls = false;
+  film.tabIndex = 0;
+  for (const event of ["pointerenter", "focus", "play"]) film.addEventListener(event, () => { film.controls = true; });
+  film.addEventListener("pointerleave", () => { film.controls = !film.paused; });
+};
 // A film is within the page once: elsewhere it is shown by the same source, from the moment that matters.
 for (const link of document.querySelectorAll("a[data-film]")) {
   const film = document.getElementById(link.dataset.film)?.querySelector("video");
@@ -61,6 +69,7 @@ for (const link of document.querySelectorAll("a[data-film]")) {
   const start = Number(link.dataset.start);
   copy.src = `${film.src.split("#")[0]}#t=${start}`;
   copy.preload = "metadata";
+  quietly(copy);
   // What is seen first is the failure, and what is played is all of it.
   copy.addEventListener("play", () => { copy.currentTime = 0; }, { once: true });
   link.replaceWith(copy);
@@ -82,10 +91,7 @@ for (const pair of document.querySelectorAll(".pair")) {
     }
   });
   for (const film of films) {
-    // They would hide what differs.
-    film.controls = false;
-    film.addEventListener("pointerenter", () => { film.controls = true; });
-    film.addEventListener("pointerleave", () => { film.controls = false; });
+    quietly(film);
     for (const event of ["play", "pause", "ended"]) film.addEventListener(event, tell);
   }
   tell();
@@ -139,8 +145,7 @@ document.querySelectorAll(".scroll > table").forEach((table, at) => {
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   });
-  const caption = table.parentElement.previousElementSibling;
-  (caption?.classList.contains("caption") ? caption : table.parentElement).before(button);
+  table.parentElement.after(button);
 });
 // Served by the viewer, its links stay there; else they need it to be running, and keep the page.
 const isInViewer = location.protocol.startsWith("http") && location.pathname.startsWith("/report/");
