@@ -126,8 +126,9 @@ def test_findings_are_told_in_words_and_without_empty_rows(tmp_path: Path, monke
     glance = section(found, "glance")
     assert finding().statement in glance
     advised = "1. That it fails when the instruction has a negation, about 30% of its failures (caused by this)."
-    assert f"{advised} Train it on negations. Next test:" in glance
-    assert f"2. It is not decided whether it fails because steps have an order. To decide it: {asks}" in glance
+    assert f"{advised} See the finding.Advice, untested: Train it on negations.Next test:" in glance
+    assert "2. It is not decided whether it fails because steps have an order. See the finding." in glance
+    assert f"To decide it: {asks}" in glance
 
 
 def test_what_may_be_chance_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

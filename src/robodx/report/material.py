@@ -14,7 +14,7 @@ import polars as pl
 
 from robodx.analysis.compare import Comparison, Unlike, compare_tables
 from robodx.analysis.failure_summary import shown_outcome
-from robodx.analysis.findings.base import Diagnosis
+from robodx.analysis.findings.base import Diagnosis, Finding
 from robodx.analysis.findings.diagnose import Because, because_of, diagnose
 from robodx.analysis.metamorphic.measuring import measured
 from robodx.analysis.policy_label import options
@@ -167,16 +167,13 @@ class Material:
         """Where on the page an episode is shown, by trial id: sections link to it."""
         return {trial: f"episode-{place}" for place, trial in enumerate(self.shown, start=1)}
 
-    def finding_anchors(self, policy: str) -> dict[str, str]:
-        """Where on the page a policy's findings are, by name."""
-        place = next(place for place, one in enumerate(self.subjects, start=1) if one.policy == policy)
-        diagnosis = self.subjects[place - 1].diagnosis
-        found = () if diagnosis is None else diagnosis.findings
-        return {
-            one.name: f"finding-{place}-{number}"
-            for number, one in enumerate(found, start=1)
-            if one.certainty != "suspected"
-        }
+    def finding_anchor(self, finding: Finding) -> str:
+        """Where on the page a finding of one of the policies is; "" of what is only suspected, which has no card."""
+        for place, diagnosis in enumerate(self.diagnoses, start=1):
+            for number, one in enumerate(diagnosis.findings, start=1):
+                if one is finding and one.certainty != "suspected":
+                    return f"finding-{place}-{number}"
+        return ""
 
     @property
     def is_comparison(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from robodx.analysis.bias.words import label as factor_label
@@ -29,12 +29,12 @@ class Answer:
     lines: Sequence[Line]
 
 
-def answers(subject: Subject, anchors: Mapping[str, str] | None = None) -> Iterator[Answer]:
-    """`anchors` are where on the page its findings are, by name."""
+def answers(subject: Subject, anchor_of: Callable[[Finding], str] = lambda finding: "") -> Iterator[Answer]:
+    """`anchor_of` says where on the page a finding is."""
     yield Answer("What can it do?", list(_abilities(subject)))
     yield Answer("When does it break?", list(breaks(subject)))
     yield Answer("Why?", list(_why(subject)))
-    yield Answer("What to fix next?", list(_next(subject, anchors or {})))
+    yield Answer("What to fix next?", list(_next(subject, anchor_of)))
 
 
 def _abilities(subject: Subject) -> Iterator[Line]:
@@ -107,11 +107,11 @@ def _why(subject: Subject) -> Iterator[Line]:
             )
 
 
-def _next(subject: Subject, anchors: Mapping[str, str]) -> Iterator[Line]:
+def _next(subject: Subject, anchor_of: Callable[[Finding], str]) -> Iterator[Line]:
     diagnosis = subject.diagnosis
     findings = () if diagnosis is None else diagnosis.findings
     found = [one for one in findings if one.certainty != "suspected"][:MOST]
-    yield from (_to_do(number, one, anchors.get(one.name, "")) for number, one in enumerate(found, start=1))
+    yield from (_to_do(number, one, anchor_of(one)) for number, one in enumerate(found, start=1))
     yield from _on_components(subject)
     if findings and not found:
         who = subject.asked_by.removeprefix("--policy ")

@@ -155,7 +155,7 @@ def findings(material: Material) -> Content | None:
 
 def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
     """Causes, what is not decided, symptoms, and what is excluded, in this order."""
-    anchors, own = material.anchors, material.finding_anchors(diagnosis.policy)
+    anchors = material.anchors
     suspected = [one for one in diagnosis.findings if one.certainty == "suspected"]
     open_ = [one for one in diagnosis.findings if not one.is_decided and one.certainty != "suspected"]
     blocks: list[Block] = []
@@ -164,7 +164,7 @@ def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
         before: set[str] = set()
         for number, one in enumerate(diagnosis.decided, start=1):
             pair = side_by_side(material, one, before)
-            blocks.append(Card(one, number, anchors, pair, own[one.name], is_open=number <= OPEN))
+            blocks.append(Card(one, number, anchors, pair, material.finding_anchor(one), is_open=number <= OPEN))
             before.update(one.pair or ())
     elif not open_ and not suspected:
         blocks.append(Text(diagnosis.headline))
@@ -175,7 +175,7 @@ def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
     if open_ or suspected:
         blocks += [
             Heading("Not decided"),
-            *(Card(one, anchors=anchors, anchor=own[one.name], is_open=False) for one in open_),
+            *(Card(one, anchors=anchors, anchor=material.finding_anchor(one), is_open=False) for one in open_),
         ]
     if suspected:
         either = f"Each may as well be chance, or {UNRECORDED}. To test them on fresh situations:"

@@ -69,7 +69,7 @@ def glance(material: Material) -> Content | None:
     each = [
         Glance(
             one.policy,
-            list(answers(one, material.finding_anchors(one.policy))),
+            list(answers(one, material.finding_anchor)),
             material.is_comparison,
             _picture(material, one),
         )
@@ -92,18 +92,20 @@ def glance(material: Material) -> Content | None:
 def _picture(material: Material, subject: Subject) -> Picture | None:
     """Of the first finding that the page shows an episode of, a film before none; else of any failure."""
     found = [] if subject.diagnosis is None else list(subject.diagnosis.findings)
-    anchors = material.finding_anchors(subject.policy)
+    first = [one for one in found if material.finding_anchor(one)][:1]
     wanted = [
-        (trial, f"A trial of the first finding ({one.certainty_says})", anchors[one.name])
-        for one in found
-        if one.name == next(iter(anchors), "")
+        (trial, f"A trial of the first finding ({one.certainty_says})", material.finding_anchor(one))
+        for one in first
         for trial in (*(one.pair or ())[:1], *one.examples)
         if trial in material.anchors
     ]
     wanted += [(trial, "A trial that failed", "") for trial in material.shown]
-    failed = [(one, *rest) for trial, *rest in wanted if (one := _failure(material, subject, trial)) is not None]
-    best = next((one for one in failed if one[0].film is not None), failed[0] if failed else None)
-    return None if best is None else Picture(*best)
+    failed = [
+        Picture(episode, says, anchor)
+        for trial, says, anchor in wanted
+        if (episode := _failure(material, subject, trial)) is not None
+    ]
+    return next((one for one in failed if one.episode.film is not None), failed[0] if failed else None)
 
 
 def _failure(material: Material, subject: Subject, trial: str) -> Shown | None:

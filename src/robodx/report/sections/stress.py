@@ -65,9 +65,9 @@ def stress(material: Material) -> Content | None:
         screens = [(one, one.diagnosis.stress) for one in material.subjects if one.diagnosis and one.diagnosis.stress]
         if not screens:
             return Content([Missing("No stress test was run. To find what breaks it:", COMMAND.format(policy))])
-        blocks = [_screen(one, seen, has_policies=material.is_comparison) for one, seen in screens]
+        tables = [_screen(one, seen, has_policies=material.is_comparison) for one, seen in screens]
         data = [{"policy": one.policy, "screen": [asdict(each) for each in seen]} for one, seen in screens]
-        return Content([*blocks, Missing(SCREENED, COMMAND.format(policy))], data)
+        return Content([*tables, Missing(SCREENED, COMMAND.format(policy))], data)
     blocks: list[Block] = []
     if any(table.rows for _, table in found):
         stressors = _stressors(found)
