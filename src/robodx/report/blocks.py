@@ -162,6 +162,24 @@ class Figure:
         return self.table.latex(label)
 
 
+@dataclass(frozen=True)
+class Folded:
+    """Blocks that are shown when they are asked for, and on paper."""
+
+    summary: str
+    blocks: Sequence[Block]
+
+    def html(self) -> Markup:
+        return fill("folded.html", folded=self)
+
+    def markdown(self) -> str:
+        return "\n\n".join(block.markdown() for block in self.blocks)
+
+    def latex(self, label: str) -> str:
+        tabled = [block for block in self.blocks if isinstance(block, Tabled)]
+        return "\n".join(block.latex(f"{label}-{at}") for at, block in enumerate(tabled, start=1))
+
+
 def _written(cell: Cell) -> str:
     text = escaped(cell.text)
     return f"**{text}**" if cell.style == "strong" else f"&nbsp;&nbsp;{text}" if cell.style == "part" else text

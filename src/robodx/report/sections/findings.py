@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from robodx.analysis.findings.base import CAUTION, Diagnosis, Finding, PairEvidence, Symptom
 from robodx.analysis.findings.panel import harder
-from robodx.report.blocks import Block, Cell, Column, Heading, Missing, Table, Text
+from robodx.report.blocks import Block, Cell, Column, Folded, Heading, Missing, Table, Text
 from robodx.report.forest import Row, forest
 from robodx.report.gallery import EXAMPLES
 from robodx.report.material import Material
@@ -21,8 +21,9 @@ from robodx.report.words import code, counted, escaped, listed, p_cell, p_value,
 
 UNRECORDED = "something about these trials that is not recorded"
 SYMPTOMS = "Symptoms: what can be seen, and not why"
-# Causes whose films and plots are seen at once.
+# Causes whose films and plots are seen at once, and cards of what is not decided.
 OPEN = 2
+OPEN_CARDS = 3
 CAPTION = "What one change does to success beyond a placebo, in points, with intervals that hold whenever one stops"
 
 
@@ -163,8 +164,10 @@ def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
         blocks += [Heading("Causes"), Text(CAUTION, "quiet")]
         before: set[str] = set()
         for number, one in enumerate(diagnosis.decided, start=1):
-            pair = side_by_side(material, one, before)
-            blocks.append(Card(one, number, anchors, pair, material.finding_anchor(one), is_open=number <= OPEN))
+            pair, anchor = side_by_side(material, one, before), material.finding_anchor(one)
+            blocks.append(
+                Card(one, number, anchors, pair, anchor, is_open=number <= OPEN and not material.is_comparison)
+            )
             before.update(one.pair or ())
     elif not open_ and not suspected:
         blocks.append(Text(diagnosis.headline))
@@ -172,22 +175,25 @@ def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
         blocks.append(Text("No cause was shown."))
     else:
         blocks.append(Text("No cause can be shown: these runs have no pairs of trials that differ in one thing."))
+    further: list[Block] = []
     if open_ or suspected:
-        blocks += [
-            Heading("Not decided"),
-            *(Card(one, anchors=anchors, anchor=material.finding_anchor(one), is_open=False) for one in open_),
-        ]
+        cards = [Card(one, anchors=anchors, anchor=material.finding_anchor(one), is_open=False) for one in open_]
+        further += [Heading("Not decided"), *cards[:OPEN_CARDS]]
+        further += [Folded(f"{len(cards) - OPEN_CARDS} more", cards[OPEN_CARDS:])] if len(cards) > OPEN_CARDS else []
     if suspected:
         either = f"Each may as well be chance, or {UNRECORDED}. To test them on fresh situations:"
-        blocks += [
-            replace(_suspected(suspected), is_folded=bool(diagnosis.decided or open_)),
-            Missing(either, suspected[0].next_test),
-        ]
+        table = replace(_suspected(suspected), is_folded=bool(diagnosis.decided or open_))
+        further += [table, Missing(either, suspected[0].next_test)]
     if diagnosis.symptoms:
-        blocks += [Heading(SYMPTOMS), Symptoms(diagnosis.symptoms, anchors)]
-    further = [*([diagnosis.inputs_say] if diagnosis.inputs else []), *diagnosis.ruled_out]
-    blocks += [Text(sentence, "quiet") for sentence in further]
-    return [*blocks, Text(_resolution(diagnosis), "quiet")]
+        further += [Heading(SYMPTOMS), Symptoms(diagnosis.symptoms, anchors)]
+    others = [*([diagnosis.inputs_say] if diagnosis.inputs else []), *diagnosis.ruled_out]
+    further += [Text(sentence, "quiet") for sentence in (*others, _resolution(diagnosis))]
+    # Of several policies there is room for what is decided.
+    return (
+        [*blocks, Folded("What is not decided, and symptoms", further)]
+        if material.is_comparison
+        else [*blocks, *further]
+    )
 
 
 def _suspected(found: Sequence[Finding]) -> Table:

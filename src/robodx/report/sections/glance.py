@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from markupsafe import Markup
 
+from robodx.report.blocks import Folded
 from robodx.report.material import Material, Subject
 from robodx.report.sections.base import Content, section
 from robodx.report.sections.comparison import sentence
@@ -86,7 +87,9 @@ def glance(material: Material) -> Content | None:
     if not material.is_comparison:
         return Content(each, data)
     verdicts = [sentence(found) for found in material.comparisons] + material.not_compared
-    return Content([Verdicts(verdicts), *each], {"verdicts": verdicts, "policies": data})
+    # Who is better comes first; of each policy there is room for a line, and the rest when it is asked for.
+    folded = [Folded(f"{one.policy}: {one.answers[0].lines[0].text}", [one]) for one in each]
+    return Content([Verdicts(verdicts), *folded], {"verdicts": verdicts, "policies": data})
 
 
 def _picture(material: Material, subject: Subject) -> Picture | None:
