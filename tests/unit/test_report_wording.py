@@ -12,10 +12,11 @@ import pytest
 from robodx.analysis.statistics.estimates import NOTHING, Estimate
 from robodx.report import material as of_material
 from robodx.report.blocks import Text
+from robodx.report.line import Line
 from robodx.report.page import Report, report
 from robodx.report.plots.curves import Curve, Level, curves
 from robodx.report.sections.causes import first_sentence
-from robodx.report.sentences import Line, answers
+from robodx.report.sentences import answers
 from tests.reporting import ABOUT, capability, diagnosis, episode, finding, run_folder, stressed
 
 POLICIES = ("vision", "fault:colour_blind", "fault:releases_early")
