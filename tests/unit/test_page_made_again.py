@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,17 +13,21 @@ from robodx.errors import UserError
 from robodx.report import page as of_page
 from robodx.report.made import Made, read_made
 from robodx.report.page import remake, write_report
-from tests.reporting import capability, episode, run_folder
+from tests.reporting import episode, run_folder
+
+
+def few(policy: str = "vision") -> list[dict[str, Any]]:
+    return [episode("control/easy", seed, success=seed > 0, policy=policy) for seed in range(2)]
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    return run_folder(tmp_path / "my run", capability())
+    return run_folder(tmp_path / "my run", few())
 
 
 def test_it_keeps_its_runs_and_options(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    other = run_folder(tmp_path / "other", capability("other", fails="control"))
+    other = run_folder(tmp_path / "other", few("other"))
     page = write_report(
         [Path("my run"), other], run / "report.html", title='A "title" <b>', videos="link", embed_mb=3.5
     )
@@ -30,7 +35,7 @@ def test_it_keeps_its_runs_and_options(run: Path, tmp_path: Path, monkeypatch: p
     assert made is not None
     assert made == Made((".", "../other"), 'A "title" <b>', "link", 3.5, made.sections)
     before = page.read_text()
-    run_folder(run, [*capability(), episode("control/new", 0)])
+    run_folder(run, [*few(), episode("control/new", 0)])
     assert remake(Path("my run")) == "my run/report.html tells of it now."
     after = page.read_text()
     assert read_made(page) == made
@@ -78,7 +83,7 @@ def test_a_page_with_a_plugins_section_is_not_made_without_it(run: Path, monkeyp
 
 
 def test_a_page_whose_other_run_is_gone_is_left_alone(run: Path, tmp_path: Path) -> None:
-    other = run_folder(tmp_path / "other", capability("other"))
+    other = run_folder(tmp_path / "other", few("other"))
     page = write_report([run, other], run / "report.html")
     before = page.read_text()
     os.rename(other, tmp_path / "moved")
