@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from robodx.analysis.bias.cells import Grid, baseline_of
+from robodx.analysis.bias.cells import Grid
 from robodx.analysis.statistics.estimates import NOTHING, Estimate
 from robodx.analysis.statistics.multiple import holm
 from robodx.analysis.statistics.paired import mcnemar_p, tango
@@ -37,7 +37,7 @@ def signed_effects(grid: Grid, rng: np.random.Generator) -> tuple[Effect, ...]:
     """One for each value but the baseline; none where the baseline was not tried."""
     if len(grid.factors) != 1 or np.isnan(grid.baseline).all():
         return ()
-    baseline = baseline_of(grid.factors[0])
+    (baseline,) = grid.baselines
     found = [_effect(grid, place, value, rng) for place, value in enumerate(grid.values[0]) if value != baseline]
     adjusted = holm({one.value: one.p for one in found})
     return tuple(replace(one, p_holm=adjusted[one.value]) for one in found)
