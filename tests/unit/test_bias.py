@@ -101,7 +101,7 @@ def test_parts_are_selected_and_mistakes_are_named() -> None:
     # The baseline is run as well where it is none of the factor's values.
     poses = asked("camera_pose", "ring 1, 90°", seeds=1)
     assert Counter(said(one)["camera_pose"] for one in poses) == {"original": 11, "ring 1, 90°": 11}
-    with pytest.raises(UserError, match="mocasin.*moccasin"):
+    with pytest.raises(UserError, match=r"mocasin.*moccasin"):
         asked("colour", "mocasin")
     with pytest.raises(UserError, match="quick or adaptive"):
         asked("quick", "adaptive")

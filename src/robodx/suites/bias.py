@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import polars as pl
 
-from robodx.analysis.statistics.estimates import wilson
+from robodx.analysis.statistics.sequential import difference_sequence
 from robodx.errors import UserError
 from robodx.interventions.factors import FACTORS, Factor, Setting, each, product, union
 from robodx.records.design import Planned
@@ -66,6 +66,11 @@ class Cell:
         return tuple(name for name in self.setting if name in FACTORS)
 
     @property
+    def place(self) -> str:
+        """The context, by which cells are paired."""
+        return ", ".join((self.context, *(self.setting[one.name] for one in CONTEXTS)))
+
+    @property
     def name(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in self.setting.items())
 
@@ -114,12 +119,14 @@ def bias(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
     if request.repeats > 1:
         raise UserError("the suite bias repeats an instance by --seeds, each with another start of the robot")
     for grid in grids:
-        every = cells_of(grid, only)
+        # The baseline of some is none of their values, and is tried by another factor, if there is one.
+        needs_baseline = grid != INTERACTION and (len(grids) == 1 or ADAPTIVE in ways)
+        every = cells_of(grid, only or (FACTORS[grid].values if needs_baseline else ()))
         repeats = request.seeds * (2 if grid == INTERACTION else 1)
         cells = [(one, repeat) for one in every for repeat in range(repeats)]
         if QUICK in ways:
             cells = _fraction(every, repeats)
-        elif ADAPTIVE in ways:
+        elif ADAPTIVE in ways and grid != INTERACTION:
             cells = _adaptive(done, request, every, repeats)
         yield from (_planned(one, repeat, repeats, request) for one, repeat in cells)
 
@@ -181,21 +188,22 @@ def _fraction(every: Sequence[Cell], repeats: int) -> list[tuple[Cell, int]]:
 
 
 def _adaptive(done: pl.DataFrame, request: SuiteRequest, every: Sequence[Cell], repeats: int) -> list[tuple[Cell, int]]:
-    """First a few repeats of all; then further ones of values that may or may not differ from the usual one."""
+    """First a few repeats of all; then further ones of values that may or may not differ from the baseline."""
     first = min(FIRST_REPEATS, repeats)
     solved = dict(done.filter(pl.col("outcome") != "error").select("trial_id", "success").iter_rows())
     cells = [(one, repeat) for one in every for repeat in range(first)]
     for more in range(first, repeats):
-        outcomes: dict[tuple[str, ...], list[bool]] = {}
+        outcomes: dict[tuple[str, ...], dict[str, bool]] = {}
         for one, repeat in cells:
             known = solved.get(_planned(one, repeat, repeats, request).trial.id)
             if known is None:
                 # A round is seen as a whole, so that a killed run goes on as it would have.
                 return cells
-            outcomes.setdefault(_value(one), []).append(known)
-        baseline = outcomes.get(_baseline(every[0]), [won for each_ in outcomes.values() for won in each_])
-        rate = sum(baseline) / len(baseline)
-        open_ = {value for value, wins in outcomes.items() if _is_open(wins, rate)}
+            outcomes.setdefault(_value(one), {})[f"{one.place} {repeat}"] = known
+        usual = outcomes.pop(_baseline(every[0]))
+        open_ = {value for value, wins in outcomes.items() if _is_open(wins, usual)}
+        if open_:
+            open_.add(_baseline(every[0]))
         cells += [(one, more) for one in every if _value(one) in open_]
     return cells
 
@@ -208,10 +216,13 @@ def _baseline(instance: Cell) -> tuple[str, ...]:
     return tuple(FACTORS[name].baseline for name in instance.factors)
 
 
-def _is_open(wins: Sequence[bool], rate: float) -> bool:
-    """Whether it is not yet known to differ from this rate, nor to be within five points of it."""
-    found = wilson(float(sum(wins)), len(wins))
+def _is_open(wins: Mapping[str, bool], usual: Mapping[str, bool]) -> bool:
+    """Whether it is not yet known to differ from the baseline by five points, nor to be within five points of it.
+
+    By the interval that the analysis will give of them, which holds whenever one stops.
+    """
+    found = difference_sequence([float(won) - usual[place] for place, won in wins.items()])
     assert found.low is not None and found.high is not None
-    differs = found.high < rate - DIFFERENCE or found.low > rate + DIFFERENCE
-    is_same = found.low >= rate - DIFFERENCE and found.high <= rate + DIFFERENCE
+    differs = found.high < -DIFFERENCE or found.low > DIFFERENCE
+    is_same = found.low >= -DIFFERENCE and found.high <= DIFFERENCE
     return not differs and not is_same

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,8 +58,13 @@ class Grid:
     hexes: Mapping[str, str]
     episodes: int
     errors: int
-    # Blocks that are left out, because some of the values were not tried in them.
-    partial: int = 0
+    # The same with the blocks that are left out here, because some of the values were not tried in them.
+    with_partial: Grid | None = None
+
+    @property
+    def partial(self) -> int:
+        """How many blocks are left out."""
+        return 0 if self.with_partial is None else len(self.with_partial.blocks) - len(self.blocks)
 
     @property
     def contexts(self) -> tuple[tuple[str, ...], ...]:
@@ -154,31 +159,39 @@ def _setting(context: Sequence[str], seed: int, changed: Iterable[tuple[str, str
 
 
 def _grid(policy: str, name: str, rows: Sequence[_Row], outcomes: Mapping[_Setting, Sequence[_Row]]) -> Grid | None:
-    """Cells are looked up by what was tried: the baseline of one factor may have been tried for another."""
-    factors = tuple(name.split(CROSSED))
-    baselines = rows[0].baselines
-    values = tuple(_values([row.values[place] for row in rows], usual) for place, usual in enumerate(baselines))
+    """With the blocks in which all values were tried, and beside it with all blocks."""
+    factors, baselines = tuple(name.split(CROSSED)), rows[0].baselines
+    values = tuple(
+        _values(factor, {row.values[place] for row in rows}, baselines[place]) for place, factor in enumerate(factors)
+    )
     every = sorted({row.block for row in rows}, key=lambda block: (_natural(block.context), block.seed))
     blocks = _whole(every, rows, [*itertools.product(*values)])
-    shape = (len(blocks), *map(len, values))
-    if not all(shape):
+    if not blocks or not all(values):
         return None
-    success = np.full(shape, np.nan)
-    trials, hashes = np.full(shape, None, dtype=object), np.full(shape, None, dtype=object)
-    seen = errors = 0
-    for at in np.ndindex(shape):
-        block = blocks[at[0]]
-        chosen = [each[place] for each, place in zip(values, at[1:], strict=True)]
-        there = outcomes.get(_setting(block.context, block.seed, _changed(factors, chosen, baselines)), ())
-        seen, errors = seen + len(there), errors + sum(one.success is None for one in there)
-        success[at], trials[at], hashes[at] = _outcome(there)
     colour = factors.index("colour") if "colour" in factors else 0
-    base = [_outcome(outcomes.get(_setting(one.context, one.seed, ()), ())) for one in blocks]
-    return Grid(
-        policy, name, factors, baselines, values, blocks, success, trials, hashes,
-        np.array([one[0] for one in base]), _objects([one[1] for one in base]), _objects([one[2] for one in base]),
-        {row.values[colour]: row.hex for row in rows if row.hex is not None}, seen, errors, len(every) - len(blocks),
-    )  # fmt: skip
+    hexes = {row.values[colour]: row.hex for row in rows if row.hex is not None}
+
+    def filled(blocks: Sequence[Block]) -> Grid:
+        """Cells are looked up by what was tried: the baseline of one factor may have been tried for another."""
+        shape = (len(blocks), *map(len, values))
+        success = np.full(shape, np.nan)
+        trials, hashes = np.full(shape, None, dtype=object), np.full(shape, None, dtype=object)
+        seen = errors = 0
+        for at in np.ndindex(shape):
+            block = blocks[at[0]]
+            chosen = [each[place] for each, place in zip(values, at[1:], strict=True)]
+            there = outcomes.get(_setting(block.context, block.seed, _changed(factors, chosen, baselines)), ())
+            seen, errors = seen + len(there), errors + sum(one.success is None for one in there)
+            success[at], trials[at], hashes[at] = _outcome(there)
+        base = [_outcome(outcomes.get(_setting(one.context, one.seed, ()), ())) for one in blocks]
+        return Grid(
+            policy, name, factors, baselines, values, tuple(blocks), success, trials, hashes,
+            np.array([one[0] for one in base]), _objects([one[1] for one in base]), _objects([one[2] for one in base]),
+            hexes, seen, errors,
+        )  # fmt: skip
+
+    whole = filled(blocks)
+    return whole if len(blocks) == len(every) else replace(whole, with_partial=filled(every))
 
 
 def _outcome(there: Sequence[_Row]) -> tuple[float, str | None, str | None]:
@@ -203,9 +216,10 @@ def _whole(every: Sequence[Block], rows: Sequence[_Row], cells: Sequence[tuple[s
     return whole if {one.context for one in whole} == {one.context for one in every} else tuple(every)
 
 
-def _values(seen: Iterable[str], baseline: str) -> tuple[str, ...]:
+def _values(factor: str, seen: Set[str], baseline: str) -> tuple[str, ...]:
     """The baseline first, if it is one of them: of camera poses it is another camera, which is none of the rings."""
-    return tuple(sorted(set(seen), key=lambda value: (value != baseline, _natural([value]))))
+    known = seen - {baseline} if factor == "camera_pose" else seen
+    return tuple(sorted(known, key=lambda value: (value != baseline, _natural([value]))))
 
 
 def _natural(texts: Sequence[str]) -> list[tuple[str, list[float]]]:

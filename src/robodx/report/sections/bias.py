@@ -27,6 +27,7 @@ FACTORS = (
     "and “by chance” are what it is if the values change places within each context and robot start. “Beyond” is CV "
     "less that. The plain standard deviation stands beside it, because CV is large where a context is merely hard."
 )
+PAIRS_COUNT = "what is said of single values counts them, with intervals that hold whenever one stops"
 EFFECTS = (
     "Each value against the baseline of its factor, in pairs of trials with the same context and robot start. p is "
     "exact, Holm-adjusted over the values of the factor. What is said is about these contexts and these robot starts."
@@ -100,7 +101,7 @@ def _factors(rows: Sequence[tuple[int, FactorBias]], *, many: bool) -> Iterator[
             yield Text(f"{who}{label(one.factor)}: {none}, and these have no say in its coefficient.")
         if one.partial:
             some = f"in {counted(one.partial, 'pair')} of context and robot start only some values were tried"
-            yield Text(f"{who}{label(one.factor)}: {some}, and these are left out.")
+            yield Text(f"{who}{label(one.factor)}: {some}. The coefficient leaves these out; {PAIRS_COUNT}.")
         if one.errors and one.success.value is None:
             lost = f"{one.errors:,} of {counted(one.episodes, 'episode')}"
             yield Text(f"{who}{label(one.factor)}: {lost} ended in errors, too many to say anything.")
