@@ -13,7 +13,16 @@ from robodx.cli.app import app
 from robodx.cli.browser import open_browser
 from robodx.cli.films import film_examples
 from robodx.cli.interrupts import stop_on_signals
-from robodx.cli.options import Films, Json, Margin, Plugins, Run, finite, load_plugins
+from robodx.cli.options import (
+    Films,
+    Json,
+    Margin,
+    PlainFilms,
+    Plugins,
+    Run,
+    finite,
+    load_plugins,
+)
 from robodx.errors import UserError
 from robodx.output import print_aside, print_text
 from robodx.running.limits import LARGEST_PAGE_MB
@@ -72,6 +81,7 @@ def report(
         ),
     ] = 20.0,
     films: Films = 0,
+    plain_films: PlainFilms = False,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Write Markdown, for a pull request; printed unless -o is given.")
     ] = False,
@@ -90,7 +100,7 @@ def report(
 
     if as_json and markdown:
         raise UserError("--json and --markdown exclude each other: choose one")
-    material = film_examples(gather(runs), films)
+    material = film_examples(gather(runs), films, is_plain=plain_films)
     for problem in material.problems:
         print_aside(problem)
     if as_json or markdown:

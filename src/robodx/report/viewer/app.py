@@ -135,7 +135,7 @@ class _Answers:
 
     def video(self, request: Request) -> Response:
         run, row = self._found(request)
-        path = run.video(row)
+        path = run.plain_video(row) if request.query_params.get("plain") == "1" else run.video(row)
         if path is None or not is_inside(path, self._library.root):
             raise _Absent
         return FileResponse(path, media_type="video/mp4")
