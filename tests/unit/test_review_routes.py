@@ -22,6 +22,7 @@ from robodx.records.review import PICTURES, Picture, Review, UnreadableReview, r
 from robodx.records.table import load
 from robodx.report.viewer import library
 from robodx.report.viewer.app import make_app
+from robodx.report.viewer.drawing import Films
 from robodx.report.viewer.guard import LONGEST_BODY
 from robodx.streams import Streams
 from tests.reviewing import pair, paired_run, trial_id
@@ -45,8 +46,8 @@ class Answer(NamedTuple):
 class Viewer:
     """Sends to the application what a server would; a header that is None is left out."""
 
-    def __init__(self, root: Path, token: str | None = None) -> None:
-        self._app = make_app(root, token)
+    def __init__(self, root: Path, token: str | None = None, films: Films | None = None) -> None:
+        self._app = make_app(root, token, films)
 
     def __call__(self, path: str, method: str = "GET", body: bytes = b"", **headers: str | None) -> Answer:
         said = {"host": "localhost:7860", **{name.lower().replace("_", "-"): one for name, one in headers.items()}}

@@ -14,6 +14,7 @@ from robodx.records.film_name import CAPTIONED, film_name, plain_film
 from robodx.records.table import load, load_readable, parts_of
 from robodx.records.trajectory import DAMAGED, Trajectory
 from robodx.records.trajectory_files import Advance, trajectory_file
+from robodx.registry import UnknownName
 from robodx.video.film import film_frames
 from robodx.video.layout import Image
 from robodx.video.mp4 import write_mp4
@@ -34,11 +35,10 @@ def film_trials(
     tell: Callable[[str], None],
     *,
     is_plain: bool = False,
-    advance: Advance = lambda done, total: None,
 ) -> Iterator[Path]:
     """Those of these trials that the run has, in their order; yields what is new, and tells what cannot be filmed.
 
-    Plain is without captions; `advance` is told how many pictures of a film are drawn, and of how many.
+    Plain is without captions.
     """
     try:
         parts = parts_of(out)
@@ -57,9 +57,19 @@ def film_trials(
     places = {trial: place for place, trial in enumerate(trial_ids)}
     for row in sorted(wanted.iter_rows(named=True), key=lambda row: places[row["trial_id"]]):
         try:
-            yield from _film(out, row, about, is_plain=is_plain, advance=advance)
+            yield from _film(out, row, about, is_plain=is_plain)
         except UserError as error:
             tell(str(error))
+
+
+def film_trial(out: Path, trial_id: str, advance: Advance) -> None:
+    """One of them; `advance` is told how many of its pictures are drawn, and of how many."""
+    episodes, problems = load_readable(parts_of(out))
+    rows = episodes.filter(pl.col("trial_id") == trial_id)
+    if not len(rows):
+        raise UnreadableRun(" ".join([f"{out} has no episode {trial_id}.", *problems]))
+    for _ in _film(out, rows.row(0, named=True), _about(out), is_plain=False, advance=advance):
+        pass
 
 
 def _about(out: Path) -> dict[str, Any]:
@@ -96,6 +106,9 @@ def _drawn(out: Path, row: Mapping[str, Any], about: Mapping[str, Any], *, is_pl
     recorded = trajectory_file(out, row["trial_id"])
     try:
         yield from film_frames(row, Trajectory.load(recorded), about, is_plain=is_plain)
+    except UnknownName as error:
+        # Not damaged: a plugin may be missing.
+        raise UnknownName(f"{recorded} cannot be filmed: {error}") from error
     except DAMAGED as error:
         raise UnreadableRun(f"{recorded} cannot be filmed: {error}") from error
 
