@@ -221,7 +221,7 @@ def test_on_a_phone_the_list_is_above_the_episode(page: Page, viewed: Viewed) ->
 
 
 def test_a_film_that_is_asked_for_is_drawn_and_plays(page: Page, tmp_path: Path) -> None:
-    row = stored(tmp_path / "run", steps=30)
+    row = stored(tmp_path / "run", steps=9)
     with viewer(tmp_path, films=Films(draw_film)) as address:
         page.goto(address)
         page.locator("#list .row").first.click()

@@ -228,6 +228,7 @@ def test_closing_ends_what_is_being_drawn(root: Path, drawer: Drawer) -> None:
 # The process that draws.
 
 
+@pytest.mark.thorough
 def test_a_process_draws_the_film_of_a_run_in_progress(tmp_path: Path) -> None:
     run = tmp_path / "run"
     row = stored(run, part="part-1", steps=3)
