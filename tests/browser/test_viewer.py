@@ -235,6 +235,7 @@ def test_a_film_that_is_asked_for_is_drawn_and_plays(page: Page, tmp_path: Path)
     assert (tmp_path / "run" / "videos" / film_name(row)).is_file()
 
 
+@pytest.mark.thorough
 def test_a_film_that_cannot_be_drawn_says_why_and_can_be_asked_for_again(page: Page, tmp_path: Path) -> None:
     told = ["OpenGL is missing here: <b>install it</b>", "the disk is full"]
 
