@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import robodx
 from robodx.errors import UserError
 from robodx.policies.still import StillPolicy
-from robodx.policy_contract import POLICIES, make_policy
+from robodx.policy_contract import POLICIES, ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy, opened
+from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.request import Request
 from robodx.running.run import run
@@ -41,7 +46,60 @@ def test_what_cannot_be_run_is_refused_before_the_first_step() -> None:
 @pytest.mark.parametrize("place", ["robodx.policies.still:StillPolicy", "robodx.policy_contract:make_still"])
 def test_a_policy_is_found_where_it_is_in_python(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robodx.policy_contract.make_still", StillPolicy(), raising=False)
-    assert isinstance(make_policy(f"python:{place}"), StillPolicy)
+    assert make_policy(f"python:{place}").spec is StillPolicy.spec
+
+
+class Acting:
+    """All that a policy has to have."""
+
+    spec = PolicySpec(state=())
+
+    def act(self, observations: Sequence[Observation]) -> list[ActionChunk]:
+        return [np.tile(np.array([0, 0, 0, 0, 0, 0, 1], np.float32), (400, 1)) for _ in observations]
+
+
+class Starting(Acting):
+    """With one of the two that it may have."""
+
+    def __init__(self) -> None:
+        self.started: list[str] = []
+        self.is_closed = False
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> None:
+        self.started += [start.episode_id for start in starts]
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_a_policy_needs_neither_reset_nor_finish() -> None:
+    results = robodx.evaluate(Acting(), TASK, seeds=2, batch=2)
+    assert results.episodes["outcome"].to_list() == ["timeout"] * 2 and results.episodes["policy"][0] == "Acting"
+    trial = Trial(TASK, 2, "mine", 0)
+    ((episode, _),) = robodx.rollout([trial], Acting())
+    assert episode.outcome == "timeout"
+
+
+def test_what_a_policy_does_have_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    starting = Starting()
+    robodx.evaluate(starting, TASK, seeds=1)
+    assert len(starting.started) == 1
+    monkeypatch.setattr("robodx.policy_contract.make_starting", starting, raising=False)
+    with opened("python:robodx.policy_contract:make_starting") as made:
+        made.finish(["nobody"])
+        copied: Any = copy.deepcopy(made)
+        assert copied.started == starting.started, "all else is its own"
+    assert starting.is_closed
+
+
+def test_what_does_not_act_is_no_policy() -> None:
+    class Idle:
+        spec = PolicySpec()
+
+        def reset(self, starts: object) -> None: ...
+
+    with pytest.raises(UserError, match=r"the policy is a Idle, which is not a policy: it has no act$"):
+        robodx.evaluate(Idle(), TASK)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +109,7 @@ def test_a_policy_is_found_where_it_is_in_python(place: str, monkeypatch: pytest
         ("robodx.policies.still:Stil", "no attribute 'Stil'"),
         ("robodx.policies.still", "does not name an object"),
         ("robodx.policies.random:LOWER", "neither a policy nor something that makes one"),
-        ("builtins:dict", "gives a dict, which is not a policy: it has no spec, reset, act, finish"),
+        ("builtins:dict", "gives a dict, which is not a policy: it has no spec, act"),
     ],
 )
 def test_what_is_no_policy_is_told(place: str, message: str) -> None:
