@@ -95,7 +95,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "terminal": {"analysis", "datasets", "errors", "output", "records", "running", "suites"},
     "catalogue": {
-        "analysis", "datasets", "faults", "interventions", "perturbations", "policy_contract", "records",
+        "analysis", "datasets", "errors", "faults", "interventions", "perturbations", "policy_contract", "records",
         "registry", "relations", "sim", "suites", "tasks", "wires",
     },
     "cli": {

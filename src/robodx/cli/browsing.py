@@ -24,12 +24,23 @@ MANY = 60
 @app.command("list", rich_help_panel="Look around")
 def list_(
     kind: Annotated[str, typer.Argument(metavar="|".join(catalogue.KINDS), help="What to list.")],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="WORD",
+            help="Only what each of these is true of: of tasks a family, a tier or a selector (control hard, "
+            "capability/language); else a word of its name or description.",
+        ),
+    ] = None,
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006  (typer reads the default)
 ) -> None:
-    """List everything of one kind, with a one-line summary."""
+    """List everything of one kind, or what some words are true of, with a one-line summary.
+
+    robodx list tasks control hard, robodx list tasks sphere easy, robodx list perturbations camera
+    """
     load_plugins(plugin)
-    rows = catalogue.rows(kind)
+    rows = catalogue.rows(kind, words or ())
     if as_json:
         print_json(rows)
     else:
