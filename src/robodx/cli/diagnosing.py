@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from robodx.cli.app import app
+from robodx.cli.completing import policy_names
 from robodx.cli.films import film_examples
 from robodx.cli.interrupts import keeping, tell_of_finishing
 from robodx.cli.options import (
@@ -40,9 +41,12 @@ DiagnoseConfig = Annotated[Path | None, config_option(lambda: diagnose)]
 @app.command(rich_help_panel="Diagnose")
 def diagnose(
     argument: Annotated[
-        str | None, typer.Argument(metavar="POLICY", help="Policy to evaluate; see: robodx list policies.")
+        str | None,
+        typer.Argument(
+            metavar="POLICY", help="Policy to evaluate; see: robodx list policies.", autocompletion=policy_names
+        ),
     ] = None,
-    policy: Annotated[str | None, typer.Option(help="The same, as an option.")] = None,
+    policy: Annotated[str | None, typer.Option(help="The same, as an option.", autocompletion=policy_names)] = None,
     preset: Preset = None,
     name: Annotated[str | None, typer.Option(help="Name of the policy in the record.")] = None,
     out: RunFolder = None,

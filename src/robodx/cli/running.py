@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from robodx.cli.app import app
+from robodx.cli.completing import policy_names, selector_names
 from robodx.cli.interrupts import keeping
 from robodx.cli.options import (
     FirstSeed,
@@ -60,10 +61,16 @@ class RunOptions:
         list[str],
         typer.Argument(
             help="Tasks, families, tiers or suites: control/stack_cube, control/easy, capability, stress/packet_loss, "
-            "stress/sensor, cliff/noise/primitive/pick_cube …"
+            "stress/sensor, cliff/noise/primitive/pick_cube …",
+            autocompletion=selector_names,
         ),
     ] = None  # type: ignore[assignment]  # older versions of typer take no other default here; it is a list from then on
-    policy: Annotated[str, typer.Option(help="Policy to evaluate; see: robodx list policies.", show_default=False)] = ""
+    policy: Annotated[
+        str,
+        typer.Option(
+            help="Policy to evaluate; see: robodx list policies.", show_default=False, autocompletion=policy_names
+        ),
+    ] = ""
     preset: Preset = None
     name: Annotated[str | None, typer.Option(help="Name of the policy in the record; its address may then change.")] = (
         None
