@@ -9,6 +9,7 @@ import polars as pl
 
 from robodx.analysis.findings.base import Diagnosis
 from robodx.analysis.findings.diagnose import diagnose
+from robodx.analysis.notebook import results_html
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import StressTable
 from robodx.analysis.summary import Row, Summary, success_rate
@@ -61,6 +62,10 @@ class Results:
         rows = [(f"{row.task} {row.perturbations}".strip(), row.success) for row in self.tasks]
         width = max((len(name) for name, _ in rows), default=0)
         return "\n".join(f"{name:{width}}  {success}  n = {success.n}" for name, success in rows)
+
+    def _repr_html_(self) -> str:
+        summary = self.summary
+        return results_html(summary.headlines(), summary.rows(), self.not_applicable)
 
 
 def evaluate(

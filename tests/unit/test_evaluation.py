@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import robodx
+from robodx.analysis.statistics.estimates import NOTHING, Estimate, wilson
 from robodx.errors import UserError
+from robodx.evaluation import Results
 from robodx.policies.still import StillPolicy
 from robodx.policy_contract import POLICIES, ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy, opened
 from robodx.records.trial import Trial
@@ -121,3 +125,45 @@ def test_a_policy_that_takes_an_argument_says_which() -> None:
     assert POLICIES["python"].takes == "PACKAGE.MODULE:NAME"
     with pytest.raises(UserError, match=r"PACKAGE\.MODULE:NAME is missing"):
         make_policy("python")
+
+
+class Tags(HTMLParser):
+    """What a browser would make of it: the tags, and the text between them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_an_estimate_is_shown_with_its_interval_in_a_notebook() -> None:
+    shown = Tags(wilson(8, 10)._repr_html_())
+    assert "80% [49, 94]" in shown.text and "n = 10" in shown.text and shown.tags.count("i") == 1
+    assert "left:49.0%;width:45.3%" in wilson(8, 10)._repr_html_() and "left:80.0%" in wilson(8, 10)._repr_html_()
+    # A difference is no share of anything, and no data has no bar.
+    for estimate, told in ((Estimate(-0.2, -0.4, 0.1, 30), "-20% [-40, 10]"), (NOTHING, "— (n = 0)")):
+        shown = Tags(estimate._repr_html_())
+        assert told in shown.text and "i" not in shown.tags
+
+
+def test_results_are_shown_in_a_notebook_and_names_in_them_are_data() -> None:
+    results = robodx.evaluate("expert", "primitive", seeds=2)
+    page = results._repr_html_()
+    shown = Tags(page)
+    assert (
+        "Success 100% [" in shown.text and "mean over 3 tasks" in shown.text and "6 of 6 episodes solved" in shown.text
+    )
+    assert all(f"primitive/{name}" in shown.text for name in ("pick_cube", "press_switch", "stand_peg"))
+    assert shown.tags.count("tr") == 4 and len(page) < 4000 and "#" not in page, "no colours of its own"
+    hostile = "<script>alert(1)</script>"
+    named = Results(results.episodes.with_columns(task=pl.lit(f"primitive/{hostile}")), (hostile,))
+    shown = Tags(named._repr_html_())
+    assert "script" not in shown.tags and shown.text.count(hostile) == 2
+    assert "No episodes" in Results(results.episodes.clear())._repr_html_()
