@@ -63,7 +63,7 @@ def test_the_names_are_those_of_the_registries() -> None:
     code = f"import sys; sys.path.insert(0, {str(SCRIPT.parent)!r})\nimport json, completion_names\n"
     code += "print(json.dumps(completion_names.shipped(), indent=1))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == NAMES.read_text(), "run python scripts/completion_names.py"
+    assert done.stdout == NAMES.read_text(), "run make vocabulary"
 
 
 def test_tasks_are_offered_once_a_family_is_there() -> None:

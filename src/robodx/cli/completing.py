@@ -1,7 +1,7 @@
 """What the Tab key offers: names of tasks, policies, suites and presets, without loading what they name.
 
 The registries take a second to fill, and Tab must not: the names that ship are kept in names.json, which
-`scripts/completion_names.py` writes and a test compares with the registries. Names of plugins are not offered.
+`make vocabulary` writes and a test compares with the registries. Names of plugins are not offered.
 """
 
 from __future__ import annotations
