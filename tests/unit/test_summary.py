@@ -354,10 +354,10 @@ def test_a_medians_interval_covers(n: int) -> None:
 
 def test_several_runs_are_told_at_a_glance_and_then_each_by_itself(tmp_path: Path) -> None:
     for name in ("expert", "still"):
-        run(Request(("primitive/press_switch",), name, 2), tmp_path / name)
+        run(Request(("primitive/press_switch",), name, 1), tmp_path / name)
     said = call("summary", "expert", "still", cwd=tmp_path)
     glance, _, rest = said.partition("── expert ──")
-    assert "expert  expert  100% [" in glance and "still   still   0% [" in glance and "2 of 2" in glance
+    assert "expert  expert  100% [" in glance and "still   still   0% [" in glance and "1 of 1" in glance
     first, _, second = rest.partition("── still ──")
     for name, part in (("expert", first), ("still", second)):
         assert part.strip() == call("summary", name, cwd=tmp_path).strip(), "as it is told alone"
