@@ -37,7 +37,7 @@ SHOWN_FILES = 20
 
 @app.command(rich_help_panel="Read")
 def summary(
-    run: Run,
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
     by: Annotated[
         str | None, typer.Option(metavar="task|family|tier|perturbation", help="Print only the table by this.")
     ] = None,
@@ -55,11 +55,21 @@ def summary(
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:
-    """Print success rates with intervals, and failures by cause. Errors are counted separately."""
-    load_plugins(plugin)
-    from robodx.terminal.summary import print_summary
+    """Print success rates with intervals, and failures by cause. Errors are counted separately.
 
-    print_summary(run, as_json=as_json, by=by, metrics=metric, motion=motion, failures=failures, distance=distance)
+    Of several runs: a table with a line for each, then each by itself; nothing is averaged over runs. JSON is a list.
+    """
+    load_plugins(plugin)
+    from robodx.terminal.summary import print_summaries, print_summary
+
+    if len(runs) > 1:
+        print_summaries(
+            runs, as_json=as_json, by=by, metrics=metric, motion=motion, failures=failures, distance=distance
+        )
+    else:
+        print_summary(
+            runs[0], as_json=as_json, by=by, metrics=metric, motion=motion, failures=failures, distance=distance
+        )
 
 
 @app.command(rich_help_panel="Read")
