@@ -22,6 +22,7 @@ DECLARATIONS = {"sim.scene", "sim.rooms", "sim.objects", "sim.geometry", "sim.co
 # Who may import whom, imports for type checkers included: a folder, or a module that lies in none.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "latex": set(),
     "output": set(),
     "streams": set(),
     "spaces": set(),
@@ -87,7 +88,7 @@ ALLOWED: dict[str, set[str]] = {
         "chat_completions", "errors", "interventions", "records", "registry", "scoring", "sim", "streams", "suites",
         "tasks", "video",
     },
-    "report": {"analysis", "errors", "records", "registry", "users_code"},
+    "report": {"analysis", "errors", "latex", "records", "registry", "users_code"},
     "teleoperation": {
         "datasets", "errors", "learned", "policies", "policy_contract", "records", "report", "robots", "running",
         "sim", "tasks",
