@@ -43,6 +43,11 @@ def to_csv(table: pl.DataFrame) -> str:
     return safe.rename({name: f"'{name}" for name in safe.columns if name[:1] in "=+-@\t\r\n"}).write_csv()
 
 
+def flat_design(rows: pl.DataFrame) -> pl.DataFrame:
+    """The design table, with factors as JSON."""
+    return rows.with_columns(_text(rows["factors"], lambda factors: _json(_factors(factors))))
+
+
 def _plain(column: pl.Series) -> Iterator[pl.Series]:
     name, kind = column.name, column.dtype
     if name == "attributes":
