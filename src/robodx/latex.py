@@ -91,7 +91,7 @@ def _character(character: str) -> str:
         return " "
     if " " <= character <= "~":
         return character
-    base, *marks = unicodedata.normalize("NFD", character)
+    base, *marks = list(unicodedata.normalize("NFD", character))
     if base.isascii() and base.isalpha() and marks and all(mark in ACCENTS for mark in marks):
         letter = rf"\{base}" if base in "ij" and marks[-1] not in "\u0323\u0327\u0331" else base
         for mark in marks:

@@ -174,17 +174,19 @@ def test_names_are_escaped_in_every_form(runs: list[str]) -> None:
 
 
 def test_csv_has_a_row_for_each_policy_and_no_formula(runs: list[str], tmp_path: Path) -> None:
-    call("leaderboard", *runs, "--csv", "board.csv", cwd=tmp_path)
-    back = pl.read_csv(tmp_path / "board.csv")
+    said = call("leaderboard", *runs, "--html", "board.html", "--csv", "-", cwd=tmp_path)
+    wrote, header, rest = said.partition("rank,")
+    back = pl.read_csv(io.StringIO(header + rest))
     assert back["policy"].to_list() == ["vision", "'=cmd()", HOSTILE]
     assert back["success"].to_list() == [1.0, 0.3, 0.25] and back["best_rank"].to_list() == [1, 2, 2]
     assert {"success.control.low", "success.language.n", "unshared"} <= {*back.columns}
-    printed = call("leaderboard", *runs, "--csv", "-", cwd=tmp_path)
-    assert pl.read_csv(io.StringIO(printed)).equals(back)
+    assert "Wrote board.html" in wrote and "</html>" in (tmp_path / "board.html").read_text()
 
 
 def test_json_and_text_say_the_same(runs: list[str], tmp_path: Path) -> None:
-    said = json.loads(call("leaderboard", *runs, "--json", cwd=tmp_path))
+    wrote, brace, rest = call("leaderboard", *runs, "--latex", "board.tex", "--json", cwd=tmp_path).partition("{")
+    assert "Wrote board.tex" in wrote and r"\end{tabular}" in (tmp_path / "board.tex").read_text()
+    said = json.loads(brace + rest)
     assert said["says"] == "vision is first: the tests tell it from each of the 2 others."
     assert [one["rank"] for one in said["standings"]] == ["1", "2–3", "2–3"] and said["unfinished"] == []
     assert [one["winner"] for one in said["pairs"]] == ["vision", "vision", None]

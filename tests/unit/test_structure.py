@@ -89,17 +89,19 @@ ALLOWED: dict[str, set[str]] = {
         "tasks", "video",
     },
     "report": {"analysis", "errors", "latex", "records", "registry", "users_code"},
+    "exports": {"analysis", "errors", "records", "registry", "report", "users_code"},
     "teleoperation": {
         "datasets", "errors", "learned", "policies", "policy_contract", "records", "report", "robots", "running",
         "sim", "tasks",
     },
     "terminal": {"analysis", "datasets", "errors", "output", "records", "running", "suites"},
     "catalogue": {
-        "analysis", "datasets", "faults", "interventions", "perturbations", "policy_contract", "records",
+        "analysis", "datasets", "exports", "faults", "interventions", "perturbations", "policy_contract", "records",
         "registry", "relations", "sim", "suites", "tasks", "wires",
     },
     "cli": {
-        "analysis", "catalogue", "chat_completions", "compatibility", "datasets", "errors", "fairness", "interventions",
+        "analysis", "catalogue", "chat_completions", "compatibility", "datasets", "errors", "exports", "fairness",
+        "interventions",
         "output", "perturbations", "policy_contract", "records", "registry", "report", "running", "sim", "streams",
         "suites", "teleoperation", "terminal", "users_code", "video", "wires",
     },

@@ -172,7 +172,7 @@ def _shared(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
 
 
 def _error_share(table: pl.DataFrame) -> float:
-    return (table["outcome"] == "error").sum() / len(table) if len(table) else 0.0
+    return int((table["outcome"] == "error").sum()) / max(1, len(table))
 
 
 def _pairs(tables: Mapping[str, pl.DataFrame], stopped: Stopped, cards: Mapping[str, Mapping[str, Any]]) -> list[Pair]:

@@ -62,8 +62,9 @@ def export(
         raise UserError(f"{strange[0]} says nothing to the export {to}")
     if trial and failures is not None:
         raise UserError("--trial and --failures exclude each other: name episodes, or say how many")
-    # As W&B itself reads it.
+    # As W&B itself reads them.
     is_offline = offline or os.environ.get("WANDB_MODE") in ("offline", "dryrun")
+    project = project or os.environ.get("WANDB_PROJECT")
     wishes = Wishes(tuple(trial), failures, is_offline, project, force)
     source = read(run, entry, wishes)
     if not source.is_finished:
@@ -76,6 +77,6 @@ def export(
         print_json({"to": to, "episodes": len(source.episodes), "written": [str(path) for path in written]})
         return
     episodes = counted(len(source.episodes), "episode")
-    for path in written or ["to the server"]:
-        print_text(f"Wrote {path}" if written else f"Sent {path}")
-    print_text(f"{episodes} of {run}.")
+    for path in written:
+        print_text(f"Wrote {path}")
+    print_text(f"{episodes} of {run}{'' if written else ' sent'}.")

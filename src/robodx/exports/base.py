@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,10 @@ from robodx.records.table import is_finished, load
 from robodx.records.trajectory import DAMAGED, Trajectory
 from robodx.records.trajectory_files import Advance, trajectory_file
 from robodx.registry import Registry, unknown
+from robodx.users_code import calling
 
+# Who logs in at a policy's address, and with what: an export is handed on.
+LOGIN = r"(://)[^\s/@]+@"
 # A trial may be named by the beginning of its id, as names of films show it.
 SHORTEST_ID = 4
 # Of ids that are all named where none is near.
@@ -114,9 +118,10 @@ def needed(module: str, extra: str) -> Any:
 
 def read(run: Path, entry: Exporter, wishes: Wishes) -> Source:
     """The run with the episodes that are wanted."""
-    about, episodes = read_about(run), load(run)
+    about, episodes = _without_logins(read_about(run)), load(run)
     if episodes.is_empty():
         raise UserError(f"{run} has no episodes yet")
+    episodes = episodes.with_columns(pl.col("policy", "error").str.replace_all(LOGIN, "${1}…@"))
     return Source(run, about, chosen(episodes, run, entry, wishes), is_finished(run))
 
 
@@ -147,7 +152,8 @@ def export(
 
     All is written beside its place and moved there at the end: who stops half-way finds nothing of it.
     """
-    items = list(entry.plan(source, wishes, out))
+    with calling(f"the export {entry.name}", entry.plan):
+        items = list(entry.plan(source, wishes, out))
     paths = [item.path for item in items if item.path is not None]
     if len(set(paths)) < len(paths):
         raise UserError(f"two of the {len(paths)} episodes would be written to the same file in {out}")
@@ -162,7 +168,8 @@ def export(
         staging.mkdir()
         for done, item in enumerate(items):
             advance(done, len(items))
-            item.write(staging / f"{done}{'' if item.path is None else item.path.suffix}")
+            with calling(f"the export {entry.name}", entry.plan):
+                item.write(staging / f"{done}{'' if item.path is None else item.path.suffix}")
         advance(len(items), len(items))
         for place, item in enumerate(items):
             if item.path is not None:
@@ -175,6 +182,14 @@ def export(
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return paths
+
+
+def _without_logins(value: Any) -> Any:
+    if isinstance(value, str):
+        return re.sub(LOGIN, r"\1…@", value)
+    if isinstance(value, Mapping):
+        return {_without_logins(key): _without_logins(one) for key, one in value.items()}
+    return [_without_logins(one) for one in value] if isinstance(value, list) else value
 
 
 def _check(item: Item, *, is_forced: bool) -> None:

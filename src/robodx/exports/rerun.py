@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from robodx.errors import UserError
 from robodx.exports.base import Exporter, Item, Source, Wishes, exporter, needed
 from robodx.records.film_name import film_name
-from robodx.records.trajectory import Trajectory
+from robodx.records.trajectory import DAMAGED, Trajectory
 from robodx.report.viewer.trajectory import FARTHEST_M, action_parts, guessed
 
 SUFFIX = ".rrd"
@@ -47,6 +47,9 @@ def _write(rr: Any, source: Source, row: Mapping[str, Any], path: Path) -> None:
     recording.save(str(path))
     try:
         _Recorder(rr, recording, trajectory).episode(row, source.film(row), source.about)
+    except DAMAGED as error:
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise UserError(f"trial {row['trial_id']} of {source.path} cannot be recorded: {why}") from error
     finally:
         recording.flush()
         recording.disconnect()

@@ -13,6 +13,7 @@ from robodx.report.blocks import Block, Cell, Column, Table, Text
 from robodx.report.material import Material, Subject
 from robodx.report.page import Report
 from robodx.report.plots.svg import Scale
+from robodx.report.plots.whiskers import Drawn, axis, whiskers
 from robodx.report.sections.base import Content, Section
 from robodx.report.words import p_cell, points, rate, short, signed
 
@@ -68,14 +69,14 @@ def _entrant(one: Subject) -> Entrant:
 def _standings(found: Leaderboard) -> list[Block]:
     columns = [
         Column("rank", "the ranks that the tests leave open"), Column("policy"),
-        Column("", axis=forest.axis()), Column("success", "mean over tasks, with its 95% interval", is_number=True),
+        Column("", axis=axis()), Column("success", "mean over tasks, with its 95% interval", is_number=True),
         forest.N, Column("errors", is_number=True),
     ]  # fmt: skip
     rows = [
         [
             Cell(one.rank, sort=one.best, style="strong"),
             Cell(of_whom(one), title=of_whom(one), style="strong"),
-            Cell("", plot=forest.whiskers([forest.Drawn(one.success, 1, 0)], f"{one.policy}: {rate(one.success)}")),
+            Cell("", plot=whiskers([Drawn(one.success, 1, 0)], f"{one.policy}: {rate(one.success)}")),
             Cell(rate(one.success), sort=one.success.value),
             Cell(f"{one.success.n:,}", sort=one.success.n),
             Cell(str(one.errors or ""), sort=one.errors),
