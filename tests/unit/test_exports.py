@@ -17,14 +17,7 @@ from robodx.records.table import load
 from tests.commands import call
 from tests.reporting import ABOUT, episode, run_folder
 
-PLUGIN = """
-from robodx.exports.base import Exporter, Item, exporter
-
-def plan(source, wishes, out):
-    return [Item(out / "count.txt", lambda path: path.write_text(str(len(source.episodes))))]
-
-exporter(Exporter("count", "how many episodes there are", plan, ending="-count"))
-"""
+EXAMPLE = Path(__file__).parents[2] / "examples" / "my_export.py"
 
 
 @pytest.fixture
@@ -143,13 +136,12 @@ def test_ids_that_lead_elsewhere_are_not_followed(tmp_path: Path) -> None:
     assert source.film(row) is None
 
 
-def test_a_plugin_adds_an_export(run: Path, tmp_path: Path) -> None:
-    (tmp_path / "plugin.py").write_text(PLUGIN)
+def test_the_example_adds_an_export(run: Path, tmp_path: Path) -> None:
     try:
-        call("export", run, "--to", "count", "--plugin", "plugin.py", cwd=tmp_path)
-        assert (tmp_path / "my run-count/count.txt").read_text() == "10"
+        call("export", run, "--to", "markdown", "--plugin", EXAMPLE, cwd=tmp_path)
+        assert (tmp_path / "my run.md").read_text().splitlines()[2] == "| control/a | 0 | failure |"
     finally:
-        EXPORTERS._entries.pop("count", None)
+        EXPORTERS._entries.pop("markdown", None)
 
 
 def test_an_unfinished_run_is_told(run: Path, tmp_path: Path) -> None:
