@@ -107,6 +107,8 @@ def test_runs_without_a_common_trial_are_refused_with_who_shares_none() -> None:
         board(a="ssss", b="....ssss", c="ssss")
     with pytest.raises(Unlike, match="two policies or more, and these runs are of one: a"):
         board(a="ss")
+    with pytest.raises(Unlike, match="at most 30 policies, not 31"):
+        board(**{f"p{at}": "s" for at in range(31)})
 
 
 def test_of_a_run_that_its_outcomes_ended_evidence_is_always_valid() -> None:

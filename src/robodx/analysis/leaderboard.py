@@ -18,6 +18,8 @@ from robodx.analysis.summary import success_rate
 from robodx.analysis.variants import CLEAN, with_names
 from robodx.analysis.verdicts import ALPHA
 
+# A permutation test tells nothing below 1 in 10,000: among more pairs than of so many policies nothing would stand out.
+MOST_POLICIES = 30
 # Of names in a sentence that says why nothing can be compared.
 SHOWN = 5
 
@@ -105,6 +107,10 @@ def leaderboard(entrants: Sequence[Entrant], cards: Mapping[str, Mapping[str, An
     if len(entrants) < 2:
         name = f": {entrants[0].policy}" if entrants else ""
         raise Unlike(f"a leaderboard is of two policies or more, and these runs are of one{name}")
+    if len(entrants) > MOST_POLICIES:
+        raise Unlike(
+            f"a leaderboard is of at most {MOST_POLICIES} policies, not {len(entrants)}: choose those that matter"
+        )
     keyed = {one.policy: one.clean.with_columns(key=trial_key()).unique("key", maintain_order=True) for one in entrants}
     other_versions = _other_versions(keyed)
     # Who lost too much is left out first: what it lost would be taken from all others.

@@ -17,6 +17,9 @@ from robodx.report.plots.whiskers import Drawn, axis, whiskers
 from robodx.report.sections.base import Content, Section
 from robodx.report.words import p_cell, points, rate, short, signed
 
+# More are shown when asked for.
+MOST_PAIRS = 10
+
 
 def ranked(material: Material) -> Leaderboard:
     """The policies of the runs, joined as the report joins them."""
@@ -89,11 +92,12 @@ def _standings(found: Leaderboard) -> list[Block]:
 
 def _families(found: Leaderboard) -> list[Block]:
     columns = [Column("policy"), *(Column(name, is_number=True) for name in found.families)]
-    rows = [
-        [Cell(of_whom(one), style="strong"), *(_cell(one.families[name]) for name in found.families)]
-        for one in found.ranked
-    ]
+    rows = [[_named(one), *(_cell(one.families[name]) for name in found.families)] for one in found.ranked]
     return [Table("Success by family, with 95% intervals", columns, rows)]
+
+
+def _named(one: Standing) -> Cell:
+    return Cell(short(of_whom(one)), title=of_whom(one), style="strong")
 
 
 def _cell(one: Estimate) -> Cell:
@@ -113,14 +117,14 @@ def _pairs(found: Leaderboard) -> list[Block]:
             ["pair"], rows,
             what="difference", scale=Scale(-widest, widest), tick=signed, wording=points, line=0.0,
             further=[Column("p", "Holm-adjusted among all pairs", is_number=True), Column("verdict")],
+            is_folded=len(found.pairs) > MOST_PAIRS,
         ),
     ]  # fmt: skip
 
 
 def _verdict(one: Pair) -> list[Cell]:
-    word, chip = (
-        ("not told apart", "undecided") if one.winner is None else (f"{short(one.winner)} is better", "improved")
-    )
+    # The first of a pair has the higher rate.
+    word, chip = ("not told apart", "undecided") if one.winner is None else ("told apart", "improved")
     return [Cell(p_cell(one.adjusted_p), sort=one.adjusted_p), Cell(word, chip=chip)]
 
 
@@ -146,7 +150,7 @@ def _left_out(one: Standing, material: Material, found: Leaderboard) -> list[Cel
         str(run.path) for subject in material.subjects if subject.policy == one.policy for run in subject.runs
     )
     counts = (one.episodes, one.not_clean, one.unshared, lost, compared)
-    return [Cell(of_whom(one), style="strong"), *(Cell(f"{count:,}", sort=count) for count in counts), Cell(runs)]
+    return [_named(one), *(Cell(f"{count:,}", sort=count) for count in counts), Cell(runs)]
 
 
 def _row(one: Standing, found: Leaderboard) -> dict[str, object]:

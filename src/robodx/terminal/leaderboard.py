@@ -13,6 +13,7 @@ from robodx.terminal.console import table_lines, wrapped
 
 # JSON and the page have all pairs.
 SHOWN_PAIRS = 21
+SHOWN_LETTERS = 40
 
 
 def lines(found: Leaderboard) -> Iterator[str]:
@@ -24,7 +25,10 @@ def lines(found: Leaderboard) -> Iterator[str]:
     for families in in_parts(found.families) if len(found.families) > 1 else ():
         yield ""
         yield from table_lines(
-            [{"success": of_whom(one), **{name: str(one.families[name]) for name in families}} for one in found.ranked]
+            [
+                {"success": _short(of_whom(one)), **{name: str(one.families[name]) for name in families}}
+                for one in found.ranked
+            ]
         )
     yield ""
     yield from table_lines([_pair(one) for one in found.pairs[:SHOWN_PAIRS]])
@@ -48,13 +52,19 @@ def as_dict(found: Leaderboard) -> dict[str, Any]:
 
 def _cells(one: Standing) -> dict[str, Any]:
     return {
-        "rank": one.rank, "policy": of_whom(one), "success": "—" if one.best is None else str(one.success),
+        "rank": one.rank, "policy": _short(of_whom(one)), "success": "—" if one.best is None else str(one.success),
         "n": one.success.n, "errors": one.errors or None,
     }  # fmt: skip
 
 
 def _pair(one: Pair) -> dict[str, Any]:
     return {
-        "pair": f"{one.first} − {one.second}", "difference": points(one.difference), "n": one.difference.n,
-        "p": p_value(one.adjusted_p), "verdict": "not told apart" if one.winner is None else f"{one.winner} is better",
+        "pair": f"{_short(one.first)} − {_short(one.second)}",
+        "difference": points(one.difference), "n": one.difference.n,
+        "p": p_value(one.adjusted_p), "verdict": "not told apart" if one.winner is None else "told apart",
     }  # fmt: skip
+
+
+def _short(name: str) -> str:
+    half = SHOWN_LETTERS // 2
+    return name if len(name) <= SHOWN_LETTERS else f"{name[: half - 1]}…{name[-half:]}"
