@@ -33,7 +33,7 @@ test-thorough: setup  ## run the tests with more seeds and five times as many fu
 	@$(BIN)/robodx doctor --require gl
 	@$(BIN)/python -m pytest --thorough
 
-test-peers: setup  ## test against LeRobot, openpi's client, PyTorch, TensorFlow, TensorFlow Datasets and Gymnasium-Robotics, in environments of their own (15 GB)
+test-peers: setup  ## test against LeRobot, openpi's client, PyTorch, TensorFlow, TensorFlow Datasets, Gymnasium-Robotics, W&B, rerun and pandas, in environments of their own (15 GB)
 	@sh scripts/test-peers.sh
 
 check: setup  ## lint, formatting, types

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 KINDS = (
     "tasks", "policies", "faults", "presets", "protocols", "robots", "perturbations", "interventions", "relations",
-    "suites", "metrics", "cameras", "formats",
+    "suites", "metrics", "cameras", "formats", "exports",
 )  # fmt: skip
 
 
@@ -178,6 +178,10 @@ def _rows(kind: str) -> list[dict[str, Any]]:
             {"format": f.name, "reads": "yes", "writes": "yes" if f.write else "no", "summary": f.summary}
             for f in FORMATS.entries()
         ]
+    if kind == "exports":
+        from robodx.exports.base import EXPORTERS
+
+        return [{"export": e.name, "summary": e.summary} for e in EXPORTERS.entries()]
     from robodx.suites.base import SUITES
 
     return [{"suite": name, "summary": (SUITES[name].__doc__ or "").strip()} for name in SUITES]

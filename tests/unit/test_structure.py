@@ -23,6 +23,7 @@ DECLARATIONS = {"sim.scene", "sim.rooms", "sim.objects", "sim.geometry", "sim.co
 # Who may import whom, imports for type checkers included: a folder, or a module that lies in none.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "latex": set(),
     "output": set(),
     "streams": set(),
     "spaces": set(),
@@ -89,18 +90,20 @@ ALLOWED: dict[str, set[str]] = {
         "chat_completions", "errors", "interventions", "records", "registry", "scoring", "sim", "streams", "suites",
         "tasks", "video",
     },
-    "report": {"analysis", "errors", "records", "registry", "users_code"},
+    "report": {"analysis", "errors", "latex", "records", "registry", "users_code"},
+    "exports": {"analysis", "errors", "records", "registry", "report", "users_code"},
     "teleoperation": {
         "datasets", "errors", "learned", "policies", "policy_contract", "records", "report", "robots", "running",
         "sim", "tasks",
     },
     "terminal": {"analysis", "datasets", "errors", "output", "records", "running", "suites"},
     "catalogue": {
-        "analysis", "datasets", "errors", "faults", "interventions", "perturbations", "policy_contract", "records",
+        "analysis", "datasets", "errors", "exports", "faults", "interventions", "perturbations", "policy_contract", "records",
         "registry", "relations", "sim", "suites", "tasks", "wires",
     },
     "cli": {
-        "analysis", "catalogue", "chat_completions", "compatibility", "datasets", "errors", "fairness", "interventions",
+        "analysis", "catalogue", "chat_completions", "compatibility", "datasets", "errors", "exports", "fairness",
+        "interventions",
         "output", "perturbations", "policy_contract", "records", "registry", "report", "running", "sim", "streams",
         "suites", "teleoperation", "terminal", "users_code", "video", "wires",
     },
