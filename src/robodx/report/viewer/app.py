@@ -66,6 +66,8 @@ def make_app(root: Path, token: str | None = None) -> ASGIApp:
         ],
         exception_handlers={_Absent: _absent, UserError: _mistaken, Unannotated: _unsaved},
     )
+    # What is in no table is answered so, and not by a way to a like address.
+    app.router.redirect_slashes = False
     return Guard(app, token, write_token)
 
 
@@ -127,11 +129,9 @@ class _Answers:
         return Response(content, media_type=kind.media_type, headers=headers)
 
     def trial(self, request: Request) -> Response:
-        """In which run an episode lies, of which only the trial is known; a named run is looked at first."""
+        """In which run an episode lies, of which only the trial is known, if in any; a named one is looked at first."""
         run = self._library.with_trial(request.path_params["trial"], request.query_params.get("run", ""))
-        if run is None:
-            raise _Absent
-        return _json({"run": run.found.id, "trial_id": request.path_params["trial"]})
+        return _json({"run": None if run is None else run.found.id, "trial_id": request.path_params["trial"]})
 
     def episode(self, request: Request) -> Response:
         run, row = self._found(request)

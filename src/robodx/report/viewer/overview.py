@@ -10,7 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from robodx.analysis.failure_summary import UNKNOWN, shown_outcome
+from robodx.analysis.failure_summary import shown_outcome
+from robodx.analysis.metrics.failures import UNKNOWN
 from robodx.analysis.metrics.grouped import success_by
 from robodx.analysis.statistics.sequential import Stopped
 from robodx.analysis.summary import TIERS, Summary

@@ -65,9 +65,10 @@ function write(next) {
 }
 
 function change(changes, isTyping = false) {
-  const next = { ...state, ...changes };
+  const next = { ...(state || read()), ...changes };
   history[isTyping ? "replaceState" : "pushState"](null, "", write(next));
-  apply(next);
+  // Before the runs are known: it is in the address when they are.
+  if (state) apply(next);
 }
 
 // By its id, or by the name of its folder, which is what a report knows of it.
@@ -93,13 +94,8 @@ function queryOf(next) {
 // Which episode a trial is, in whichever run has it: then it stands in the address like any other.
 async function find(next) {
   const { trial } = next;
-  let found = null;
-  try {
-    found = await ask(`/api/trial/${encodeURIComponent(trial)}?${new URLSearchParams({ run: next.run || "" })}`);
-  } catch (error) {
-    apply({ ...next, trial: null, missing: error.message.startsWith("404") ? `No run here has the episode ${trial}.` : error.message });
-    return;
-  }
+  const found = await ask(`/api/trial/${encodeURIComponent(trial)}?${new URLSearchParams({ run: next.run || "" })}`).catch(tell);
+  if (!found?.run) return apply({ ...next, trial: null, missing: `No run here has the episode ${trial}.` });
   const known = { ...next, trial: null, run: found.run, open: keyOf(found), with: null };
   history.replaceState(null, "", write(known));
   apply(known);

@@ -95,7 +95,7 @@ export class Overview {
   }
 
   #row(row, at, several) {
-    const name = el("button", { type: "button", class: "task-name", "data-at": `${row.run} ${row.policy} ${row.name} ${row.variant}`, title: `${row.name}: list its episodes`, on: { click: () => this.onFilter(row, several) } }, clippedWithin(row.name));
+    const name = el("button", { type: "button", class: "task-name", "data-at": `${row.run} ${row.policy} ${row.name} ${row.variant}`, title: `${row.name}: list its episodes`, "aria-label": row.name, on: { click: () => this.onFilter(row, several) } }, clippedWithin(row.name));
     const about = el("p", { class: "row-second" });
     if (several.includes("variant") || row.variant !== "clean") about.append(clipped(row.variant, "chip variant"));
     if (several.includes("policy")) about.append(clipped(row.policy, "chip policy"));
