@@ -7,7 +7,7 @@ export PYTHON
 # Else every process of the tests and the demo would compile all of src anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability validate-interventions reference-panel confounding aliasing vision-table learned-tables metamorphic-tables study stress-table validation-table why-table sequential-tests coverage pictures lock clean
+.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability validate-interventions reference-panel confounding aliasing vision-table learned-tables bias-tables metamorphic-tables study stress-table validation-table why-table sequential-tests coverage pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -80,6 +80,9 @@ vision-table: setup  ## run `vision` through the capability suite and write its 
 
 learned-tables: setup  ## run `act`, `act_no_language` and `flow` through the capability suite and write their tables into the docs (easy tasks, ARGS="--tasks easy": four minutes)
 	@$(BIN)/python scripts/learned_tables.py --docs $(ARGS)
+
+bias-tables: setup  ## run three policies, with and without the grounding layer, through the suite bias and write the tables into the docs (three hours; it resumes)
+	@$(BIN)/python scripts/bias_tables.py --docs $(ARGS)
 
 metamorphic-tables: setup  ## run four policies and some whose consistency is known through the suite metamorphic and write the tables into the docs (two hours; it resumes)
 	@$(BIN)/python scripts/metamorphic_tables.py --docs $(ARGS)

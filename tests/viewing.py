@@ -19,6 +19,7 @@ import uvicorn
 from robodx.records.about import SCHEMA_VERSION
 from robodx.records.schema import SCHEMA
 from robodx.report.viewer.app import make_app
+from robodx.report.viewer.drawing import Films
 from robodx.report.viewer.serving import open_port
 
 HZ = 20.0
@@ -142,10 +143,10 @@ class Viewer:
 
 
 @contextmanager
-def viewer(root: Path, token: str | None = None) -> Iterator[str]:
+def viewer(root: Path, token: str | None = None, films: Films | None = None) -> Iterator[str]:
     """The viewer of a folder at a free port, in a thread; its address without a slash at the end."""
     with open_port("127.0.0.1", 0) as listener:
-        config = uvicorn.Config(make_app(root, token), log_level="error", lifespan="off", ws="none", http="h11")
+        config = uvicorn.Config(make_app(root, token, films), log_level="error", lifespan="off", ws="none", http="h11")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -154,3 +155,5 @@ def viewer(root: Path, token: str | None = None) -> Iterator[str]:
         finally:
             server.should_exit = server.force_exit = True
             thread.join()
+            if films is not None:
+                films.close()

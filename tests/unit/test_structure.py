@@ -81,7 +81,8 @@ ALLOWED: dict[str, set[str]] = {
         "users_code", "wires",
     },
     "video": {
-        "datasets", "errors", "interventions", "policy_contract", "records", "running", "sim", "situations", "tasks",
+        "datasets", "errors", "interventions", "policy_contract", "records", "registry", "running", "sim", "situations",
+        "tasks", "users_code",
     },
     "fairness": {
         "chat_completions", "errors", "interventions", "records", "registry", "scoring", "sim", "streams", "suites",

@@ -17,6 +17,7 @@ from robodx.cli.options import (
     Films,
     FirstSeed,
     Json,
+    PlainFilms,
     Plugins,
     Preset,
     Quality,
@@ -52,6 +53,7 @@ def diagnose(
     workers: Workers = 1,
     batch: Annotated[int, typer.Option(help="Episodes that a worker runs at a time.", min=1, max=MOST_BATCH)] = 1,
     films: Films = 2,
+    plain_films: PlainFilms = False,
     quality: Quality = "fast",
     robot: Robot = "panda",
     as_json: Json = False,
@@ -87,7 +89,7 @@ def diagnose(
     with keeping(folder):
         with progress_bar() as progress, redirect_stdout(sys.stderr):
             execute_run(request, folder, Execution(workers=workers), observers=[progress], tell=print_aside)
-        material = film_examples(gather([folder]), films)
+        material = film_examples(gather([folder]), films, is_plain=plain_films)
     print_diagnoses(material.diagnoses, as_json=as_json)
     page = write_report(material, folder / FILE_NAME)
     run = shlex.quote(str(folder))

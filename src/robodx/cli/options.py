@@ -42,6 +42,10 @@ Margin = Annotated[
 Films = Annotated[
     int, typer.Option("--films", help="Number of episodes to film for each finding.", min=0, max=MOST_FILMS)
 ]
+PlainFilms = Annotated[
+    bool,
+    typer.Option("--plain-films", help="Film without captions: the overview, and what the policy saw, with no word."),
+]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
 Workers = Annotated[int, typer.Option(help="Number of worker processes.", min=1, max=MOST_WORKERS)]
 Quality = Annotated[str, typer.Option(help="Rendering quality of the policy's cameras: fast, standard or high.")]

@@ -16,6 +16,7 @@ from robodx.cli.interrupts import keeping
 from robodx.cli.options import (
     FirstSeed,
     Json,
+    PlainFilms,
     Plugins,
     Preset,
     Quality,
@@ -157,6 +158,7 @@ class RunOptions:
     video: Annotated[
         int, typer.Option(help="Film up to N successes and N failures per task.", min=0, max=MOST_FILMS)
     ] = 0
+    plain_films: PlainFilms = False
     quality: Quality = "fast"
     robot: Robot = "panda"
     as_json: Json = False
@@ -241,7 +243,7 @@ def run(options: RunOptions) -> None:
         with progress_bar() as progress, redirect_stdout(sys.stderr), options.execution() as execution:
             execute_run(request, folder, execution, observers=[progress], tell=print_aside)
         if options.video:
-            for path in film(folder, options.video):
+            for path in film(folder, options.video, is_plain=options.plain_films):
                 print_text(f"Filmed {path}", file=sys.stderr)
     against = options.against
     comparison = None if against is None else compare_runs(against, folder, margin=request.margin)

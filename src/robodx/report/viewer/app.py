@@ -19,6 +19,7 @@ from robodx.errors import UserError
 from robodx.records.annotations import Unannotated
 from robodx.records.review import PICTURES
 from robodx.report.viewer.downloads import KINDS, download
+from robodx.report.viewer.drawing import Films
 from robodx.report.viewer.episode import details, plain
 from robodx.report.viewer.finding import REPORT, is_inside
 from robodx.report.viewer.guard import LONGEST_BODY, Guard
@@ -38,11 +39,11 @@ class _Absent(Exception):
     """There is no such run, episode or file."""
 
 
-def make_app(root: Path, token: str | None = None) -> ASGIApp:
-    """The viewer of a folder; with a token for whoever has it, else for this machine."""
+def make_app(root: Path, token: str | None = None, films: Films | None = None) -> ASGIApp:
+    """The viewer of a folder; with a token for whoever has it, else for this machine. None: it draws no films."""
     # Of this process: a page that was loaded from another one must be loaded again to write.
     write_token = secrets.token_urlsafe(24)
-    answers = _Answers(Library(root), write_token)
+    answers = _Answers(Library(root), write_token, films)
     app = Starlette(
         routes=[
             Route("/", answers.page),
@@ -57,6 +58,8 @@ def make_app(root: Path, token: str | None = None) -> ASGIApp:
             Route("/api/episode/{run}/{trial}", answers.episode),
             Route("/api/curves/{run}/{trial}", answers.curves),
             Route("/video/{run}/{trial}", answers.video),
+            Route("/api/film/{run}/{trial}", answers.film),
+            Route("/api/film/{run}/{trial}", answers.draw_film, methods=["POST"]),
             Route("/picture/{run}/{name}", answers.picture),
             Route("/report/{run}", answers.report),
             Route("/report/{run}/{where:path}/", answers.report_page),
@@ -72,7 +75,8 @@ def make_app(root: Path, token: str | None = None) -> ASGIApp:
 
 
 class _Answers:
-    def __init__(self, library: Library, write_token: str) -> None:
+    def __init__(self, library: Library, write_token: str, films: Films | None) -> None:
+        self._films = films
         self._library = library
         self._reviews = Reviews(library.root)
         self._overviews = Overviews(library.root)
@@ -136,7 +140,9 @@ class _Answers:
     def episode(self, request: Request) -> Response:
         run, row = self._found(request)
         # The others only as far as they were read: a folder may hold very many.
-        return _json(details(run, row, self._library.read_runs()))
+        # None where none can be drawn.
+        film = self._films.told(run, row)["state"] if self._films is not None and row["outcome"] != "error" else None
+        return _json({**details(run, row, self._library.read_runs()), "film_state": film})
 
     def curves(self, request: Request) -> Response:
         run, row = self._found(request)
@@ -154,7 +160,7 @@ class _Answers:
 
     def video(self, request: Request) -> Response:
         run, row = self._found(request)
-        path = run.video(row)
+        path = run.plain_video(row) if request.query_params.get("plain") == "1" else run.video(row)
         if path is None or not is_inside(path, self._library.root):
             raise _Absent
         return FileResponse(path, media_type="video/mp4")
@@ -182,6 +188,20 @@ class _Answers:
             raise _Absent
         return FileResponse(found.path / "videos" / name, media_type="video/mp4")
 
+    def film(self, request: Request) -> Response:
+        """How far a film is that somebody asked for."""
+        run, row = self._found(request)
+        if self._films is None:
+            raise _Absent
+        return _json({**self._films.told(run, row), "write_token": self._write_token})
+
+    def draw_film(self, request: Request) -> Response:
+        """Beside an annotation all that is written; the guard let it through."""
+        run, row = self._found(request)
+        if self._films is None:
+            raise UserError("robodx view was started with --no-films: no films are drawn")
+        return _json(self._films.ask(run, row, self._library.root))
+
     def picture(self, request: Request) -> Response:
         run, name = self._run(request), request.path_params["name"]
         path = run.found.path / PICTURES / name
@@ -205,7 +225,7 @@ class _Answers:
         return _json({**found, "write_token": self._write_token})
 
     async def annotate(self, request: Request) -> Response:
-        """The only answer that writes; the guard let it through."""
+        """Beside a film all that is written; the guard let it through."""
         body = b""
         async for part in request.stream():
             body += part

@@ -25,7 +25,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 # All of the viewer that can be written to, with POST.
-WRITTEN = re.compile(r"/api/review/[^/]+/[^/]+")
+WRITTEN = re.compile(r"/api/(review|film)/[^/]+/[^/]+")
 WRITE_TOKEN = "x-robodx-write-token"
 # An annotation with the longest text, all of it in escapes.
 LONGEST_BODY = 32_768

@@ -18,7 +18,7 @@ from robodx.analysis.variants import CLEAN, with_names, with_variants
 from robodx.errors import UserError
 from robodx.records.about import read_about
 from robodx.records.design import FILE as DESIGN
-from robodx.records.film_name import film_name
+from robodx.records.film_name import film_name, plain_film
 from robodx.records.table import explained, load_readable, parts_of
 from robodx.records.trial import Trial
 from robodx.report.viewer.finding import Found, find_runs, is_inside
@@ -61,6 +61,13 @@ class Run:
         """The film of an episode, by the name that films are given."""
         name = film_name(row)
         return self.found.path / "videos" / name if name in self.found.videos else None
+
+    def plain_video(self, row: Mapping[str, Any]) -> Path | None:
+        """One that does not say how the episode ended."""
+        folder, name = self.found.path / "videos", film_name(row)
+        # Others, as links out of the folder, are not even opened.
+        path = plain_film(folder, row) if name in self.found.videos else folder / name
+        return path if path.name in self.found.videos else None
 
 
 class Library:

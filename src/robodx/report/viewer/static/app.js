@@ -3,6 +3,7 @@
 import { Clock } from "./clock.js";
 import { ask, clipped, clippedWithin, el, outcomeMark } from "./dom.js";
 import { endOf, show } from "./episode.js";
+import { FILMED } from "./filming.js";
 import { EpisodeList, keyOf } from "./list.js";
 import { Overview } from "./overview.js";
 import { reportLines, reviewLines, runItems } from "./runs.js";
@@ -360,6 +361,12 @@ let typing = 0;
 $("search").addEventListener("input", () => {
   clearTimeout(typing);
   typing = setTimeout(() => change({ text: $("search").value.trim() }, true), 120);
+});
+document.addEventListener(FILMED, async ({ detail }) => {
+  if (![state.open, state.with].includes(keyOf(detail))) return;
+  await showEpisodes();
+  clock.seek(0);
+  clock.play();
 });
 window.addEventListener("popstate", () => state && apply(read()));
 
