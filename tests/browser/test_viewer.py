@@ -210,16 +210,6 @@ def test_hostile_names_are_shown_as_text(page: Page, viewed: Viewed) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_on_a_phone_the_list_is_above_the_episode(page: Page, viewed: Viewed) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{viewed.address}/#run=&text=seed1")
-    page.locator(".row", has_text="motor").first.click()
-    expect(page.locator(".tracks")).to_be_visible()
-    row, stage = page.locator("#list").bounding_box(), page.locator(".episode").bounding_box()
-    assert row is not None and stage is not None and row["y"] + row["height"] <= stage["y"]
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
 def test_a_film_that_is_asked_for_is_drawn_and_plays(page: Page, tmp_path: Path) -> None:
     row = stored(tmp_path / "run", steps=9)
     with viewer(tmp_path, films=Films(draw_film)) as address:

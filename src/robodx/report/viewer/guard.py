@@ -65,8 +65,9 @@ class Guard:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
-                headers.setdefault("Cache-Control", "no-cache")
+                # An answer may have a stricter policy of its own, as a report has.
+                for name, value in {**HEADERS, "Cache-Control": "no-cache"}.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         answer = self._refusal(Request(scope))
