@@ -98,8 +98,8 @@ ALLOWED: dict[str, set[str]] = {
     },
     "terminal": {"analysis", "datasets", "errors", "output", "records", "running", "suites"},
     "catalogue": {
-        "analysis", "datasets", "errors", "exports", "faults", "interventions", "perturbations", "policy_contract", "records",
-        "registry", "relations", "sim", "suites", "tasks", "wires",
+        "analysis", "datasets", "errors", "exports", "faults", "interventions", "perturbations", "policy_contract",
+        "records", "registry", "relations", "sim", "suites", "tasks", "wires",
     },
     "cli": {
         "analysis", "catalogue", "chat_completions", "compatibility", "datasets", "errors", "exports", "fairness",
