@@ -7,7 +7,7 @@ export PYTHON
 # Else every process of the tests and the demo would compile all of src anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability validate-interventions reference-panel confounding aliasing vision-table learned-tables metamorphic-tables study stress-table validation-table why-table sequential-tests coverage pictures lock clean
+.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability validate-interventions reference-panel confounding aliasing vision-table learned-tables bias-tables metamorphic-tables study stress-table validation-table why-table sequential-tests coverage vocabulary pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -33,7 +33,7 @@ test-thorough: setup  ## run the tests with more seeds and five times as many fu
 	@$(BIN)/robodx doctor --require gl
 	@$(BIN)/python -m pytest --thorough
 
-test-peers: setup  ## test against LeRobot, openpi's client, PyTorch, TensorFlow and TensorFlow Datasets, in environments of their own (15 GB)
+test-peers: setup  ## test against LeRobot, openpi's client, PyTorch, TensorFlow, TensorFlow Datasets, Gymnasium-Robotics, W&B, rerun and pandas, in environments of their own (15 GB)
 	@sh scripts/test-peers.sh
 
 check: setup  ## lint, formatting, types
@@ -81,6 +81,9 @@ vision-table: setup  ## run `vision` through the capability suite and write its 
 learned-tables: setup  ## run `act`, `act_no_language` and `flow` through the capability suite and write their tables into the docs (easy tasks, ARGS="--tasks easy": four minutes)
 	@$(BIN)/python scripts/learned_tables.py --docs $(ARGS)
 
+bias-tables: setup  ## run three policies, with and without the grounding layer, through the suite bias and write the tables into the docs (three hours; it resumes)
+	@$(BIN)/python scripts/bias_tables.py --docs $(ARGS)
+
 metamorphic-tables: setup  ## run four policies and some whose consistency is known through the suite metamorphic and write the tables into the docs (two hours; it resumes)
 	@$(BIN)/python scripts/metamorphic_tables.py --docs $(ARGS)
 
@@ -103,6 +106,10 @@ coverage: setup  ## simulate how often intervals hold and tests err, also of met
 	@$(BIN)/python scripts/interval_coverage.py
 	@$(BIN)/python scripts/metamorphic_coverage.py
 	@$(BIN)/python scripts/cliff_coverage.py
+
+vocabulary: setup  ## write the words of instructions into the docs, and the names that the Tab key offers (a few seconds)
+	@$(BIN)/python scripts/vocabulary.py
+	@$(BIN)/python scripts/completion_names.py
 
 pictures: setup  ## draw the pictures of the docs
 	@$(BIN)/python scripts/pictures.py

@@ -42,8 +42,8 @@ def main() -> None:
         f"{total_s / bare_s:.2f} times as long as by the expert without pictures ({bare_s:.0f} s)"
     )
     print(
-        f"{CELLS} episodes at this speed: {whole_min:.1f} minutes, {options.workers} workers; goal {GOAL_MIN:.0f} minutes   "
-        f"{'ok' if whole_min <= GOAL_MIN else 'MISSED'}"
+        f"{CELLS} episodes at this speed: {whole_min:.1f} minutes, {options.workers} workers; "
+        f"goal {GOAL_MIN:.0f} minutes   {'ok' if whole_min <= GOAL_MIN else 'MISSED'}"
     )
 
 

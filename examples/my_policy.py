@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robodx import CameraRequest, Observation, PolicySpec, policy
-from robodx.policy_contract import ActionChunk, EpisodeStart
+from robodx.policy_contract import ActionChunk
 
 
 @policy("nudge")
@@ -18,14 +18,8 @@ class Nudge:
         action_space="ee_delta", cameras=(CameraRequest("front"),), state=("ee_pose",), uses_language=False
     )
 
-    def reset(self, starts: Sequence[EpisodeStart]) -> None:
-        """Called before an episode's first observation; keep state by `start.episode_id`."""
-
     def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
         return [self._sweep(observation) for observation in observations]
-
-    def finish(self, ids: Sequence[str]) -> None:
-        """Called when episodes have ended; forget their state."""
 
     def _sweep(self, observation: Observation) -> ActionChunk:
         assert observation.images["front"].shape == (128, 128, 3)

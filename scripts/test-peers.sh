@@ -11,7 +11,7 @@ uv=.venv/bin/uv
 say() { echo "test-peers: $*"; }
 
 # What an environment was made of, and where: a moved tree needs a new one.
-wanted() { { pwd; cat "tests/peers/$1/requirements.txt" pyproject.toml; } | cksum; }
+wanted() { { pwd; cat "tests/peers/$1"/requirements*.txt pyproject.toml; } | cksum; }
 
 prepare() {
     place=$root/$1
@@ -23,6 +23,9 @@ prepare() {
     [ -x "$place/bin/python" ] || "$uv" venv --quiet --python '>=3.11,<3.13' "$place"
     # What an interrupted installation has fetched is in uv's own cache.
     "$uv" pip install --python "$place/bin/python" -r "tests/peers/$1/requirements.txt"
+    # What would bring along what the peer cannot live with.
+    [ ! -f "tests/peers/$1/requirements-no-deps.txt" ] ||
+        "$uv" pip install --no-deps --python "$place/bin/python" -r "tests/peers/$1/requirements-no-deps.txt"
     say "$place holds $(du -sh "$place" | cut -f1)"
     wanted "$1" >"$stamp"
 }

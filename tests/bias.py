@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from robodx.analysis.bias.cells import BASELINES, CROSSED, USUAL, Block, Grid
+from robodx.analysis.bias.cells import CROSSED, Block, Grid
 from robodx.records.design import Planned, design_table, with_design, write_design
 from robodx.records.episode import Episode
 from robodx.records.table import to_table
@@ -20,6 +20,10 @@ from tests.reporting import ABOUT
 Floats = NDArray[np.float64]
 TASK = "bias/put_solid_in_box"
 SHAPES = ("cube", "cylinder", "triangular block", "sphere")
+USUAL = "usual"
+BASELINES = {
+    "colour": "red", "camera_orientation": "yaw 0, pitch 0", "camera_pose": "original", "camera_distance": "0.00 m",
+}  # fmt: skip
 COLOURS = {
     "red": "#ff0000", "crimson": "#dc143c", "orange": "#ffa500", "tan": "#d2b48c", "gold": "#ffd700",
     "green": "#008000", "teal": "#008080", "blue": "#0000ff", "indigo": "#4b0082", "hotpink": "#ff69b4",
@@ -70,7 +74,8 @@ class MadeRun:
         set_ = (("bias context", layout), *sorted(changed.items()))
         trial = Trial(TASK, 1, self.policy, seed, suite="bias", interventions=set_)
         hexed = {"hex": COLOURS[factors["colour"]]} if "colour" in factors else {}
-        said = {"grid": grid, **factors, **context, **hexed}
+        baseline = CROSSED.join(BASELINES.get(name, USUAL) for name in factors)
+        said = {"grid": grid, "baseline": baseline, **factors, **context, **hexed}
         self.planned.append(Planned(trial, "cell", None, tuple(said.items()), grid))
         if trial.id in self.rows:
             return
@@ -104,6 +109,6 @@ def grid_of(success: Floats, blocks_per_context: int, factors: tuple[str, ...] =
     ids = np.array([f"t{at}" for at in range(success.size)], dtype=object).reshape(success.shape)
     base, base_ids = success.reshape(len(success), -1)[:, 0], ids.reshape(len(success), -1)[:, 0]
     return Grid(
-        "somebody", CROSSED.join(factors), factors, values, blocks, success, ids, ids, base, base_ids,
-        base_ids, {}, success.size, int(np.isnan(success).sum()),
+        "somebody", CROSSED.join(factors), factors, (USUAL,) * len(factors), values, blocks, success, ids, ids, base,
+        base_ids, base_ids, {}, success.size, int(np.isnan(success).sum()),
     )  # fmt: skip

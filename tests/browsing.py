@@ -29,6 +29,80 @@ CONTRASTS = """nodes => {
 }"""
 
 
+# Of all text that is seen: [text, contrast, what it must have]. Opacity counts, translucent backgrounds are laid
+# over each other, and of stripes those count in which the text is hardest to read. Then the same of marks that tell
+# something without text, whose contrast must be 3.
+SEEN_CONTRASTS = """marks => {
+  const colour = (text) => { const [r, g, b, a = 1] = text.match(/[\\d.]+/g).map(Number); return [r, g, b, a]; };
+  const over = (top, under) => [0, 1, 2].map((at) => top[at] * top[3] + under[at] * (1 - top[3])).concat(1);
+  const light = (rgb) => rgb.slice(0, 3).map((one) => one / 255)
+    .map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, one, index) => sum + one * [0.2126, 0.7152, 0.0722][index], 0);
+  const ratio = (a, b) => {
+    const [x, y] = [light(a), light(b)];
+    return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
+  };
+  const chain = (node) => (node ? [...chain(node.parentElement), node] : []);
+  const known = new Map([[null, [[255, 255, 255, 1]]]]);
+  const grounds = (node) => {
+    if (!known.has(node)) {
+      const style = getComputedStyle(node);
+      const found = grounds(node.parentElement).map((under) => over(colour(style.backgroundColor), under));
+      const stripes = (style.backgroundImage.match(/rgba?\\([^)]*\\)/g) || []).map(colour).filter((one) => one[3]);
+      known.set(node, [...found, ...stripes.map((stripe) => over(stripe, found[0]))]);
+    }
+    return known.get(node);
+  };
+  const opacity = (node) => chain(node).reduce((product, one) => product * Number(getComputedStyle(one).opacity), 1);
+  const worst = (node, text) => {
+    const top = colour(text);
+    top[3] *= opacity(node);
+    return Math.min(...grounds(node).map((under) => ratio(over(top, under), under)));
+  };
+  const isSeen = (node) => node.checkVisibility({ checkVisibilityCSS: true, contentVisibilityAuto: true })
+    && !node.closest(".visually-hidden");
+  const needed = (style) => {
+    const size = parseFloat(style.fontSize);
+    return size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700) ? 3 : 4.5;
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode.parentElement;
+    const text = walker.currentNode.textContent.trim();
+    if (!text || ["TITLE", "title", "OPTION", "SCRIPT", "STYLE"].includes(node.tagName) || !isSeen(node)) continue;
+    const style = getComputedStyle(node);
+    const own = node.ownerSVGElement ? style.fill : style.color;
+    const what = `${node.tagName}.${node.getAttribute("class") || ""}: ${text.slice(0, 40)}`;
+    found.push([what, worst(node, own), needed(style)]);
+  }
+  for (const node of document.querySelectorAll("input, select, button")) {
+    if (!isSeen(node)) continue;
+    const hint = getComputedStyle(node, "::placeholder").color;
+    if (node.placeholder) found.push([`placeholder: ${node.placeholder}`, worst(node, hint), 4.5]);
+    found.push([`${node.tagName}#${node.id}`, worst(node, getComputedStyle(node).color), 4.5]);
+  }
+  for (const [selector, property, pseudo] of marks) {
+    for (const node of document.querySelectorAll(selector)) {
+      const behind = property === "backgroundColor" && !pseudo ? node.parentElement : node;
+      const own = getComputedStyle(node, pseudo)[property];
+      if (isSeen(node)) found.push([`${selector} ${property}`, worst(behind, own), 3]);
+    }
+  }
+  return found;
+}"""
+# What tells something without text, and in which property its colour is.
+VIEWER_MARKS = [
+    [".mark", "borderTopColor"], [".shares i", "backgroundColor"], [".task-legend i", "backgroundColor"],
+    [".whisker-line", "backgroundColor"], [".whisker-point", "backgroundColor"], [".swatch", "backgroundColor"],
+    [".curve", "stroke"], [".trail", "stroke"], [".way", "stroke"], [".dot.tool", "stroke"], [".dot.thing", "fill"],
+    [".target", "stroke"], [".space .event:not(.release)", "fill"], [".event.release", "stroke"],
+    [".cursor", "backgroundColor"], [".evidence", "borderLeftColor"], [".bar.stressed", "backgroundColor"],
+    [".bar.reached", "borderRightColor"], [".live", "backgroundColor", "::before"],
+    [".evidence", "color", "::before"],
+]  # fmt: skip
+
+
 @dataclass
 class Watch:
     """Errors (of the console and uncaught), warnings and requested addresses, each in order."""

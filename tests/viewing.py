@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlencode
 
 import numpy as np
 import polars as pl
@@ -17,6 +19,7 @@ import uvicorn
 from robodx.records.about import SCHEMA_VERSION
 from robodx.records.schema import SCHEMA
 from robodx.report.viewer.app import make_app
+from robodx.report.viewer.drawing import Films
 from robodx.report.viewer.serving import open_port
 
 HZ = 20.0
@@ -90,11 +93,60 @@ def write_trajectory(run: Path, trial_id: str, steps: int = 40) -> Path:
     return path
 
 
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Viewer:
+    """Asks the application itself, as a server would that leaves a path as it comes."""
+
+    def __init__(self, root: Path, token: str | None = None) -> None:
+        self._app = make_app(root, token)
+
+    def __call__(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        wire = {"host": "localhost", **{name.lower(): value for name, value in headers.items()}}
+        where, _, query = path.partition("?")
+        scope = {
+            "type": "http", "method": method, "path": unquote(where), "raw_path": where.encode(), "root_path": "",
+            "query_string": query.encode(), "scheme": "http", "http_version": "1.1", "server": ("127.0.0.1", 80),
+            "headers": [(name.encode(), value.encode()) for name, value in wire.items()],
+        }  # fmt: skip
+        sent: list[MutableMapping[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            return await asyncio.Future()  # the client waits, and says nothing more
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            sent.append(message)
+
+        asyncio.run(self._app(scope, receive, send))  # type: ignore[arg-type]
+        reported = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        return Answer(sent[0]["status"], reported, b"".join(message.get("body", b"") for message in sent[1:]))
+
+    def runs(self) -> dict[str, Any]:
+        """By name."""
+        return {run["name"]: run for run in self("/api/runs").json["runs"]}
+
+    def episodes(self, **words: Any) -> Any:
+        return self(f"/api/episodes?{urlencode(words, doseq=True)}").json
+
+    def json(self, path: str, **words: Any) -> Any:
+        answer = self(f"{path}?{urlencode(words, doseq=True)}")
+        assert answer.status == 200, f"{answer.status}: {answer.body[:200]!r}"
+        return answer.json
+
+
 @contextmanager
-def viewer(root: Path, token: str | None = None) -> Iterator[str]:
+def viewer(root: Path, token: str | None = None, films: Films | None = None) -> Iterator[str]:
     """The viewer of a folder at a free port, in a thread; its address without a slash at the end."""
     with open_port("127.0.0.1", 0) as listener:
-        config = uvicorn.Config(make_app(root, token), log_level="error", lifespan="off", ws="none", http="h11")
+        config = uvicorn.Config(make_app(root, token, films), log_level="error", lifespan="off", ws="none", http="h11")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -103,3 +155,5 @@ def viewer(root: Path, token: str | None = None) -> Iterator[str]:
         finally:
             server.should_exit = server.force_exit = True
             thread.join()
+            if films is not None:
+                films.close()

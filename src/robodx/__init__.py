@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from robodx.analysis.metrics.base import metric as metric
     from robodx.analysis.metrics.quantities import quantity as quantity
     from robodx.analysis.statistics.estimates import Estimate as Estimate
-    from robodx.environments.wrapping import wrap as wrap
     from robodx.evaluation import Results as Results
     from robodx.evaluation import evaluate as evaluate
     from robodx.perturbations.base import Perturbation as Perturbation
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from robodx.suites.base import suite as suite
     from robodx.tasks.base import Situation as Situation
     from robodx.tasks.base import task as task
+    from robodx.wrapping import wrap as wrap
 
 _HOMES = {
     "CameraRequest": "policy_contract",
@@ -56,7 +56,7 @@ _HOMES = {
     "rollout": "running.rollout",
     "suite": "suites.base",
     "task": "tasks.base",
-    "wrap": "environments.wrapping",
+    "wrap": "wrapping",
 }
 
 __all__ = [*_HOMES, "__version__"]

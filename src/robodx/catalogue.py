@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from robodx.errors import UserError
 from robodx.registry import UnknownName, unknown
 
 if TYPE_CHECKING:
@@ -11,12 +13,64 @@ if TYPE_CHECKING:
 
 KINDS = (
     "tasks", "policies", "faults", "presets", "protocols", "robots", "perturbations", "interventions", "relations",
-    "suites", "metrics", "cameras", "formats",
+    "suites", "metrics", "cameras", "formats", "exports",
 )  # fmt: skip
 
 
-def rows(kind: str) -> list[dict[str, Any]]:
-    """One row an entry; the first column is the name to use on the command line."""
+def rows(kind: str, words: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """One row an entry that each of the words is true of; the first column is the name to use on the command line.
+
+    Of tasks a word is a family, a tier, a suite of tasks or a selector; a word that is none of these, and any of other
+    kinds, is true of what has it in its name or its description.
+    """
+    every = _rows(kind)
+    found = every
+    for word in words:
+        names = _matching(kind, every, word)
+        found = [row for row in found if next(iter(row.values())) in names]
+    if words and not found:
+        raise UserError(f"no {_singular(kind)} is all of: {', '.join(words)}")
+    return found
+
+
+def _matching(kind: str, every: Sequence[dict[str, Any]], word: str) -> set[str]:
+    """The names of those that the word is true of."""
+    names = [next(iter(row.values())) for row in every]
+    near = set(names)
+    if kind == "tasks":
+        from robodx.suites.base import select
+        from robodx.tasks.base import TASKS
+
+        tasks = TASKS.entries()
+        if found := [task.id for task in tasks if word in (task.family, task.tier, *task.tags)]:
+            return set(found)
+        head, _, rest = word.partition("/")
+        within = [task for task in tasks if head in task.tags]
+        path = tuple((rest if within and rest else word).split("/"))
+        try:
+            return {task.id for task in select(path, within or tasks)}
+        except UnknownName:
+            near |= {part for task in tasks for part in (task.family, task.tier, *task.tags) if part}
+    said = word.lower()
+    found = [name for name, row in zip(names, every, strict=True) if any(said in str(v).lower() for v in row.values())]
+    if not found:
+        message = unknown(_singular(kind), word, near)
+        # A wall of all tasks helps nobody.
+        raise UnknownName(message if kind != "tasks" or "mean" in message else unknown("task", word, _families()))
+    return set(found)
+
+
+def _families() -> list[str]:
+    from robodx.tasks.base import TASKS
+
+    return sorted({task.family for task in TASKS.entries()})
+
+
+def _singular(kind: str) -> str:
+    return "policy" if kind == "policies" else kind.removesuffix("s")
+
+
+def _rows(kind: str) -> list[dict[str, Any]]:
     if kind not in KINDS:
         raise UnknownName(unknown("list", kind, KINDS))
     if kind == "tasks":
@@ -124,6 +178,10 @@ def rows(kind: str) -> list[dict[str, Any]]:
             {"format": f.name, "reads": "yes", "writes": "yes" if f.write else "no", "summary": f.summary}
             for f in FORMATS.entries()
         ]
+    if kind == "exports":
+        from robodx.exports.base import EXPORTERS
+
+        return [{"export": e.name, "summary": e.summary} for e in EXPORTERS.entries()]
     from robodx.suites.base import SUITES
 
     return [{"suite": name, "summary": (SUITES[name].__doc__ or "").strip()} for name in SUITES]

@@ -9,11 +9,12 @@ import polars as pl
 
 from robodx.analysis.findings.base import Diagnosis
 from robodx.analysis.findings.diagnose import diagnose
+from robodx.analysis.notebook import results_html
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import StressTable
 from robodx.analysis.summary import Row, Summary, success_rate
 from robodx.errors import UserError
-from robodx.policy_contract import Policy, checked, opened
+from robodx.policy_contract import MinimalPolicy, Policy, checked, opened
 from robodx.running.description import perturbation_cards
 from robodx.running.loop import collect
 from robodx.running.reference import ExpertReference
@@ -62,9 +63,13 @@ class Results:
         width = max((len(name) for name, _ in rows), default=0)
         return "\n".join(f"{name:{width}}  {success}  n = {success.n}" for name, success in rows)
 
+    def _repr_html_(self) -> str:
+        summary = self.summary
+        return results_html(summary.headlines(), summary.rows(), self.not_applicable)
+
 
 def evaluate(
-    policy: Policy | str,
+    policy: MinimalPolicy | str,
     suite: str = "capability",
     *,
     seeds: int = 5,
@@ -84,8 +89,8 @@ def evaluate(
         raise UserError(
             f'a preset ("{preset}") is for a policy that is named; an object speaks RoboDx\'s own conventions'
         )
-    policy = checked(policy, "the policy")
-    return _evaluate(policy, Request((suite,), type(policy).__name__, seeds, clock=clock, batch=batch))
+    named = Request((suite,), type(policy).__name__, seeds, clock=clock, batch=batch)
+    return _evaluate(checked(policy, "the policy"), named)
 
 
 def _evaluate(policy: Policy, request: Request) -> Results:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 MAX_PIXELS = 2048
 # How long a policy's `close` is waited for. Its episodes are recorded by then.
 CLOSE_S = 3.0
-METHODS = ("spec", "reset", "act", "finish")
+# What it must have; `reset` and `finish` it may have.
+REQUIRED = ("spec", "act")
 STATE = ("joint_positions", "joint_velocities", "gripper_opening", "ee_pose", "base_pose")
 ActionChunk = NDArray[np.float32]  # (chunk, action_dim)
 
@@ -158,18 +159,52 @@ class Observation:
     privileged: Privileged | None = None
 
 
-class Policy(Protocol):
-    """Identity is the episode id, never the position in a batch: only episodes that need a chunk are asked."""
+class MinimalPolicy(Protocol):
+    """What a policy has to have. Identity is the episode id, never the position in a batch."""
 
     @property
     def spec(self) -> PolicySpec: ...
 
-    def reset(self, starts: Sequence[EpisodeStart]) -> None: ...
-
     def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk | Exception]:
-        """A chunk for each observation, or what went wrong with that one alone."""
+        """A chunk for each observation, or what went wrong with that one alone; only who needs a chunk is asked."""
 
-    def finish(self, ids: Sequence[str]) -> None: ...
+
+class Policy(MinimalPolicy, Protocol):
+    """A policy as it is called: one that has nothing to do there is given these two by `completed`."""
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> None:
+        """Before the first observation of each of these episodes."""
+
+    def finish(self, ids: Sequence[str]) -> None:
+        """These episodes have ended: what is kept for them can go."""
+
+
+class _Completed:
+    """A policy without a `reset` or a `finish`, with one that does nothing; the rest is the policy's own."""
+
+    def __init__(self, policy: MinimalPolicy) -> None:
+        self._policy = policy
+        self.act = policy.act
+        self.reset: Callable[[Sequence[EpisodeStart]], None] = getattr(policy, "reset", _nothing)
+        self.finish: Callable[[Sequence[str]], None] = getattr(policy, "finish", _nothing)
+
+    @property
+    def spec(self) -> PolicySpec:
+        return self._policy.spec
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_policy":  # of a copy that is being made
+            raise AttributeError(name)
+        return getattr(self._policy, name)
+
+
+def _nothing(episodes: Sequence[object]) -> None: ...
+
+
+def completed(policy: MinimalPolicy) -> Policy:
+    """With all that is called: the policy itself where it has all of that."""
+    is_complete = hasattr(policy, "reset") and hasattr(policy, "finish")
+    return cast(Policy, policy) if is_complete else _Completed(policy)
 
 
 @dataclass(frozen=True)
@@ -177,11 +212,11 @@ class PolicyEntry:
     """A policy by name; `make` gets what follows the colon in `name:argument`, and a preset, each None if not given."""
 
     name: str
-    make: Callable[[str | None, str | None], Policy]
+    make: Callable[[str | None, str | None], MinimalPolicy]
     summary: str
     takes: str | None = None
     # What was registered.
-    factory: Callable[..., Policy] | None = None
+    factory: Callable[..., MinimalPolicy] | None = None
 
 
 POLICIES: Registry[PolicyEntry] = Registry("policy", "policies", "wires.protocols")
@@ -189,16 +224,16 @@ POLICIES: Registry[PolicyEntry] = Registry("policy", "policies", "wires.protocol
 
 def policy(
     name: str, *, takes: str | None = None, takes_preset: bool = False
-) -> Callable[[Callable[..., Policy]], Callable[..., Policy]]:
+) -> Callable[[Callable[..., MinimalPolicy]], Callable[..., MinimalPolicy]]:
     """Register a class or factory; with `takes` it is named `name:ARGUMENT` and called with that argument.
 
     With `takes_preset` it is also called with the name of a preset, a server's conventions, or None.
     """
 
-    def register(factory: Callable[..., Policy]) -> Callable[..., Policy]:
+    def register(factory: Callable[..., MinimalPolicy]) -> Callable[..., MinimalPolicy]:
         summary = next(iter((factory.__doc__ or "").strip().splitlines()), "")
 
-        def make(argument: str | None, preset: str | None) -> Policy:
+        def make(argument: str | None, preset: str | None) -> MinimalPolicy:
             if preset is not None and not takes_preset:
                 raise UserError(f'policy "{name}" speaks RoboDx\'s own conventions and takes no preset ("{preset}")')
             if takes is None:
@@ -226,10 +261,10 @@ def make_policy(name: str, preset: str | None = None) -> Policy:
     return checked(made, who)
 
 
-def checked(made: Policy, who: str) -> Policy:
-    """With all that a policy has to have."""
+def checked(made: MinimalPolicy, who: str) -> Policy:
+    """What has all that a policy has to have, complete."""
     with calling(who, type(made)):
-        missing = [name for name in METHODS if not hasattr(made, name)]
+        missing = [name for name in REQUIRED if not hasattr(made, name)]
         if missing:
             raise UserError(f"{who} is a {type(made).__name__}, which is not a policy: it has no {', '.join(missing)}")
         if not isinstance(made.spec, PolicySpec):
@@ -237,7 +272,7 @@ def checked(made: Policy, who: str) -> Policy:
                 f"{who} has a {type(made.spec).__name__} as its spec: it must be a PolicySpec, as in "
                 'spec = PolicySpec(action_space="ee_delta")'
             )
-    return made
+        return completed(made)
 
 
 def replies(policy: Policy, observations: Sequence[Observation]) -> list[ActionChunk | Exception]:

@@ -32,6 +32,7 @@ EXTENSIONS = (
     "analysis.metrics",
     "analysis.findings.kinds",
     "report.sections",
+    "exports",
 )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 Variation = Literal["robot", "layout", "attributes", "instruction", "timing", "arena"]
 VARIATIONS: tuple[Variation, ...] = get_args(Variation)
@@ -41,6 +42,9 @@ class Streams:
         return (self.seed + first) % n
 
     def rng(self, name: str, *keys: str | int) -> np.random.Generator:
+        # Not above: the command line takes only a number from here, and its help and the Tab key must not wait.
+        import numpy as np
+
         self._check(name)
         whose = () if self.owner is None else (self.owner,)
         return np.random.Generator(np.random.PCG64(_number(self.seed, *whose, name, *keys)))

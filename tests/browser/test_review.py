@@ -261,7 +261,7 @@ def test_where_there_is_no_film_it_says_how_to_make_it_and_then_shows_it(page: P
     expect(page.locator("#films video")).to_have_count(2)
     page.goto(reviewed.address)
     page.locator("#runs .run", has_text="not prepared").click()
-    expect(page.locator("#reviews code")).to_have_text(f"robodx review '{name}/not prepared' --prepare")
+    expect(page.locator("#reviews code").first).to_have_text(f"robodx review '{name}/not prepared' --prepare")
 
 
 @pytest.mark.thorough

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from robodx.errors import UserError
+from robodx.records.film_name import film_name
+from robodx.report.viewer.drawing import Films
 from robodx.video.mp4 import write_mp4
+from robodx.video.on_demand import draw_film
+from tests.filming import stored
 from tests.viewing import HZ, LATENCY, episode, viewer, write_run, write_trajectory
 
 # A film long enough not to end while a busy machine looks away.
@@ -205,11 +210,34 @@ def test_hostile_names_are_shown_as_text(page: Page, viewed: Viewed) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_on_a_phone_the_list_is_above_the_episode(page: Page, viewed: Viewed) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{viewed.address}/#run=&text=seed1")
-    page.locator(".row", has_text="motor").first.click()
-    expect(page.locator(".tracks")).to_be_visible()
-    row, stage = page.locator("#list").bounding_box(), page.locator(".episode").bounding_box()
-    assert row is not None and stage is not None and row["y"] + row["height"] <= stage["y"]
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+def test_a_film_that_is_asked_for_is_drawn_and_plays(page: Page, tmp_path: Path) -> None:
+    row = stored(tmp_path / "run", steps=9)
+    with viewer(tmp_path, films=Films(draw_film)) as address:
+        page.goto(address)
+        page.locator("#list .row").first.click()
+        expect(page.locator("video")).to_have_count(0)
+        page.get_by_role("button", name="Draw the film").click()
+        expect(page.get_by_role("button", name="Draw the film")).to_be_hidden()
+        expect(page.locator(".film-asker progress")).to_be_visible()
+        expect(page.locator("video")).to_have_count(1)
+        wait_until(page, lambda: film_time(page) > 0.2)
+        assert page.locator("video").evaluate("film => [film.videoWidth > 500, film.error]") == [True, None]
+    assert (tmp_path / "run" / "videos" / film_name(row)).is_file()
+
+
+@pytest.mark.thorough
+def test_a_film_that_cannot_be_drawn_says_why_and_can_be_asked_for_again(page: Page, tmp_path: Path) -> None:
+    told = ["OpenGL is missing here: <b>install it</b>", "the disk is full"]
+
+    def fails(run: Path, trial_id: str) -> Generator[tuple[int, int]]:
+        yield 1, 2
+        raise UserError(told.pop(0))
+
+    write_trajectory(write_run(tmp_path / "run", [episode(1)]), f"{1:016x}")
+    with viewer(tmp_path, films=Films(fails)) as address:
+        page.goto(address)
+        page.locator("#list .row").first.click()
+        page.get_by_role("button", name="Draw the film").click()
+        expect(page.locator(".film-asker .problem")).to_have_text("OpenGL is missing here: <b>install it</b>")
+        page.get_by_role("button", name="Try again").click()
+        expect(page.locator(".film-asker .problem")).to_have_text("the disk is full")

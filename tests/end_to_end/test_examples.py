@@ -20,8 +20,10 @@ from robodx.video.rendering import frames
 from tests.commands import call
 
 ROOT = Path(__file__).parent.parent.parent
-# A protocol's command serves until it is interrupted: tests/wires/test_protocols.py has it.
-EXAMPLES = sorted(set((ROOT / "examples").glob("*.py")) - {ROOT / "examples" / "my_protocol.py"})
+# A protocol's command serves until it is interrupted (tests/wires/test_protocols.py has it), and an export's is about a
+# run that is there (tests/unit/test_exports.py).
+ELSEWHERE = {ROOT / "examples" / name for name in ("my_protocol.py", "my_export.py")}
+EXAMPLES = sorted(set((ROOT / "examples").glob("*.py")) - ELSEWHERE)
 ROBODX = (sys.executable, "-c", "from robodx.cli import main; main()")
 
 

@@ -96,6 +96,13 @@ def test_parts_are_selected_and_mistakes_are_named() -> None:
     assert {one.level for one in asked("all", "quick")} == {*FACTORS, INTERACTION}
     with pytest.raises(UnknownName, match="colour"):
         asked("color")
+    some = asked("colour", "moccasin", "tan", seeds=2)
+    assert Counter(said(one)["colour"] for one in some) == {"red": 22, "moccasin": 22, "tan": 22}
+    # The baseline is run as well where it is none of the factor's values.
+    poses = asked("camera_pose", "ring 1, 90°", seeds=1)
+    assert Counter(said(one)["camera_pose"] for one in poses) == {"original": 11, "ring 1, 90°": 11}
+    with pytest.raises(UserError, match=r"mocasin.*moccasin"):
+        asked("colour", "mocasin")
     with pytest.raises(UserError, match="quick or adaptive"):
         asked("quick", "adaptive")
     with pytest.raises(UserError, match="--seeds"):

@@ -314,12 +314,19 @@ def test_blocks_that_not_all_values_were_tried_in_are_left_out_where_whole_ones_
     """An adaptive run goes on with values by their outcomes: in its later blocks these are no longer exchangeable."""
     run = made().factor("colour", tuple(COLOURS), repeats=2)
     whole = bias_table(run.episodes)
-    further = MadeRun(lambda said: 0.0).factor("colour", ["gray", "teal"], repeats=3)
+    further = MadeRun(lambda said: 0.0).factor("colour", ["red", "gray", "teal"], repeats=3)
     # Seeds from 6 on are those of three wordings, and robot starts that the run has not.
     episodes = pl.concat([run.episodes, further.episodes.filter(pl.col("seed") >= 6)])
     (factor,) = (bias_table(episodes) or pytest.fail("no table")).factors
     assert whole is not None and (factor.blocks, factor.partial) == (22, 9)
-    assert (factor.coefficient, factor.effects) == (whole.factors[0].coefficient, whole.factors[0].effects)
+    assert factor.coefficient == whole.factors[0].coefficient and factor.p == whole.factors[0].p
+    # Pairs count wherever there are any, with intervals that hold whenever one stops.
+    pairs = {one.value: one.difference for one in factor.effects}
+    assert {value: one.n for value, one in pairs.items() if one.n > 22} == {"gray": 31, "teal": 31}
+    planned = {one.value: one.difference for one in whole.factors[0].effects}
+    assert pairs["black"].value == planned["black"].value
+    assert (pairs["black"].low or 0) < (planned["black"].low or 0)
+    assert (pairs["black"].high or 0) > (planned["black"].high or 0)
 
 
 def test_a_run_of_a_part_of_all_cells_is_read_as_far_as_it_goes() -> None:

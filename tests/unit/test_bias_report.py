@@ -157,8 +157,10 @@ def test_words_for_factors_and_values() -> None:
     assert with_value("colour", "orange") == "an orange object" and with_value("colour", "teal") == "a teal object"
     assert with_value("camera_distance", "0.40 m") == "the camera 0.40 m further back"
     assert with_value("light_direction", "left") == "light direction left"
-    assert (with_baseline("camera_pose"), with_baseline("clutter")) == ("the original camera", "the usual clutter")
-    assert (baseline_label("colour"), baseline_label("clutter")) == ("red", "usual")
+    assert with_baseline("camera_pose", "original") == "the original camera"
+    assert with_baseline("clutter", "usual") == "the usual clutter"
+    assert with_baseline("haze", "none") == "haze none"
+    assert (baseline_label("colour", "red"), baseline_label("camera_pose", "original")) == ("red", "original")
     assert label("colour × camera_pose") == "colour × camera pose"
 
 

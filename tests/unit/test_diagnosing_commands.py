@@ -99,7 +99,7 @@ def test_a_diagnosis_is_worked_out_once_whoever_tells_of_it(
         worked_out.append(args)
         return work_out(*args)
 
-    def film(path: Path, trials: Collection[str], tell: object) -> Iterator[Path]:
+    def film(path: Path, trials: Collection[str], tell: object, *, is_plain: bool) -> Iterator[Path]:
         (path / "videos").mkdir()
         for seed in {trial.split("-")[2] for trial in trials}:
             film = path / "videos" / f"language.easy-seed{seed}-failure-vision.mp4"

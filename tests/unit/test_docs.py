@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+from robodx.language.lexicon import KINDS
+from robodx.language.reading import read
 from robodx.perturbations.base import PERTURBATIONS
+from robodx.sim.colours import PALETTE
 from robodx.tasks.base import TASKS
 
 DOCS = Path(__file__).parents[2] / "docs"
+SCRIPTS = DOCS.parent / "scripts"
 
 
 def test_the_contact_sheet_shows_every_capability_task_with_its_instruction() -> None:
@@ -41,3 +48,24 @@ def test_every_stressor_is_documented_with_its_levels_and_what_it_costs() -> Non
             table = measured.partition(f"**{policy}**")[2].partition("**")[0]
             # One that is told apart for static and moving carriers has a row for each.
             assert re.search(rf"^\| `{entry.name}( \(\w+\))?` \|", table, re.MULTILINE), "run make stress-table"
+
+
+def test_the_vocabulary_is_that_of_the_code_and_its_sentences_are_understood() -> None:
+    # In a process of its own: other tests register verbs of theirs.
+    code = f"""
+import sys, json
+sys.path.insert(0, {str(SCRIPTS)!r})
+import vocabulary
+said = [vocabulary.kinds_said(), vocabulary.verbs_said(), *vocabulary.descriptions_said().values()]
+print(json.dumps([vocabulary.text(), [*said, vocabulary.sentences_said()]]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    text, said = json.loads(done.stdout)
+    page = (DOCS / "vocabulary.md").read_text()
+    written = page.partition("<!-- vocabulary -->")[2].partition("<!-- end of vocabulary -->")[0]
+    assert written.strip() == text.strip(), "run make vocabulary"
+    assert set(said[0]) == set(KINDS) and all(f"\n| {colour} | `#" in text for colour in PALETTE)
+    for sentence in (sentence for words in said for sentence in words.values()):
+        assert read(sentence).clauses, sentence
+    for name in ("README.md", "docs/tasks.md"):
+        assert "vocabulary.md" in (DOCS.parent / name).read_text()

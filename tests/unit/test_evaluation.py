@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
+from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 import robodx
+from robodx.analysis.statistics.estimates import NOTHING, Estimate, wilson
 from robodx.errors import UserError
+from robodx.evaluation import Results
 from robodx.policies.still import StillPolicy
-from robodx.policy_contract import POLICIES, make_policy
+from robodx.policy_contract import POLICIES, ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy, opened
+from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.request import Request
 from robodx.running.run import run
@@ -41,7 +50,60 @@ def test_what_cannot_be_run_is_refused_before_the_first_step() -> None:
 @pytest.mark.parametrize("place", ["robodx.policies.still:StillPolicy", "robodx.policy_contract:make_still"])
 def test_a_policy_is_found_where_it_is_in_python(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robodx.policy_contract.make_still", StillPolicy(), raising=False)
-    assert isinstance(make_policy(f"python:{place}"), StillPolicy)
+    assert make_policy(f"python:{place}").spec is StillPolicy.spec
+
+
+class Acting:
+    """All that a policy has to have."""
+
+    spec = PolicySpec(state=())
+
+    def act(self, observations: Sequence[Observation]) -> list[ActionChunk]:
+        return [np.tile(np.array([0, 0, 0, 0, 0, 0, 1], np.float32), (400, 1)) for _ in observations]
+
+
+class Starting(Acting):
+    """With one of the two that it may have."""
+
+    def __init__(self) -> None:
+        self.started: list[str] = []
+        self.is_closed = False
+
+    def reset(self, starts: Sequence[EpisodeStart]) -> None:
+        self.started += [start.episode_id for start in starts]
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_a_policy_needs_neither_reset_nor_finish() -> None:
+    results = robodx.evaluate(Acting(), TASK, seeds=2, batch=2)
+    assert results.episodes["outcome"].to_list() == ["timeout"] * 2 and results.episodes["policy"][0] == "Acting"
+    trial = Trial(TASK, 2, "mine", 0)
+    ((episode, _),) = robodx.rollout([trial], Acting())
+    assert episode.outcome == "timeout"
+
+
+def test_what_a_policy_does_have_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    starting = Starting()
+    robodx.evaluate(starting, TASK, seeds=1)
+    assert len(starting.started) == 1
+    monkeypatch.setattr("robodx.policy_contract.make_starting", starting, raising=False)
+    with opened("python:robodx.policy_contract:make_starting") as made:
+        made.finish(["nobody"])
+        copied: Any = copy.deepcopy(made)
+        assert copied.started == starting.started, "all else is its own"
+    assert starting.is_closed
+
+
+def test_what_does_not_act_is_no_policy() -> None:
+    class Idle:
+        spec = PolicySpec()
+
+        def reset(self, starts: object) -> None: ...
+
+    with pytest.raises(UserError, match=r"the policy is a Idle, which is not a policy: it has no act$"):
+        robodx.evaluate(Idle(), TASK)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +113,7 @@ def test_a_policy_is_found_where_it_is_in_python(place: str, monkeypatch: pytest
         ("robodx.policies.still:Stil", "no attribute 'Stil'"),
         ("robodx.policies.still", "does not name an object"),
         ("robodx.policies.random:LOWER", "neither a policy nor something that makes one"),
-        ("builtins:dict", "gives a dict, which is not a policy: it has no spec, reset, act, finish"),
+        ("builtins:dict", "gives a dict, which is not a policy: it has no spec, act"),
     ],
 )
 def test_what_is_no_policy_is_told(place: str, message: str) -> None:
@@ -63,3 +125,45 @@ def test_a_policy_that_takes_an_argument_says_which() -> None:
     assert POLICIES["python"].takes == "PACKAGE.MODULE:NAME"
     with pytest.raises(UserError, match=r"PACKAGE\.MODULE:NAME is missing"):
         make_policy("python")
+
+
+class Tags(HTMLParser):
+    """What a browser would make of it: the tags, and the text between them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_an_estimate_is_shown_with_its_interval_in_a_notebook() -> None:
+    shown = Tags(wilson(8, 10)._repr_html_())
+    assert "80% [49, 94]" in shown.text and "n = 10" in shown.text and shown.tags.count("i") == 1
+    assert "left:49.0%;width:45.3%" in wilson(8, 10)._repr_html_() and "left:80.0%" in wilson(8, 10)._repr_html_()
+    # A difference is no share of anything, and no data has no bar.
+    for estimate, told in ((Estimate(-0.2, -0.4, 0.1, 30), "-20% [-40, 10]"), (NOTHING, "— (n = 0)")):
+        shown = Tags(estimate._repr_html_())
+        assert told in shown.text and "i" not in shown.tags
+
+
+def test_results_are_shown_in_a_notebook_and_names_in_them_are_data() -> None:
+    results = robodx.evaluate("expert", "primitive", seeds=2)
+    page = results._repr_html_()
+    shown = Tags(page)
+    assert (
+        "Success 100% [" in shown.text and "mean over 3 tasks" in shown.text and "6 of 6 episodes solved" in shown.text
+    )
+    assert all(f"primitive/{name}" in shown.text for name in ("pick_cube", "press_switch", "stand_peg"))
+    assert shown.tags.count("tr") == 4 and len(page) < 4000 and "#" not in page, "no colours of its own"
+    hostile = "<script>alert(1)</script>"
+    named = Results(results.episodes.with_columns(task=pl.lit(f"primitive/{hostile}")), (hostile,))
+    shown = Tags(named._repr_html_())
+    assert "script" not in shown.tags and shown.text.count(hostile) == 2
+    assert "No episodes" in Results(results.episodes.clear())._repr_html_()

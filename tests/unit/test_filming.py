@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,8 +26,9 @@ from tests.reporting import ABOUT, diagnosis, episode, finding, run_folder
 TASK = "primitive/pick_cube"
 
 
-def touch(path: Path, *_: object) -> None:
-    path.write_bytes(b"film")
+def touch(path: Path, pictures: Iterator[object], *_: object, comment: str | None = None) -> None:
+    assert list(pictures) == []
+    path.write_bytes(b"film" + (comment or "").encode())
 
 
 @pytest.fixture
@@ -36,7 +38,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     run = run_folder(tmp_path / "run", rows)
     (run / "episodes" / "other.parquet").write_bytes(b"damaged")
     monkeypatch.setattr(filming, "write_mp4", touch)
-    monkeypatch.setattr(filming, "frames", lambda *_, **__: ())
+    monkeypatch.setattr(filming, "film_frames", lambda *_, **__: ())
     (run / "trajectories").mkdir()
     (run / "trajectories" / f"{1:016x}.npz").write_bytes(b"")
     monkeypatch.setattr(filming, "Trajectory", SimpleNamespace(load=Path.read_bytes))
@@ -62,7 +64,7 @@ def test_the_pairs_of_causes_are_filmed_first(made: Path, monkeypatch: pytest.Mo
     wanted: list[list[str]] = []
     monkeypatch.setattr(gl, "status", lambda: SimpleNamespace(is_available=True))
 
-    def film_trials(out: Path, trial_ids: list[str], tell: object) -> tuple[Path, ...]:
+    def film_trials(out: Path, trial_ids: list[str], tell: object, *, is_plain: bool) -> tuple[Path, ...]:
         wanted.append(trial_ids)
         return ()
 

@@ -17,10 +17,12 @@ import pytest
 from robodx.analysis.reviews.failures import failure_review
 from robodx.analysis.reviews.pairs import judged_pairs
 from robodx.records.annotations import annotations_path
+from robodx.records.film_name import CAPTIONED
 from robodx.records.review import PICTURES, Picture, Review, UnreadableReview, read_review, review_path, write_review
 from robodx.records.table import load
 from robodx.report.viewer import library
 from robodx.report.viewer.app import make_app
+from robodx.report.viewer.drawing import Films
 from robodx.report.viewer.guard import LONGEST_BODY
 from robodx.streams import Streams
 from tests.reviewing import pair, paired_run, trial_id
@@ -44,8 +46,8 @@ class Answer(NamedTuple):
 class Viewer:
     """Sends to the application what a server would; a header that is None is left out."""
 
-    def __init__(self, root: Path, token: str | None = None) -> None:
-        self._app = make_app(root, token)
+    def __init__(self, root: Path, token: str | None = None, films: Films | None = None) -> None:
+        self._app = make_app(root, token, films)
 
     def __call__(self, path: str, method: str = "GET", body: bytes = b"", **headers: str | None) -> Answer:
         said = {"host": "localhost:7860", **{name.lower().replace("_", "-"): one for name, one in headers.items()}}
@@ -176,8 +178,23 @@ def test_neither_the_programs_opinion_nor_that_of_others_is_shown(page: Page) ->
 def test_films_that_are_made_meanwhile_are_found(page: Page, root: Path) -> None:
     (root / "run" / "videos" / f"carrier.pick_up-seed0-success-{trial_id(0)[:6]}.mp4").write_bytes(b"film")
     films = [film for item in page.ask(page.path).json["items"] for film in item["films"] if film["src"]]
-    assert [film["src"].rpartition("/")[2] for film in films] == [trial_id(0)]
+    assert [film["src"].rpartition("/")[2] for film in films] == [f"{trial_id(0)}?plain=1"]
     assert page.ask(films[0]["src"]).body == b"film"
+
+
+def test_who_labels_is_shown_no_film_that_says_how_it_ended(page: Page, root: Path) -> None:
+    film = root / "run" / "videos" / f"carrier.pick_up-seed0-success-{trial_id(0)[:6]}.mp4"
+    film.write_bytes(b"film " + CAPTIONED.encode())
+
+    def shown() -> list[str]:
+        items = page.ask(page.path).json["items"]
+        return [film["src"] for item in items for film in item["films"] if film["src"]]
+
+    assert shown() == []
+    film.with_suffix(".plain.mp4").write_bytes(b"plain")
+    assert [page.ask(source).body for source in shown()] == [b"plain"]
+    # Who looks at the episode itself is told.
+    assert page.ask(shown()[0].removesuffix("?plain=1")).body == film.read_bytes()
 
 
 def test_the_list_of_runs_tells_how_far_a_review_is(page: Page, root: Path) -> None:

@@ -560,7 +560,9 @@ def without_pictures(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Instead of rendering, it is noted what is to be filmed, and something put there."""
     asked: list[str] = []
 
-    def film_trials(run: Path, trial_ids: list[str], tell: Any) -> Any:
+    def film_trials(run: Path, trial_ids: list[str], tell: Any, *, is_plain: bool) -> Any:
+        # Who labels is not to read what the program says of it.
+        assert is_plain
         asked.extend(trial_ids)
         rows = {row["trial_id"]: row for row in load(run).iter_rows(named=True)}
         for one in trial_ids[:-1]:

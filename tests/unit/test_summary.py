@@ -26,6 +26,7 @@ from robodx.registry import UnknownName
 from robodx.running.request import Request
 from robodx.running.run import run
 from robodx.terminal.summary import lines, print_summary
+from tests.commands import call
 
 NOISE = {"noise": {"kind": "sensor", "levels": {"v1": 10, "v2": 25, "v3": 75}, "is_ordered": True}}
 LONGEST = "robustness/place_sphere_with_distractors"
@@ -349,3 +350,20 @@ def test_a_medians_interval_covers(n: int) -> None:
     assert found.high == n - 1 - below
     # It misses where at most `below` values, or all but so many, lie on one side of the true median.
     assert 2 * binom.cdf(below, n, 0.5) <= 0.05 < 2 * binom.cdf(below + 1, n, 0.5)
+
+
+def test_several_runs_are_told_at_a_glance_and_then_each_by_itself(tmp_path: Path) -> None:
+    for name in ("expert", "still"):
+        run(Request(("primitive/press_switch",), name, 1), tmp_path / name)
+    said = call("summary", "expert", "still", cwd=tmp_path)
+    glance, _, rest = said.partition("── expert ──")
+    assert "expert  expert  100% [" in glance and "still   still   0% [" in glance and "1 of 1" in glance
+    first, _, second = rest.partition("── still ──")
+    for name, part in (("expert", first), ("still", second)):
+        assert part.strip() == call("summary", name, cwd=tmp_path).strip(), "as it is told alone"
+    listed = json.loads(call("summary", "expert", "still", "--json", cwd=tmp_path))
+    assert listed == [json.loads(call("summary", name, "--json", cwd=tmp_path)) for name in ("expert", "still")]
+    tables = call("summary", "expert", "still", "--by", "task", cwd=tmp_path)
+    assert tables.count("\nprimitive/press_switch ") == 2 and "robodx compare" not in tables
+    (tmp_path / "still" / "run.json").write_text("{")
+    assert "damaged" in call("summary", "expert", "still", cwd=tmp_path, expect=2)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import MutableMapping
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import quote, unquote, urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import urlopen
 
 import numpy as np
@@ -26,60 +23,16 @@ from robodx.records.table import load_readable
 from robodx.report.material import gather
 from robodx.report.page import report
 from robodx.report.viewer import library
-from robodx.report.viewer.app import PAGES, make_app
+from robodx.report.viewer.app import PAGES
 from robodx.report.viewer.guard import host_name, is_loopback
 from robodx.report.viewer.serving import open_port
 from robodx.report.viewer.trajectory import Unreadable, action_parts, curves, guessed
 from robodx.terminal.diagnosis import lines as diagnosis_lines
 from robodx.terminal.summary import lines as summary_lines
-from tests.viewing import LATENCY, episode, viewer, write_run, write_trajectory
+from tests.viewing import LATENCY, Viewer, episode, viewer, write_run, write_trajectory
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 HOSTILE = "<script>alert(1)</script>\n../../etc/\u202e\u05e4\u05e9\u05d8" + "x" * 5000
-
-
-class Answer(NamedTuple):
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-class Viewer:
-    """Asks the application itself, as a server would that leaves a path as it comes."""
-
-    def __init__(self, root: Path, token: str | None = None) -> None:
-        self._app = make_app(root, token)
-
-    def __call__(self, path: str, method: str = "GET", **headers: str) -> Answer:
-        wire = {"host": "localhost", **{name.lower(): value for name, value in headers.items()}}
-        where, _, query = path.partition("?")
-        scope = {
-            "type": "http", "method": method, "path": unquote(where), "raw_path": where.encode(), "root_path": "",
-            "query_string": query.encode(), "scheme": "http", "http_version": "1.1", "server": ("127.0.0.1", 80),
-            "headers": [(name.encode(), value.encode()) for name, value in wire.items()],
-        }  # fmt: skip
-        sent: list[MutableMapping[str, Any]] = []
-
-        async def receive() -> dict[str, Any]:
-            return await asyncio.Future()  # the client waits, and says nothing more
-
-        async def send(message: MutableMapping[str, Any]) -> None:
-            sent.append(message)
-
-        asyncio.run(self._app(scope, receive, send))  # type: ignore[arg-type]
-        reported = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-        return Answer(sent[0]["status"], reported, b"".join(message.get("body", b"") for message in sent[1:]))
-
-    def runs(self) -> dict[str, Any]:
-        """By name."""
-        return {run["name"]: run for run in self("/api/runs").json["runs"]}
-
-    def episodes(self, **words: Any) -> Any:
-        return self(f"/api/episodes?{urlencode(words, doseq=True)}").json
 
 
 @pytest.fixture(autouse=True)

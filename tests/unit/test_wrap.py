@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,9 +17,9 @@ from gymnasium.wrappers import AddRenderObservation
 from numpy.typing import NDArray
 
 import robodx
-from robodx.environments.wrapping import wrappable
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS
+from robodx.wrapping import wrappable
 
 PICTURES = [name for name in wrappable() if PERTURBATIONS[name].kind == "sensor"]
 
@@ -256,3 +259,42 @@ def test_a_wrapped_environment_can_be_made_again_from_its_spec(reacher: gymnasiu
     assert made.name == "Stressed" and made.kwargs == {
         "name": "frame_drop", "level": "v3", "actions": None, "still": None, "hz": None
     }  # fmt: skip
+
+
+WITHOUT_A_SIMULATOR = """
+import os, sys
+import gymnasium, numpy as np
+from gymnasium import spaces
+import robodx
+
+class Plain(gymnasium.Env):
+    metadata = {"render_fps": 10}
+    observation_space = spaces.Dict({"front": spaces.Box(0, 255, (9, 7, 3), np.uint8)})
+    action_space = spaces.Box(-1, 1, (2,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        return self.observation_space.sample(), 0.0, False, False, {}
+
+from robodx.perturbations.base import PERTURBATIONS
+from robodx.wrapping import wrappable
+for name in wrappable():
+    level = list(PERTURBATIONS[name].levels)[-1]
+    env = robodx.wrap(Plain(), name, level=level, actions="relative", still=[0, 0])
+    env.reset(seed=0)
+    for _ in range(3):
+        env.step(env.action_space.sample())
+print(len(wrappable()))
+heavy = {"mujoco", "cv2", "av", "torch", "polars"}
+print(*sorted(heavy & set(sys.modules)), os.environ.get("MUJOCO_GL"))
+"""
+
+
+def test_stress_on_other_environments_needs_no_simulator_and_leaves_its_settings_alone() -> None:
+    clean = {name: value for name, value in os.environ.items() if name != "MUJOCO_GL"}
+    command = [sys.executable, "-W", "error", "-c", WITHOUT_A_SIMULATOR]
+    done = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [str(len(wrappable())), "None"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from robodx.errors import Stop
-from robodx.policy_contract import POLICIES
+from robodx.policy_contract import POLICIES, make_policy
 from robodx.records.table import load
 from robodx.registry import UnknownName
 from robodx.running.request import Request
@@ -59,7 +59,7 @@ def test_each_protocol_is_a_policy_of_the_same_name_and_words() -> None:
 def test_only_what_has_a_server_is_served(name: str) -> None:
     assert name not in served_protocols()
     with pytest.raises(UnknownName, match=f'No protocol "{name}"'.replace("+", r"\+")):
-        serve(POLICIES["still"].make(None, None), name, lambda port, preset: None)
+        serve(make_policy("still"), name, lambda port, preset: None)
 
 
 def test_a_protocol_does_not_take_a_policys_name() -> None:

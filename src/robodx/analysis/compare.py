@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,7 @@ from robodx.records.about import read_about
 from robodx.records.table import is_finished, load
 
 Kind = Literal["task", "tier", "family", "all"]
+KINDS: tuple[Kind, ...] = ("task", "tier", "family", "all")
 # The bootstrap's and the swap test's own draws: the same runs give the same numbers.
 SEED = 5
 
@@ -117,8 +118,12 @@ def compare_tables(
     margin: float = MARGIN,
     stopped: Stopped = "planned",
     cards: Mapping[str, Mapping[str, Any]] | None = None,
+    kinds: Sequence[Kind] = KINDS,
 ) -> Comparison:
-    """Two tables of episodes, one policy each; cards of perturbations, as in run.json, name their levels."""
+    """Two tables of episodes, one policy each; cards of perturbations, as in run.json, name their levels.
+
+    Rows of other `kinds` are not worked out.
+    """
     check_margin(margin)
     names = [table["policy"].unique().to_list() for table in (a, b)]
     if any(len(policies) != 1 for policies in names):
@@ -127,7 +132,7 @@ def compare_tables(
     if not compared.strata:
         reasons = "; ".join(filter(None, [compared.contrast, *compared.other_versions]))
         raise Unlike(f"the runs have nothing in common that could be compared{f': {reasons}' if reasons else ''}")
-    rows = [row for kind in ("task", "tier", "family", "all") for row in _rows(kind, compared, margin, stopped)]
+    rows = [row for kind in kinds for row in _rows(kind, compared, margin, stopped)]
     return Comparison(
         names[0][0], names[1][0], margin, compared.is_paired, compared.shared, stopped, tuple(rows),
         compared.only_a, compared.only_b, compared.alike, compared.other_versions,

@@ -106,6 +106,11 @@ def align(a: pl.DataFrame, b: pl.DataFrame, cards: Mapping[str, Mapping[str, Any
     )
 
 
+def trial_key() -> pl.Expr:
+    """What is the same for the same trial, whoever acted."""
+    return pl.struct(KEY).struct.json_encode()
+
+
 def _strata(rows: pl.DataFrame, distinct: pl.DataFrame) -> Iterator[Stratum]:
     # Repeats of a situation are not independent: their mean is one observation.
     situations = distinct.group_by("stratum", "seed", maintain_order=True).agg(pl.col("a").mean(), pl.col("b").mean())
@@ -130,13 +135,13 @@ def _prepared(episodes: pl.DataFrame, side: str) -> pl.DataFrame:
     intervened = pl.when(pl.col("variant") != CELLS).then("interventions").alias("interventions")
     stratum = pl.struct(*(name for name in STRATUM if name != "interventions"), intervened)
     return episodes.select(
-        pl.struct(KEY).struct.json_encode().alias("key"),
+        trial_key().alias("key"),
         stratum.struct.json_encode().alias("stratum"),
         "task", _variant(), "variant_rank", "family", "tier", "seed",
         pl.col("success").cast(pl.Float64).alias(side),
         # A record without a hash cannot be told to be like another.
         pl.when(pl.col("trajectory_hash").is_null())
-        .then(pl.struct(KEY).struct.json_encode())
+        .then(trial_key())
         .otherwise(pl.struct("instructions", "trajectory_hash").struct.json_encode())
         .alias(f"course_{side}"),
         (pl.col("outcome") == "error").alias(f"erred_{side}"),

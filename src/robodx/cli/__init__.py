@@ -38,7 +38,8 @@ def _run() -> None:
     from robodx.wires.base import WireError
 
     try:
-        app()
+        # Whatever started it: a shell that asks what to complete asks by this name.
+        app(prog_name="robodx")
     except (UserError, Stop, WireError, OSError) as error:
         print_text(f"robodx: {error}", file=sys.stderr)
         sys.exit(2)

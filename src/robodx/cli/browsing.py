@@ -11,6 +11,7 @@ import typer
 
 from robodx import catalogue
 from robodx.cli.app import app
+from robodx.cli.completing import one_of, task_names
 from robodx.cli.options import Json, Plugins, load_plugins
 from robodx.errors import UserError
 from robodx.output import print_text
@@ -23,13 +24,29 @@ MANY = 60
 
 @app.command("list", rich_help_panel="Look around")
 def list_(
-    kind: Annotated[str, typer.Argument(metavar="|".join(catalogue.KINDS), help="What to list.")],
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="|".join(catalogue.KINDS), help="What to list.", autocompletion=one_of(*catalogue.KINDS)
+        ),
+    ],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="WORD",
+            help="Only what each of these is true of: of tasks a family, a tier or a selector (control hard, "
+            "capability/language); else a word of its name or description.",
+        ),
+    ] = None,
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006  (typer reads the default)
 ) -> None:
-    """List everything of one kind, with a one-line summary."""
+    """List everything of one kind, or what some words are true of, with a one-line summary.
+
+    robodx list tasks control hard, robodx list tasks sphere easy, robodx list perturbations camera
+    """
     load_plugins(plugin)
-    rows = catalogue.rows(kind)
+    rows = catalogue.rows(kind, words or ())
     if as_json:
         print_json(rows)
     else:
@@ -47,7 +64,7 @@ def _shortened(value: Any) -> Any:
 
 @app.command(rich_help_panel="Look around")
 def show(
-    task: Annotated[str, typer.Argument(help="Task id, for example control/stack_cube.")],
+    task: Annotated[str, typer.Argument(help="Task id, for example control/stack_cube.", autocompletion=task_names)],
     seed: Annotated[int, typer.Option(help="Seed of the situation to show.", min=0, max=LAST_SEED)] = 0,
     camera: Annotated[str, typer.Option(help="Camera names, separated by commas, or all.")] = "front,wrist",
     out: Annotated[

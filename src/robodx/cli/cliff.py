@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from robodx.cli.app import app
+from robodx.cli.completing import policy_names, stressor_names, task_names
 from robodx.cli.interrupts import keeping
 from robodx.cli.options import (
     Json,
@@ -30,9 +31,13 @@ from robodx.terminal.console import progress_bar
 
 @app.command(rich_help_panel="Run")
 def cliff(
-    task: Annotated[str, typer.Argument(help="Task id, for example primitive/pick_cube.")],
-    policy: Annotated[str, typer.Option(help="Policy to evaluate; see: robodx list policies.")],
-    stressor: Annotated[str, typer.Option(help="Stressor to increase; see: robodx list perturbations.")],
+    task: Annotated[str, typer.Argument(help="Task id, for example primitive/pick_cube.", autocompletion=task_names)],
+    policy: Annotated[
+        str, typer.Option(help="Policy to evaluate; see: robodx list policies.", autocompletion=policy_names)
+    ],
+    stressor: Annotated[
+        str, typer.Option(help="Stressor to increase; see: robodx list perturbations.", autocompletion=stressor_names)
+    ],
     episodes: Annotated[
         int, typer.Option(help="Largest number of episodes; it stops earlier if it can.", min=8, max=1000)
     ] = 60,

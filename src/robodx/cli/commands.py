@@ -10,6 +10,8 @@ from robodx.cli import running  # noqa: F401
 from robodx.cli import cliff  # noqa: F401
 from robodx.cli import fairness  # noqa: F401
 from robodx.cli import reading  # noqa: F401
+from robodx.cli import ranking  # noqa: F401
+from robodx.cli import exporting  # noqa: F401
 from robodx.cli import reviewing  # noqa: F401
 from robodx.cli import generating  # noqa: F401
 from robodx.cli import teleoperating  # noqa: F401

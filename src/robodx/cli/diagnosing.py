@@ -11,12 +11,14 @@ from typing import Annotated
 import typer
 
 from robodx.cli.app import app
+from robodx.cli.completing import policy_names
 from robodx.cli.films import film_examples
 from robodx.cli.interrupts import keeping, tell_of_finishing
 from robodx.cli.options import (
     Films,
     FirstSeed,
     Json,
+    PlainFilms,
     Plugins,
     Preset,
     Quality,
@@ -28,14 +30,24 @@ from robodx.cli.options import (
     load_plugins,
     located,
 )
+from robodx.cli.run_files import PrintConfig, config_option, is_printed_alone, printed, read_run_file
+from robodx.errors import UserError
 from robodx.output import print_aside, print_text
 from robodx.running.limits import LAST_FIRST_SET, MOST_BATCH, MOST_CASES, MOST_SEEDS
 from robodx.terminal.console import print_json, progress_bar
 
+DiagnoseConfig = Annotated[Path | None, config_option(lambda: diagnose)]
+
 
 @app.command(rich_help_panel="Diagnose")
 def diagnose(
-    policy: Annotated[str, typer.Argument(help="Policy to evaluate; see: robodx list policies.")],
+    argument: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="POLICY", help="Policy to evaluate; see: robodx list policies.", autocompletion=policy_names
+        ),
+    ] = None,
+    policy: Annotated[str | None, typer.Option(help="The same, as an option.", autocompletion=policy_names)] = None,
     preset: Preset = None,
     name: Annotated[str | None, typer.Option(help="Name of the policy in the record.")] = None,
     out: RunFolder = None,
@@ -52,10 +64,13 @@ def diagnose(
     workers: Workers = 1,
     batch: Annotated[int, typer.Option(help="Episodes that a worker runs at a time.", min=1, max=MOST_BATCH)] = 1,
     films: Films = 2,
+    plain_films: PlainFilms = False,
     quality: Quality = "fast",
     robot: Robot = "panda",
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
+    config: DiagnoseConfig = None,
+    print_config: PrintConfig = False,
 ) -> None:
     """Find out what is wrong with a policy, and because of what.
 
@@ -63,6 +78,11 @@ def diagnose(
     what causes the failures: about 200 to 500 episodes in all. Prints the causes and writes RUN/report.html. The
     commands report, view, why and findings read the same folder. Ctrl-C keeps what is done; the same command resumes.
     """
+    options = {**locals(), "policy": argument or policy}
+    if is_printed_alone(config, print_config=print_config):
+        print_text(printed(options, diagnose))
+        return
+    policy = _one_policy(argument, policy, config)
     load_plugins(plugin)
     from robodx.report.material import gather
     from robodx.report.page import FILE_NAME, write_report
@@ -84,14 +104,27 @@ def diagnose(
         plugins=located(plugin),
     )
     folder = out or Path("runs") / default_name(["diagnosis"], request.label)
+    if print_config:
+        print_text(printed({**options, "out": folder}, diagnose))
+        return
     with keeping(folder):
         with progress_bar() as progress, redirect_stdout(sys.stderr):
             execute_run(request, folder, Execution(workers=workers), observers=[progress], tell=print_aside)
-        material = film_examples(gather([folder]), films)
+        material = film_examples(gather([folder]), films, is_plain=plain_films)
     print_diagnoses(material.diagnoses, as_json=as_json)
     page = write_report(material, folder / FILE_NAME)
     run = shlex.quote(str(folder))
     print_text(f"Report: {page}. Next: robodx why {run}, robodx view {run}", file=sys.stderr)
+
+
+def _one_policy(argument: str | None, option: str | None, config: Path | None) -> str:
+    """Whichever way it is given; what is typed wins over a file."""
+    is_typed = config is None or read_run_file(config, diagnose).get("policy") != option
+    if argument and option and argument != option and is_typed:
+        raise UserError(f'two policies are given, "{argument}" and --policy "{option}": choose one')
+    if not (argument or option):
+        raise UserError("no policy to diagnose: robodx diagnose POLICY; see: robodx list policies")
+    return argument or option or ""
 
 
 @app.command(rich_help_panel="Diagnose")

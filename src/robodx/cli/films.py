@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from robodx.report.material import Material
 
 
-def film_examples(material: Material, films: int) -> Material:
+def film_examples(material: Material, films: int, *, is_plain: bool = False) -> Material:
     """Film the pairs of causes and examples of each finding and symptom; return the material with the new videos.
 
     Prints a line for each episode that cannot be filmed, and one if there is no OpenGL.
@@ -33,7 +33,7 @@ def film_examples(material: Material, films: int) -> Material:
     with counting_bar("films") as progress:
         done = 0
         for run in material.runs:
-            for _ in film_trials(run.path, shown, problems.append):
+            for _ in film_trials(run.path, shown, problems.append, is_plain=is_plain):
                 done += 1
                 progress(done, len(shown))
     for problem in problems:

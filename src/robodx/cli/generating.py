@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from robodx.cli.app import app
+from robodx.cli.completing import selector_names
 from robodx.cli.interrupts import keeping
 from robodx.cli.options import Json, Plugins, Quality, Robot, Workers, finite, load_plugins, located
 from robodx.output import print_aside, print_text
@@ -25,6 +26,7 @@ def generate(
         list[str],
         typer.Argument(
             metavar="TASK…",
+            autocompletion=selector_names,
             help="Tasks, families, tiers or suites, such as control/easy; or a set by name: alpha (100 episodes of "
             "each task that is not kept for evaluation) or beta (10).",
         ),

@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from robodx.cli.completing import one_of, preset_names
 from robodx.running.limits import LAST_FIRST_SEED, MOST_FILMS, MOST_WORKERS
 
 T = TypeVar("T")
@@ -32,7 +33,10 @@ Plugins = Annotated[
 Preset = Annotated[
     str | None,
     typer.Option(
-        "--preset", metavar="NAME|FILE.toml", help="Conventions of a policy server; see: robodx list presets."
+        "--preset",
+        metavar="NAME|FILE.toml",
+        help="Conventions of a policy server; see: robodx list presets.",
+        autocompletion=preset_names,
     ),
 ]
 Margin = Annotated[
@@ -42,9 +46,19 @@ Margin = Annotated[
 Films = Annotated[
     int, typer.Option("--films", help="Number of episodes to film for each finding.", min=0, max=MOST_FILMS)
 ]
+PlainFilms = Annotated[
+    bool,
+    typer.Option("--plain-films", help="Film without captions: the overview, and what the policy saw, with no word."),
+]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
 Workers = Annotated[int, typer.Option(help="Number of worker processes.", min=1, max=MOST_WORKERS)]
-Quality = Annotated[str, typer.Option(help="Rendering quality of the policy's cameras: fast, standard or high.")]
+Quality = Annotated[
+    str,
+    typer.Option(
+        help="Rendering quality of the policy's cameras: fast, standard or high.",
+        autocompletion=one_of("fast", "standard", "high"),
+    ),
+]
 Robot = Annotated[str, typer.Option(help="Robot; see: robodx list robots.")]
 RunFolder = Annotated[Path | None, typer.Option(help="Run folder; the same command resumes it.")]
 FirstSeed = Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,17 @@ from robodx.cli.app import app
 from robodx.cli.browser import open_browser
 from robodx.cli.films import film_examples
 from robodx.cli.interrupts import stop_on_signals
-from robodx.cli.options import Films, Json, Margin, Plugins, Run, finite, load_plugins
+from robodx.cli.options import (
+    Films,
+    Json,
+    Margin,
+    PlainFilms,
+    Plugins,
+    Run,
+    finite,
+    load_plugins,
+    located,
+)
 from robodx.errors import UserError
 from robodx.output import print_aside, print_text
 from robodx.running.limits import LARGEST_PAGE_MB
@@ -26,7 +37,7 @@ SHOWN_FILES = 20
 
 @app.command(rich_help_panel="Read")
 def summary(
-    run: Run,
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
     by: Annotated[
         str | None, typer.Option(metavar="task|family|tier|perturbation", help="Print only the table by this.")
     ] = None,
@@ -44,11 +55,21 @@ def summary(
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:
-    """Print success rates with intervals, and failures by cause. Errors are counted separately."""
-    load_plugins(plugin)
-    from robodx.terminal.summary import print_summary
+    """Print success rates with intervals, and failures by cause. Errors are counted separately.
 
-    print_summary(run, as_json=as_json, by=by, metrics=metric, motion=motion, failures=failures, distance=distance)
+    Of several runs: a table with a line for each, then each by itself; nothing is averaged over runs. JSON is a list.
+    """
+    load_plugins(plugin)
+    from robodx.terminal.summary import print_summaries, print_summary
+
+    if len(runs) > 1:
+        print_summaries(
+            runs, as_json=as_json, by=by, metrics=metric, motion=motion, failures=failures, distance=distance
+        )
+    else:
+        print_summary(
+            runs[0], as_json=as_json, by=by, metrics=metric, motion=motion, failures=failures, distance=distance
+        )
 
 
 @app.command(rich_help_panel="Read")
@@ -72,6 +93,7 @@ def report(
         ),
     ] = 20.0,
     films: Films = 0,
+    plain_films: PlainFilms = False,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Write Markdown, for a pull request; printed unless -o is given.")
     ] = False,
@@ -95,7 +117,7 @@ def report(
     forms = [name for name, is_asked in (("json", as_json), ("markdown", markdown), ("latex", latex)) if is_asked]
     if len(forms) > 1:
         raise UserError(f"--{forms[0]} and --{forms[1]} exclude each other: choose one")
-    material = film_examples(gather(runs), films)
+    material = film_examples(gather(runs), films, is_plain=plain_films)
     for problem in material.problems:
         print_aside(problem)
     if forms:
@@ -127,13 +149,20 @@ def view(
         typer.Option(help="Port; 0 takes any free one. Default: 7860 or the next free one.", min=0, max=65535),
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False,
+    no_films: Annotated[
+        bool, typer.Option("--no-films", help="Draw no films on demand: nothing is written but reviews.")
+    ] = False,
+    plugin: Plugins = [],  # noqa: B006
 ) -> None:
     """View episodes in a browser: filter, play and compare them, also during a run. Ctrl-C stops the viewer.
 
-    What is there to be reviewed by people (robodx review) is labelled there too; nothing else is ever written.
+    Two things are written: films that you ask for there, into the videos of their run (an episode of a plugin's task
+    needs its --plugin), and labels, where something is to be reviewed by people (robodx review).
     """
     check_host(host)
+    from robodx.report.viewer.drawing import Films
     from robodx.report.viewer.serving import view as serve_viewer
+    from robodx.video.on_demand import draw_film
 
     def tell(address: str) -> None:
         print_text(f"Viewing {folder} at {address} (Ctrl-C stops it)", flush=True)
@@ -141,7 +170,8 @@ def view(
             open_browser(address)
 
     stop_on_signals()
-    serve_viewer(folder, tell, host=host, port=port)
+    films = None if no_films else Films(partial(draw_film, plugins=located(plugin)))
+    serve_viewer(folder, tell, host=host, port=port, films=films)
 
 
 @app.command(rich_help_panel="Read")

@@ -130,13 +130,13 @@ def _drawn(run: Path, name: str, level: str, margin: float) -> Review:
 
 
 def _unfilmed(run: Path, asked: Review) -> list[str]:
-    """Trials of the review that have no film and could have one."""
+    """Trials of the review that have no film without captions, which tell how it ended, and could have one."""
     import polars as pl
 
     if not asked.trial_ids():
         # What people look at are pictures, and there need be no episodes.
         return []
-    from robodx.records.film_name import film_name
+    from robodx.records.film_name import plain_film
     from robodx.records.table import load_readable, parts_of
 
     episodes, _ = load_readable(parts_of(run))
@@ -144,7 +144,7 @@ def _unfilmed(run: Path, asked: Review) -> list[str]:
     without = {
         row["trial_id"]
         for row in shown.select("trial_id", "task", "seed", "outcome").iter_rows(named=True)
-        if not (run / "videos" / film_name(row)).exists()
+        if not plain_film(run / "videos", row).exists()
     }
     return [trial for trial in asked.trial_ids() if trial in without]
 
@@ -161,7 +161,7 @@ def _film(run: Path, asked: Review) -> None:
         print_aside("OpenGL is missing, so no videos are made; see: robodx doctor.")
         return
     problems: list[str] = []
-    made = sum(1 for _ in tracked(film_trials(run, missing, problems.append), len(missing), "films"))
+    made = sum(1 for _ in tracked(film_trials(run, missing, problems.append, is_plain=True), len(missing), "films"))
     for problem in problems:
         print_aside(problem)
     print_aside(f"Filmed {counted(made, 'episode')}.")

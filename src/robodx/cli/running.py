@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from robodx.cli.app import app
+from robodx.cli.completing import policy_names, selector_names
 from robodx.cli.interrupts import keeping
 from robodx.cli.options import (
     FirstSeed,
     Json,
+    PlainFilms,
     Plugins,
     Preset,
     Quality,
@@ -27,6 +29,7 @@ from robodx.cli.options import (
     located,
     takes,
 )
+from robodx.cli.run_files import PrintConfig, config_option, is_printed_alone, printed, read_run_file
 from robodx.errors import UserError
 from robodx.output import print_aside, print_text
 from robodx.running.limits import (
@@ -48,6 +51,9 @@ if TYPE_CHECKING:
     from robodx.running.run import Execution
 
 
+RunConfig = Annotated[Path | None, config_option(lambda: RunOptions)]
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """The options of `robodx run`, each a field."""
@@ -56,10 +62,16 @@ class RunOptions:
         list[str],
         typer.Argument(
             help="Tasks, families, tiers or suites: control/stack_cube, control/easy, capability, stress/packet_loss, "
-            "stress/sensor, cliff/noise/primitive/pick_cube …"
+            "stress/sensor, cliff/noise/primitive/pick_cube …",
+            autocompletion=selector_names,
         ),
-    ]
-    policy: Annotated[str, typer.Option(help="Policy to evaluate; see: robodx list policies.")]
+    ] = None  # type: ignore[assignment]  # older versions of typer take no other default here; it is a list from then on
+    policy: Annotated[
+        str,
+        typer.Option(
+            help="Policy to evaluate; see: robodx list policies.", show_default=False, autocompletion=policy_names
+        ),
+    ] = ""
     preset: Preset = None
     name: Annotated[str | None, typer.Option(help="Name of the policy in the record; its address may then change.")] = (
         None
@@ -157,12 +169,23 @@ class RunOptions:
     video: Annotated[
         int, typer.Option(help="Film up to N successes and N failures per task.", min=0, max=MOST_FILMS)
     ] = 0
+    plain_films: PlainFilms = False
     quality: Quality = "fast"
     robot: Robot = "panda"
     as_json: Json = False
     plugin: Plugins = field(default_factory=list)
+    config: RunConfig = None
+    print_config: PrintConfig = False
 
     def __post_init__(self) -> None:
+        if not self.selectors:
+            # Not all versions of typer take arguments from a file.
+            told = {} if self.config is None else read_run_file(self.config, RunOptions)
+            object.__setattr__(self, "selectors", told.get("selectors", []))
+        if not self.selectors:
+            raise UserError("nothing to run: name tasks, families or suites, as in robodx run control/easy")
+        if not self.policy and not self.print_config:
+            raise UserError("no policy to run: give --policy NAME; see: robodx list policies")
         if self.margin is not None and self.against is None:
             raise UserError(f"--margin {self.margin:g} needs a run to compare with: give --against RUN too")
         if self.name is not None and not (self.name.strip() and self.name.isprintable()):
@@ -224,7 +247,11 @@ def run(options: RunOptions) -> None:
     """Run a policy on tasks and record every episode.
 
     The same command into an existing folder resumes the run; any other is refused. Ctrl-C keeps finished episodes.
+    Options can be kept in a run file: robodx run … --print-config > my.toml, and then robodx run --config my.toml.
     """
+    if is_printed_alone(options.config, print_config=options.print_config):
+        print_text(printed(vars(options), RunOptions))
+        return
     load_plugins(options.plugin)
     from robodx.analysis.compare import compare as compare_runs
     from robodx.running.run import run as execute_run
@@ -234,6 +261,9 @@ def run(options: RunOptions) -> None:
 
     request = options.request()
     folder = options.out or Path("runs") / default_name(options.selectors, request.label)
+    if options.print_config:
+        print_text(printed({**vars(options), "seeds": request.seeds, "out": folder}, RunOptions))
+        return
     if options.video:
         gl.context()
     with keeping(folder):
@@ -241,7 +271,7 @@ def run(options: RunOptions) -> None:
         with progress_bar() as progress, redirect_stdout(sys.stderr), options.execution() as execution:
             execute_run(request, folder, execution, observers=[progress], tell=print_aside)
         if options.video:
-            for path in film(folder, options.video):
+            for path in film(folder, options.video, is_plain=options.plain_films):
                 print_text(f"Filmed {path}", file=sys.stderr)
     against = options.against
     comparison = None if against is None else compare_runs(against, folder, margin=request.margin)

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from robodx.cli.app import app
+from robodx.cli.completing import policy_names
 from robodx.cli.interrupts import stop_on_signals
 from robodx.cli.options import Json, Plugins, Preset, Robot, load_plugins
 from robodx.errors import UserError
@@ -20,7 +21,9 @@ from robodx.wires.base import check_host
 
 @app.command(rich_help_panel="Connect")
 def serve(
-    policy: Annotated[str, typer.Argument(help="Policy to serve; see: robodx list policies.")],
+    policy: Annotated[
+        str, typer.Argument(help="Policy to serve; see: robodx list policies.", autocompletion=policy_names)
+    ],
     protocol: Annotated[str, typer.Option(help="Protocol of the clients; see: robodx list protocols.")] = "openpi",
     host: Annotated[str, typer.Option(help="Network interface; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[
@@ -50,7 +53,9 @@ def serve(
 
 @app.command(rich_help_panel="Connect")
 def check(
-    policy: Annotated[str, typer.Argument(help="Name or address of the policy, as for robodx run.")],
+    policy: Annotated[
+        str, typer.Argument(help="Name or address of the policy, as for robodx run.", autocompletion=policy_names)
+    ],
     preset: Preset = None,
     probe: Annotated[
         bool, typer.Option("--probe", help="Compare its actions with the expert's, to find wrong conventions.")

@@ -10,6 +10,7 @@ import typer
 
 from robodx.cli.app import app
 from robodx.cli.browser import open_browser
+from robodx.cli.completing import task_names
 from robodx.cli.interrupts import keeping
 from robodx.cli.options import Json, Plugins, Quality, Robot, finite, load_plugins, located
 from robodx.output import print_aside, print_text
@@ -21,7 +22,12 @@ from robodx.wires.base import check_host
 
 @app.command(rich_help_panel="Data sets")
 def teleop(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="The task to be driven, such as control/stack_cube.")],
+    task: Annotated[
+        str,
+        typer.Argument(
+            metavar="TASK", help="The task to be driven, such as control/stack_cube.", autocompletion=task_names
+        ),
+    ],
     episodes: Annotated[int, typer.Option(help="Situations, one after the other.", min=1, max=MOST_SEEDS)] = 10,
     form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="See: robodx list formats.")] = "lerobot",
     out: Annotated[Path | None, typer.Option(help="Data set to write; default: data/NAME.teleop.FORMAT.")] = None,

@@ -22,7 +22,8 @@ from robodx.records.annotations import read_annotations
 from robodx.records.instance import Instance
 from robodx.records.ledger import Ledger
 from robodx.records.review import PICTURES
-from robodx.records.values import APPLIED, applied_record
+from robodx.records.value_columns import APPLIED
+from robodx.records.values import applied_record
 from robodx.sim.render import RENDERING_VERSION
 from robodx.streams import Streams
 from robodx.tasks.base import Situation

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from robodx.perturbations.base import Perturbation, perturbation
 from robodx.policy_contract import Observation
-from robodx.robots.kinematics import Kinematics
 from robodx.sim.geometry import Array, Pose
 from robodx.sim.robot import ROBOTS
 
@@ -36,6 +35,9 @@ class EncoderBias(Perturbation):
     """
 
     def begin(self) -> None:
+        # Needs the simulator, which no perturbation of pictures or commands does.
+        from robodx.robots.kinematics import Kinematics
+
         arms = ROBOTS[self.robot].arms
         self._kinematics = [Kinematics(self.robot, index) for index in range(len(arms))]
         # Where the arms were told to be, for a policy that is shown its tools but not its joints.

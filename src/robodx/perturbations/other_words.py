@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from robodx.language.meaning import Instruction
 from robodx.language.plain_wording import understood
 from robodx.language.reference import looks_now
 from robodx.perturbations.base import NullWords, perturbation
-from robodx.sim.world import World
 from robodx.tasks.base import TASKS
+
+if TYPE_CHECKING:
+    from robodx.sim.world import World
 
 # Seeds of the task that lends its words: as many ways as it may be said in.
 SEEDS = 1000

@@ -6,12 +6,12 @@ import importlib
 from typing import TypeGuard
 
 from robodx.errors import UserError
-from robodx.policy_contract import METHODS, Policy, policy
+from robodx.policy_contract import REQUIRED, MinimalPolicy, policy
 from robodx.users_code import calling
 
 
 @policy("python", takes="PACKAGE.MODULE:NAME")
-def from_python(place: str) -> Policy:
+def from_python(place: str) -> MinimalPolicy:
     """Your policy object, or a class or factory that makes one without arguments."""
     module_name, _, name = place.partition(":")
     if not name:
@@ -29,15 +29,15 @@ def from_python(place: str) -> Policy:
     with calling(f"python:{place}"):
         made = found if _is_policy(found) and not isinstance(found, type) else _call(found, place)
         if not _is_policy(made):
-            missing = [method for method in METHODS if not hasattr(made, method)]
+            missing = [method for method in REQUIRED if not hasattr(made, method)]
             raise UserError(
                 f"python:{place} gives a {type(made).__name__}, which is not a policy: it has no {', '.join(missing)}"
             )
     return made
 
 
-def _is_policy(candidate: object) -> TypeGuard[Policy]:
-    return all(hasattr(candidate, name) for name in METHODS)
+def _is_policy(candidate: object) -> TypeGuard[MinimalPolicy]:
+    return all(hasattr(candidate, name) for name in REQUIRED)
 
 
 def _call(factory: object, place: str) -> object:

@@ -34,7 +34,7 @@ class ReplayPolicy:
         variants = recorded.sort(pl.col("perturbations").list.len(), "trial_id").unique(
             ["robot", "task", "seed", "repeat"], keep="first", maintain_order=True
         )
-        self._trials = {
+        self._trials: dict[tuple[str, str, int, int], str] = {
             (robot, task, seed, repeat): trial_id
             for robot, task, seed, repeat, trial_id in variants.select(
                 "robot", "task", "seed", "repeat", "trial_id"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
+from robodx.policy_contract import ActionChunk, Observation, PolicySpec, policy
 
 
 @policy("still")
@@ -15,13 +15,7 @@ class StillPolicy:
 
     spec = PolicySpec(action_space="ee_delta", state=())
 
-    def reset(self, starts: Sequence[EpisodeStart]) -> None:
-        pass
-
     def act(self, observations: Sequence[Observation]) -> Sequence[ActionChunk]:
         hold = np.zeros((1, 7), dtype=np.float32)
         hold[0, -1] = 1.0
         return [hold for _ in observations]
-
-    def finish(self, ids: Sequence[str]) -> None:
-        pass

@@ -14,7 +14,8 @@ import polars as pl
 from robodx.records import files
 from robodx.records.about import UnreadableRun, refused, stop_if_interrupted
 from robodx.records.trial import Trial
-from robodx.records.values import FACTOR, Factor, factor_record
+from robodx.records.value_columns import FACTOR
+from robodx.records.values import Factor, factor_record
 
 # What a trial is in a comparison.
 Variant = Literal[

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import polars as pl
 
 from robodx.records.episode import LATER, Episode, Outcome
-from robodx.records.values import APPLIED, Applied
+from robodx.records.value_columns import APPLIED
+from robodx.records.values import Applied
 
 PLAIN: dict[Any, pl.DataType] = {
     str: pl.String(),

@@ -15,7 +15,8 @@ from robodx.records.derived_design import designed
 from robodx.records.design import ADVICE, FILE, read_design, with_design
 from robodx.records.episode import WRONG_OBJECT, Episode
 from robodx.records.schema import ALWAYS_SAID, APPLIED_COLUMNS, LATER_COLUMNS, ORDER, OUTCOMES, SCHEMA, SHARES
-from robodx.records.values import APPLIED_BEFORE, applied_record, with_typed_values
+from robodx.records.value_columns import APPLIED_BEFORE, with_typed_values
+from robodx.records.values import applied_record
 
 # Columns that were called otherwise up to schema version 3.
 EARLIER_NAMES = {"demands": "requirements"}

@@ -1,12 +1,10 @@
-"""Values of a perturbation or a factor: a number, a word or a few named numbers; and how they are stored."""
+"""Values of a perturbation or a factor: a number, a word or a few named numbers; and how they are written."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-import polars as pl
 
 # A few named numbers, as (("x_m", 0.02), ("y_m", 0.0)), in the order of their names.
 Numbers = tuple[tuple[str, float], ...]
@@ -16,14 +14,6 @@ Applied = tuple[str, Value]
 # What a factor of a comparison is set to.
 FactorValue = float | str | bool
 Factor = tuple[str, FactorValue]
-
-NAMED_NUMBER = pl.Struct({"name": pl.String(), "value": pl.Float64()})
-APPLIED = pl.Struct(
-    {"name": pl.String(), "severity": pl.Float64(), "word": pl.String(), "numbers": pl.List(NAMED_NUMBER)}
-)
-# Up to schema version 3 a severity was all there was.
-APPLIED_BEFORE = pl.Struct({"name": pl.String(), "severity": pl.Float64()})
-FACTOR = pl.Struct({"name": pl.String(), "number": pl.Float64(), "text": pl.String(), "flag": pl.Boolean()})
 
 
 def settled(value: object) -> Value:
@@ -83,13 +73,6 @@ def _read_value(record: Mapping[str, Any]) -> Value:
     if record.get("numbers") is not None:
         return tuple((one["name"], one["value"]) for one in record["numbers"])
     return float(record["severity"])
-
-
-def with_typed_values(column: str) -> pl.Expr:
-    """The column of an older table, of severities alone, as it is stored now."""
-    unset = (pl.lit(None, field.dtype).alias(field.name) for field in APPLIED.fields[2:])
-    typed = pl.struct(pl.element().struct.field("name", "severity"), *unset)
-    return pl.col(column).list.eval(typed).cast(pl.List(APPLIED))
 
 
 def factor_record(factor: Factor) -> dict[str, Any]:

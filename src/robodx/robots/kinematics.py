@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-import mujoco
 import numpy as np
 
 from robodx.sim.build import empty_spec
+from robodx.sim.engine import mujoco
 from robodx.sim.geometry import Array, Pose, conjugate, multiply, to_rotation_vector
 from robodx.sim.robot import ROBOTS
 

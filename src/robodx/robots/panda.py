@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import mujoco
-
 from robodx.robots import panda_look
+from robodx.sim.engine import mujoco
 from robodx.sim.geometry import Pose, Vector, about, multiply
 from robodx.sim.robot import ROBOTS, Arm, Gripper, Robot
 

@@ -7,10 +7,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.sim.engine import mujoco
 from robodx.sim.geometry import Array
 
 MATERIALS = {

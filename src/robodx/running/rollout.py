@@ -19,7 +19,7 @@ from robodx.analysis import motion
 from robodx.analysis.attribution.cause import attribute, first_mistake, quality_flags, slips
 from robodx.analysis.episode_facts import EpisodeFacts
 from robodx.analysis.metrics.quantities import measured
-from robodx.policy_contract import Observation, Policy, refined_instruction, replies
+from robodx.policy_contract import MinimalPolicy, Observation, Policy, completed, refined_instruction, replies
 from robodx.records.episode import Episode, Evidence, Happening, Outcome
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
@@ -38,7 +38,7 @@ FAILURES = (Exception, SystemExit)
 
 def rollout(
     trials: Iterable[Trial],
-    policy: Policy,
+    policy: MinimalPolicy,
     *,
     batch: int = 1,
     quality: str = "fast",
@@ -52,7 +52,7 @@ def rollout(
     """
     waiting = deque(trials)
     channel = ThreadedPolicyChannel() if batch > 1 else PolicyChannel()
-    live = _Batch(policy, channel, quality, attempt, observers)
+    live = _Batch(completed(policy), channel, quality, attempt, observers)
     try:
         while waiting or live.is_busy or live.suspects:
             if live.suspects and not (waiting or live.is_busy):

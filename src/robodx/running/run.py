@@ -97,6 +97,7 @@ def run(
             **description_of(declaration, rounds.first),
             "not_applicable": rounds.not_applicable,
             "is_named": request.name is not None,
+            "given": _given(request),
         }
         folder = stack.enter_context(RunFolder.open(out, _asked(request, facts, rounds.first), facts))
         if planned is None and any(trial.seed >= FIRST_TRAINING_SEED for trial in rounds.first):
@@ -142,6 +143,13 @@ def _policy(job: Job, execution: Execution, stack: ExitStack) -> tuple[Job, Poli
         stack.pop_all().close()
         return job, None, declaration
     return job, policy, declaration
+
+
+def _given(request: Request) -> dict[str, Any]:
+    """Where its files were, for who wants to run it again; the request says what they held."""
+    preset = request.preset
+    is_file = preset is not None and preset.endswith(".toml")
+    return {"preset": str(Path(preset).absolute()) if preset and is_file else preset, "plugins": list(request.plugins)}
 
 
 def _asked(request: Request, facts: Mapping[str, Any], trials: list[Trial]) -> dict[str, Any]:

@@ -1,6 +1,1 @@
-"""Simulation: scenes, objects, physics, pictures. With `robots` the only folder that imports mujoco."""
-
-from robodx.sim import gl
-
-# MuJoCo reads MUJOCO_GL when it is imported and dies on a backend whose library is missing: settle it first.
-gl.choose_backend()
+"""Simulation: scenes, objects, physics, pictures. Its `engine` is the only module that imports mujoco."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from functools import cache
 
-import mujoco
 import numpy as np
 
 from robodx.sim import contacts, materials
 from robodx.sim.colours import RGB, rgb
+from robodx.sim.engine import mujoco
 from robodx.sim.geometry import Pose, about
 from robodx.sim.robot import Robot
 from robodx.sim.scene import Arena, Camera, Light, Part, Scene, Shape, Thing

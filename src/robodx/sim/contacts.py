@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.sim.engine import mujoco
 from robodx.sim.geometry import Array
 from robodx.sim.log import Log, LogEntry
 from robodx.sim.robot import Robot

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-import mujoco
 import numpy as np
 
+from robodx.sim.engine import mujoco
 from robodx.sim.geometry import Vector
 from robodx.sim.simulation import Simulation
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +12,7 @@ from robodx.registry import UnknownName, unknown
 from robodx.sim import gl
 from robodx.sim.build import UNDRAWN_GROUP
 from robodx.sim.contacts import ARENA, ROBOT
+from robodx.sim.engine import mujoco
 from robodx.sim.simulation import Simulation
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-
-import mujoco
+from typing import TYPE_CHECKING
 
 from robodx.registry import Registry
 from robodx.sim.geometry import Pose
+
+if TYPE_CHECKING:
+    from robodx.sim.engine import mujoco
 
 
 @dataclass(frozen=True)

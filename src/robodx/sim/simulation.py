@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +12,7 @@ from robodx.registry import UnknownName, unknown
 from robodx.sim.build import PARKING, PHYSICS_STEP_S, build
 from robodx.sim.colours import rgb
 from robodx.sim.contacts import Contacts
+from robodx.sim.engine import mujoco
 from robodx.sim.geometry import Array, Pose, Vector
 from robodx.sim.log import Log
 from robodx.sim.robot import Robot

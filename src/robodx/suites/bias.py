@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
-from robodx.analysis.statistics.estimates import wilson
+from robodx.analysis.statistics.sequential import difference_sequence
 from robodx.errors import UserError
 from robodx.interventions.factors import FACTORS, Factor, Setting, each, product, union
 from robodx.records.design import Planned
 from robodx.records.instance import Instance
 from robodx.records.trial import Trial
 from robodx.records.values import Applied
-from robodx.registry import UnknownName, unknown
+from robodx.registry import UnknownName, require, unknown
 from robodx.sim.css_colours import hex_of
 from robodx.suites.base import QUICK, SuiteRequest, suite
 from robodx.tasks.base import TASKS
@@ -30,7 +31,8 @@ CONTEXTS = (
     Factor("wording", LAYOUT, tuple(str(number + 1) for number in range(WORDINGS)), "1"),
 )
 COLOUR, POSE = "colour", "camera_pose"
-INTERACTION = f"{COLOUR} × {POSE}"
+BY = " × "
+INTERACTION = f"{COLOUR}{BY}{POSE}"
 # Of the colours, those that are crossed with poses of the camera.
 CROSSED = ("red", "orange", "yellow", "green", "blue", "white", "grey")
 # What is asked for beside factors.
@@ -64,6 +66,11 @@ class Cell:
         return tuple(name for name in self.setting if name in FACTORS)
 
     @property
+    def place(self) -> str:
+        """The context, by which cells are paired."""
+        return ", ".join((self.context, *(self.setting[one.name] for one in CONTEXTS)))
+
+    @property
     def name(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in self.setting.items())
 
@@ -78,13 +85,17 @@ def _varied(dimension: Factor) -> Iterator[Setting]:
     return ({**usual, **one, "context": dimension.name} for one in each(dimension))
 
 
-def cells_of(grid: str) -> list[Cell]:
-    """All cells of a factor, or of colours crossed with poses of the camera in the usual context."""
+def cells_of(grid: str, only: Sequence[str] = ()) -> list[Cell]:
+    """All cells of a factor, or of colours crossed with poses of the camera in the usual context.
+
+    With `only`, those of these values of the factor and of its baseline.
+    """
     if grid == INTERACTION:
         (usual, *_) = contexts()
         cells = product(each(FACTORS[COLOUR], CROSSED), each(FACTORS[POSE]), iter([usual]))
     else:
-        cells = product(each(FACTORS[grid]), contexts())
+        one = FACTORS[grid]
+        cells = product(each(one, [*dict.fromkeys((one.baseline, *only))] if only else None), contexts())
     return [
         Cell(grid, {name: value for name, value in cell.items() if name != "context"}, cell["context"])
         for cell in cells
@@ -100,33 +111,51 @@ def instances() -> Iterator[Instance]:
 
 @suite(NAME, grows=True, seeds=5, can_be_quick=True)
 def bias(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Planned]:
-    """One visual factor at a time at many values, in eleven contexts: `bias/colour`, `bias/colour/quick`."""
-    grids, ways = _asked(request.within)
+    """One visual factor at a time at many values, in eleven contexts: `bias/colour`, `bias/colour/quick`.
+
+    `bias/colour/moccasin/tan` has these and the baseline alone: on fresh seeds, what confirms or refutes a finding.
+    """
+    grids, ways, only = _asked(request.within)
     if request.repeats > 1:
         raise UserError("the suite bias repeats an instance by --seeds, each with another start of the robot")
     for grid in grids:
-        every = cells_of(grid)
+        # The baseline of some is none of their values, and is tried by another factor, if there is one.
+        needs_baseline = grid != INTERACTION and (len(grids) == 1 or ADAPTIVE in ways)
+        every = cells_of(grid, only or (FACTORS[grid].values if needs_baseline else ()))
         repeats = request.seeds * (2 if grid == INTERACTION else 1)
         cells = [(one, repeat) for one in every for repeat in range(repeats)]
         if QUICK in ways:
             cells = _fraction(every, repeats)
-        elif ADAPTIVE in ways:
+        elif ADAPTIVE in ways and grid != INTERACTION:
             cells = _adaptive(done, request, every, repeats)
         yield from (_planned(one, repeat, repeats, request) for one, repeat in cells)
 
 
-def _asked(within: Sequence[str]) -> tuple[list[str], set[str]]:
-    """Grids, and how to go about them: the paper's four factors and the interaction, if none is named."""
+class _Asked(NamedTuple):
+    grids: list[str]
+    # How to go about them.
+    ways: set[str]
+    # Of a single factor some values; none: all of them.
+    only: list[str]
+
+
+def _asked(within: Sequence[str]) -> _Asked:
+    """The paper's four factors and the interaction, if none is named."""
     ways = {word for word in within if word in (QUICK, ADAPTIVE)}
-    named = [INTERACTION if word == CROSS else word for word in within if word not in ways]
-    if wrong := [word for word in named if word not in (*FACTORS, INTERACTION, ALL)]:
-        raise UnknownName(unknown("factor of visual bias", wrong[0], [*FACTORS, CROSS, QUICK, ADAPTIVE, ALL]))
     if ways == {QUICK, ADAPTIVE}:
         raise UserError("a run of the suite bias is quick or adaptive, not both")
+    named = [INTERACTION if word == CROSS else word for word in within if word not in ways]
+    if len(named) > 1 and named[0] in FACTORS and named[1] not in (*FACTORS, INTERACTION, ALL):
+        factor, only = FACTORS[named[0]], named[1:]
+        for value in only:
+            require(f"value of the factor {factor.name}", value, factor.values)
+        return _Asked([factor.name], ways, only)
+    if wrong := [word for word in named if word not in (*FACTORS, INTERACTION, ALL)]:
+        raise UnknownName(unknown("factor of visual bias", wrong[0], [*FACTORS, CROSS, QUICK, ADAPTIVE, ALL]))
     paper = [one.name for one in FACTORS.entries() if one.is_in_paper]
     others = [name for name in FACTORS if name not in paper]
     every = [*paper, INTERACTION]
-    return ([*every, *others] if ALL in named else named) or every, ways
+    return _Asked(([*every, *others] if ALL in named else named) or every, ways, [])
 
 
 def _planned(instance: Cell, repeat: int, repeats: int, request: SuiteRequest) -> Planned:
@@ -138,9 +167,10 @@ def _planned(instance: Cell, repeat: int, repeats: int, request: SuiteRequest) -
         instance.interventions,
     )  # fmt: skip
     paint = (("hex", hex_of(instance.setting[COLOUR])),) if COLOUR in instance.setting else ()
-    said = (("grid", instance.grid), *instance.setting.items(), ("context", instance.context), *paint)
+    baseline = BY.join(_baseline(instance))
+    said = (("grid", instance.grid), ("baseline", baseline), *instance.setting.items(), ("context", instance.context))
     # A trial that several grids share has a row for each.
-    return Planned(trial, "cell", None, said, instance.grid)
+    return Planned(trial, "cell", None, (*said, *paint), instance.grid)
 
 
 def _fraction(every: Sequence[Cell], repeats: int) -> list[tuple[Cell, int]]:
@@ -158,21 +188,22 @@ def _fraction(every: Sequence[Cell], repeats: int) -> list[tuple[Cell, int]]:
 
 
 def _adaptive(done: pl.DataFrame, request: SuiteRequest, every: Sequence[Cell], repeats: int) -> list[tuple[Cell, int]]:
-    """First a few repeats of all; then further ones of values that may or may not differ from the usual one."""
+    """First a few repeats of all; then further ones of values that may or may not differ from the baseline."""
     first = min(FIRST_REPEATS, repeats)
     solved = dict(done.filter(pl.col("outcome") != "error").select("trial_id", "success").iter_rows())
     cells = [(one, repeat) for one in every for repeat in range(first)]
     for more in range(first, repeats):
-        outcomes: dict[tuple[str, ...], list[bool]] = {}
+        outcomes: dict[tuple[str, ...], dict[str, bool]] = {}
         for one, repeat in cells:
             known = solved.get(_planned(one, repeat, repeats, request).trial.id)
             if known is None:
                 # A round is seen as a whole, so that a killed run goes on as it would have.
                 return cells
-            outcomes.setdefault(_value(one), []).append(known)
-        baseline = outcomes.get(_baseline(every[0]), [won for each_ in outcomes.values() for won in each_])
-        rate = sum(baseline) / len(baseline)
-        open_ = {value for value, wins in outcomes.items() if _is_open(wins, rate)}
+            outcomes.setdefault(_value(one), {})[f"{one.place} {repeat}"] = known
+        usual = outcomes.pop(_baseline(every[0]))
+        open_ = {value for value, wins in outcomes.items() if _is_open(wins, usual)}
+        if open_:
+            open_.add(_baseline(every[0]))
         cells += [(one, more) for one in every if _value(one) in open_]
     return cells
 
@@ -185,10 +216,13 @@ def _baseline(instance: Cell) -> tuple[str, ...]:
     return tuple(FACTORS[name].baseline for name in instance.factors)
 
 
-def _is_open(wins: Sequence[bool], rate: float) -> bool:
-    """Whether it is not yet known to differ from this rate, nor to be within five points of it."""
-    found = wilson(float(sum(wins)), len(wins))
+def _is_open(wins: Mapping[str, bool], usual: Mapping[str, bool]) -> bool:
+    """Whether it is not yet known to differ from the baseline by five points, nor to be within five points of it.
+
+    By the interval that the analysis will give of them, which holds whenever one stops.
+    """
+    found = difference_sequence([float(won) - usual[place] for place, won in wins.items()])
     assert found.low is not None and found.high is not None
-    differs = found.high < rate - DIFFERENCE or found.low > rate + DIFFERENCE
-    is_same = found.low >= rate - DIFFERENCE and found.high <= rate + DIFFERENCE
+    differs = found.high < -DIFFERENCE or found.low > DIFFERENCE
+    is_same = found.low >= -DIFFERENCE and found.high <= DIFFERENCE
     return not differs and not is_same

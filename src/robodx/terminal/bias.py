@@ -79,7 +79,7 @@ def _effects(policy: str, factors: list[FactorBias]) -> Iterator[str]:
 def _of_effect(one: FactorBias, each: Effect) -> dict[str, Any]:
     return {
         "factor": label(one.factor), "value": each.value, "solved": f"{each.solved:g}",
-        "baseline": f"{baseline_label(one.factor)}: {each.solved_at_baseline:g}",
+        "baseline": f"{baseline_label(one.factor, one.baseline)}: {each.solved_at_baseline:g}",
         "difference": points(each.difference), "p": p_value(each.p_holm), "pairs": each.difference.n,
     }  # fmt: skip
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ from robodx.terminal import isolation as of_isolation
 from robodx.terminal import metamorphic as of_metamorphic
 from robodx.terminal import null_inputs as of_null_inputs
 from robodx.terminal import stress as of_stress
-from robodx.terminal.console import counted, print_json, table_lines, wrapped
+from robodx.terminal.console import counted, print_json, print_table, table_lines, wrapped
 
 # The rest is in the JSON.
 MOVING = {"length_ratio": "path / expert", "sparc": "smoothness", "stability": "stability"}
@@ -39,6 +41,71 @@ ANSWERING = {
 }
 # Of tasks in several variants; more are shown when asked for.
 MOST_ROWS = 60
+# The columns of several runs at a glance.
+OVERVIEW = ("run", "policy", "success", "n", "tasks", "solved", "unfinished")
+
+
+def print_summaries(runs: Sequence[Path], *, as_json: bool, by: str | None, metrics: Sequence[str], **how: Any) -> None:
+    """Several runs: what each comes to in one table, then each by itself. JSON is a list of what each alone gives."""
+    read = [_Read.of(run, how["distance"]) for run in runs]
+    if as_json:
+        print_json([one.content(grouping(by), metrics) for one in read])
+        return
+    if not (by or metrics):
+        print_table([row for one in read for row in one.overview()])
+        print_text(
+            "",
+            "success: the mean over tasks, as each run below tells it first; the runs may have different tasks.",
+            "In pairs: robodx compare A B. As one diagnosis: robodx report RUN...",
+            "",
+            sep="\n",
+        )
+    for one in read:
+        print_text(*([] if one is read[0] else [""]), f"── {one.run} ──", "", sep="\n")
+        print_summary(one.run, as_json=False, by=by, metrics=metrics, read=one, **how)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A run as it was found."""
+
+    run: Path
+    about: Mapping[str, Any]
+    summary: Summary
+
+    @classmethod
+    def of(cls, run: Path, distance: str) -> _Read:
+        about, episodes = read_about(run), load(run)
+        return cls(run, about, Summary(episodes, about, measured(run, episodes), distance=chosen_distance(distance)))
+
+    @property
+    def beside(self) -> list[str]:
+        """Tasks that were not applicable; older runs do not say."""
+        return list(self.about.get("not_applicable", []))
+
+    @cached_property
+    def cliffs(self) -> list[Search]:
+        """The searches of a run, if it still holds what this robodx would ask for."""
+        return [search for search in of_cliff.searches(self.about) if search.read(self.summary.episodes).n]
+
+    def content(self, by: By | None, metrics: Sequence[str]) -> dict[str, Any]:
+        return {
+            "run": str(self.run), "is_finished": is_finished(self.run), "stopped": self.summary.stopped,
+            **self.summary.everything(by, metrics),
+            "cliffs": [of_cliff.as_dict(search, self.summary.episodes) for search in self.cliffs],
+            "not_applicable": self.beside,
+        }  # fmt: skip
+
+    def overview(self) -> list[dict[str, Any]]:
+        rows = [
+            {
+                "run": self.run, "policy": one.policy, "success": str(one.success), "n": one.success.n,
+                "tasks": one.tasks, "solved": f"{one.solved} of {one.judged}",
+                "unfinished": None if is_finished(self.run) else "yes",
+            }
+            for one in self.summary.headlines()
+        ]  # fmt: skip
+        return rows or [{name: "no episodes" if name == "success" else None for name in OVERVIEW} | {"run": self.run}]
 
 
 def print_summary(
@@ -51,21 +118,14 @@ def print_summary(
     failures: bool = False,
     distance: str = "frechet",
     comparison: Comparison | None = None,
+    read: _Read | None = None,
 ) -> bool:
     """Whether there are few enough errors for a rate. What is shown is for a person to choose: JSON has everything."""
     chosen = grouping(by)
-    about = read_about(run)
-    # Older runs do not say what was not applicable.
-    episodes, beside = load(run), about.get("not_applicable", [])
-    summary = Summary(episodes, about, measured(run, episodes), distance=chosen_distance(distance))
-    cliffs = _cliffs(about, summary)
+    read = read or _Read.of(run, distance)
+    summary, cliffs, beside = read.summary, read.cliffs, read.beside
     if as_json:
-        content = {
-            "run": str(run), "is_finished": is_finished(run), "stopped": summary.stopped,
-            **summary.everything(chosen, metrics),
-            "cliffs": [of_cliff.as_dict(search, summary.episodes) for search in cliffs],
-            "not_applicable": beside,
-        }  # fmt: skip
+        content = read.content(chosen, metrics)
         print_json(content if comparison is None else {**content, "comparison": of_comparison.as_dict(comparison)})
         return summary.success.value is not None
     if not is_finished(run):
@@ -161,11 +221,6 @@ def _first(summary: Summary, has_policies: bool) -> Iterator[str]:
             f"By episode: {one.solved} of {one.judged} solved."
         )
     yield from [""] if told else []
-
-
-def _cliffs(about: Mapping[str, Any], summary: Summary) -> list[Search]:
-    """The searches of a run, if it still holds what this robodx would ask for."""
-    return [search for search in of_cliff.searches(about) if search.read(summary.episodes).n]
 
 
 def _unstressed(summary: Summary) -> str:

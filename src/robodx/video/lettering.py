@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import unicodedata
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,30 +28,55 @@ DOTS = """
 """
 # In place of what is no such character.
 BOX = "07f04104104107f"
+CROSS, TICK = "✗", "✓"
+MARKS = {CROSS: "06307701C077063", TICK: "01803006003800E"}
+# What stands in texts in place of a character that there is.
+SPELLINGS = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014\u2212\u00d7", "''\"\"---x")
+WHITE, BLACK = (255, 255, 255), (0, 0, 0)
+RGB = tuple[int, int, int]
 COLUMNS, ROWS = 5, 9
 # With the gap to the next character, and to the next line.
 WIDTH, HEIGHT = COLUMNS + 1, ROWS + 3
 
 
-def wrapped(text: str, width: int, scale: int) -> list[str]:
-    """The lines that a text takes in so many pixels."""
-    return textwrap.wrap(text, max((width // scale - 1) // WIDTH, 1))
+def wrapped(text: str, width: int, scale: int, most: int | None = None) -> list[str]:
+    """The lines that a text takes in so many pixels; of more than `most` lines the end is cut off."""
+    letters = max((width // scale - 1) // WIDTH, 1)
+    lines = textwrap.wrap(spelled(text), letters)
+    if most is None or len(lines) <= most:
+        return lines
+    return [*lines[: most - 1], f"{lines[most - 1][: max(letters - 3, 0)]}..."]
 
 
-def written(lines: list[str], width: int, scale: int, rows: int | None = None) -> NDArray[np.uint8]:
-    """White on black, (height, width, 3): as high as so many lines, or as these."""
-    dots = np.zeros((HEIGHT * (len(lines) if rows is None else rows) + 2, width // scale), dtype=np.uint8)
+def spelled(text: str) -> str:
+    """With the characters that there are, as far as that goes: letters lose their accents."""
+    apart = unicodedata.normalize("NFKD", text.translate(SPELLINGS))
+    return "".join(letter for letter in apart if not unicodedata.combining(letter))
+
+
+def written(
+    lines: list[str],
+    width: int,
+    scale: int,
+    rows: int | None = None,
+    *,
+    ink: RGB = WHITE,
+    paper: RGB = BLACK,
+) -> NDArray[np.uint8]:
+    """(height, width, 3): as high as so many lines, or as these."""
+    dots = np.zeros((HEIGHT * (len(lines) if rows is None else rows) + 2, width // scale), dtype=np.bool_)
     for row, line in enumerate(lines):
         for column, letter in enumerate(line):
             top, left = row * HEIGHT + 2, column * WIDTH + 1
             dots[top : top + ROWS, left : left + COLUMNS] = _drawn(letter)
     large = dots.repeat(scale, axis=0).repeat(scale, axis=1)
-    return np.repeat(np.pad(large, ((0, 0), (0, width - large.shape[1])))[..., None], 3, axis=2)
+    is_ink = np.pad(large, ((0, 0), (0, width - large.shape[1])))
+    return np.where(is_ink[..., None], np.array(ink, dtype=np.uint8), np.array(paper, dtype=np.uint8))
 
 
-def _drawn(letter: str) -> NDArray[np.uint8]:
+def _drawn(letter: str) -> NDArray[np.bool_]:
     glyphs = DOTS.split()
     at = ord(letter) - ord(" ")
-    glyph = glyphs[at] if 0 <= at < len(glyphs) else BOX
+    glyph = MARKS.get(letter) or (glyphs[at] if 0 <= at < len(glyphs) else BOX)
     columns = [int(glyph[start : start + 3], 16) for start in range(0, len(glyph), 3)]
-    return np.array([[255 * (column >> row & 1) for column in columns] for row in range(ROWS)], dtype=np.uint8)
+    return np.array([[column >> row & 1 for column in columns] for row in range(ROWS)], dtype=np.bool_)

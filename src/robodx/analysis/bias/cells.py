@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,11 +21,6 @@ SUITE = "bias"
 CROSSED = " × "
 # What makes a context; the first says which of the others is varied.
 CONTEXT = ("context", "place", "shape", "wording")
-# What values are held against; of all others the value "usual".
-BASELINES = {
-    "colour": "red", "camera_orientation": "yaw 0, pitch 0", "camera_pose": "original", "camera_distance": "0.00 m",
-}  # fmt: skip
-USUAL = "usual"
 NEEDED = ("trial_id", "seed", "factors", "outcome", "success", "trajectory_hash")
 _NUMBERS = re.compile(r"[−-]?\d+(?:\.\d+)?")
 
@@ -49,6 +44,8 @@ class Grid:
     policy: str
     name: str
     factors: tuple[str, ...]
+    # What values are held against, of each factor.
+    baselines: tuple[str, ...]
     values: tuple[tuple[str, ...], ...]
     blocks: tuple[Block, ...]
     success: Floats
@@ -61,8 +58,13 @@ class Grid:
     hexes: Mapping[str, str]
     episodes: int
     errors: int
-    # Blocks that are left out, because some of the values were not tried in them.
-    partial: int = 0
+    # The same with the blocks that are left out here, because some of the values were not tried in them.
+    with_partial: Grid | None = None
+
+    @property
+    def partial(self) -> int:
+        """How many blocks are left out."""
+        return 0 if self.with_partial is None else len(self.with_partial.blocks) - len(self.blocks)
 
     @property
     def contexts(self) -> tuple[tuple[str, ...], ...]:
@@ -87,10 +89,6 @@ class Grid:
             key = (place,) if any(one is None for one in row) else tuple(row)
             keys.append(seen.setdefault(key, len(seen)))
         return np.array(keys, dtype=np.int64)
-
-
-def baseline_of(factor: str) -> str:
-    return BASELINES.get(factor, USUAL)
 
 
 def grids(episodes: pl.DataFrame) -> list[Grid]:
@@ -123,6 +121,7 @@ class _Setting(NamedTuple):
 class _Row(NamedTuple):
     grid: str
     values: tuple[str, ...]
+    baselines: tuple[str, ...]
     block: Block
     setting: _Setting
     hex: str | None
@@ -135,48 +134,64 @@ def _row(row: Mapping[str, Any]) -> _Row | None:
     """None of one that lacks what makes a cell, as of a suite of the same name by somebody else."""
     said = {one["name"]: one["text"] for one in row["factors"] if one["text"] is not None}
     factors = said.get("grid", "").split(CROSSED)
-    if len(factors) > 2 or not said.keys() >= {"grid", *factors, *CONTEXT}:
+    if len(factors) > 2 or not said.keys() >= {"grid", "baseline", *factors, *CONTEXT}:
         return None
     values = tuple(said[factor] for factor in factors)
+    baselines = tuple(said["baseline"].split(CROSSED)) if len(factors) > 1 else (said["baseline"],)
+    if len(baselines) != len(factors):
+        return None
     context = tuple(said[name] for name in CONTEXT)
+    setting = _setting(context, row["seed"], _changed(factors, values, baselines))
     return _Row(
-        said["grid"], values, Block(context, row["seed"]), _setting(context, row["seed"], factors, values),
+        said["grid"], values, baselines, Block(context, row["seed"]), setting,
         said.get("hex"), row["trial_id"], row["trajectory_hash"], None if row["outcome"] == "error" else row["success"],
     )  # fmt: skip
 
 
-def _setting(context: Sequence[str], seed: int, factors: Sequence[str], values: Sequence[str]) -> _Setting:
-    changed = frozenset(pair for pair in zip(factors, values, strict=True) if pair[1] != baseline_of(pair[0]))
+def _changed(factors: Sequence[str], values: Sequence[str], baselines: Sequence[str]) -> list[tuple[str, str]]:
+    every = zip(factors, values, baselines, strict=True)
+    return [(factor, value) for factor, value, baseline in every if value != baseline]
+
+
+def _setting(context: Sequence[str], seed: int, changed: Iterable[tuple[str, str]]) -> _Setting:
     _, place, shape, wording = context
-    return _Setting(place, shape, wording, seed, changed)
+    return _Setting(place, shape, wording, seed, frozenset(changed))
 
 
 def _grid(policy: str, name: str, rows: Sequence[_Row], outcomes: Mapping[_Setting, Sequence[_Row]]) -> Grid | None:
-    """Cells are looked up by what was tried: the baseline of one factor may have been tried for another."""
-    factors = tuple(name.split(CROSSED))
-    values = tuple(_values(factor, {row.values[place] for row in rows}) for place, factor in enumerate(factors))
+    """With the blocks in which all values were tried, and beside it with all blocks."""
+    factors, baselines = tuple(name.split(CROSSED)), rows[0].baselines
+    values = tuple(
+        _values(factor, {row.values[place] for row in rows}, baselines[place]) for place, factor in enumerate(factors)
+    )
     every = sorted({row.block for row in rows}, key=lambda block: (_natural(block.context), block.seed))
     blocks = _whole(every, rows, [*itertools.product(*values)])
-    shape = (len(blocks), *map(len, values))
-    if not all(shape):
+    if not blocks or not all(values):
         return None
-    success = np.full(shape, np.nan)
-    trials, hashes = np.full(shape, None, dtype=object), np.full(shape, None, dtype=object)
-    seen = errors = 0
-    for at in np.ndindex(shape):
-        block = blocks[at[0]]
-        chosen = [each[place] for each, place in zip(values, at[1:], strict=True)]
-        there = outcomes.get(_setting(block.context, block.seed, factors, chosen), ())
-        seen, errors = seen + len(there), errors + sum(one.success is None for one in there)
-        success[at], trials[at], hashes[at] = _outcome(there)
     colour = factors.index("colour") if "colour" in factors else 0
-    usual = [baseline_of(factor) for factor in factors]
-    base = [_outcome(outcomes.get(_setting(one.context, one.seed, factors, usual), ())) for one in blocks]
-    return Grid(
-        policy, name, factors, values, blocks, success, trials, hashes,
-        np.array([one[0] for one in base]), _objects([one[1] for one in base]), _objects([one[2] for one in base]),
-        {row.values[colour]: row.hex for row in rows if row.hex is not None}, seen, errors, len(every) - len(blocks),
-    )  # fmt: skip
+    hexes = {row.values[colour]: row.hex for row in rows if row.hex is not None}
+
+    def filled(blocks: Sequence[Block]) -> Grid:
+        """Cells are looked up by what was tried: the baseline of one factor may have been tried for another."""
+        shape = (len(blocks), *map(len, values))
+        success = np.full(shape, np.nan)
+        trials, hashes = np.full(shape, None, dtype=object), np.full(shape, None, dtype=object)
+        seen = errors = 0
+        for at in np.ndindex(shape):
+            block = blocks[at[0]]
+            chosen = [each[place] for each, place in zip(values, at[1:], strict=True)]
+            there = outcomes.get(_setting(block.context, block.seed, _changed(factors, chosen, baselines)), ())
+            seen, errors = seen + len(there), errors + sum(one.success is None for one in there)
+            success[at], trials[at], hashes[at] = _outcome(there)
+        base = [_outcome(outcomes.get(_setting(one.context, one.seed, ()), ())) for one in blocks]
+        return Grid(
+            policy, name, factors, baselines, values, tuple(blocks), success, trials, hashes,
+            np.array([one[0] for one in base]), _objects([one[1] for one in base]), _objects([one[2] for one in base]),
+            hexes, seen, errors,
+        )  # fmt: skip
+
+    whole = filled(blocks)
+    return whole if len(blocks) == len(every) else replace(whole, with_partial=filled(every))
 
 
 def _outcome(there: Sequence[_Row]) -> tuple[float, str | None, str | None]:
@@ -201,9 +216,8 @@ def _whole(every: Sequence[Block], rows: Sequence[_Row], cells: Sequence[tuple[s
     return whole if {one.context for one in whole} == {one.context for one in every} else tuple(every)
 
 
-def _values(factor: str, seen: Set[str]) -> tuple[str, ...]:
+def _values(factor: str, seen: Set[str], baseline: str) -> tuple[str, ...]:
     """The baseline first, if it is one of them: of camera poses it is another camera, which is none of the rings."""
-    baseline = baseline_of(factor)
     known = seen - {baseline} if factor == "camera_pose" else seen
     return tuple(sorted(known, key=lambda value: (value != baseline, _natural([value]))))
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from robodx.analysis.bias.cells import Grid, baseline_of
+from robodx.analysis.bias.cells import Grid
 from robodx.analysis.statistics.estimates import NOTHING, Estimate
 from robodx.analysis.statistics.multiple import holm
 from robodx.analysis.statistics.paired import mcnemar_p, tango
 from robodx.analysis.statistics.permutation import swap_test
+from robodx.analysis.statistics.sequential import difference_sequence, p_of_no_difference
 
 Floats = NDArray[np.float64]
 
@@ -34,16 +35,24 @@ class Effect:
 
 
 def signed_effects(grid: Grid, rng: np.random.Generator) -> tuple[Effect, ...]:
-    """One for each value but the baseline; none where the baseline was not tried."""
+    """One for each value but the baseline; none where the baseline was not tried.
+
+    A run that went on with some values by their outcomes counts as a whole, with what holds whenever one stops.
+    """
+    may_have_stopped, grid = grid.with_partial is not None, grid.with_partial or grid
     if len(grid.factors) != 1 or np.isnan(grid.baseline).all():
         return ()
-    baseline = baseline_of(grid.factors[0])
-    found = [_effect(grid, place, value, rng) for place, value in enumerate(grid.values[0]) if value != baseline]
+    (baseline,) = grid.baselines
+    found = [
+        _effect(grid, place, value, rng, may_have_stopped=may_have_stopped)
+        for place, value in enumerate(grid.values[0])
+        if value != baseline
+    ]
     adjusted = holm({one.value: one.p for one in found})
     return tuple(replace(one, p_holm=adjusted[one.value]) for one in found)
 
 
-def _effect(grid: Grid, place: int, value: str, rng: np.random.Generator) -> Effect:
+def _effect(grid: Grid, place: int, value: str, rng: np.random.Generator, *, may_have_stopped: bool) -> Effect:
     kept: list[int] = []
     seen: set[tuple[object, object]] = set()
     for block in np.flatnonzero(~np.isnan(grid.success[:, place] + grid.baseline)):
@@ -55,12 +64,13 @@ def _effect(grid: Grid, place: int, value: str, rng: np.random.Generator) -> Eff
     if not kept:
         return Effect(value, NOTHING, 0.0, 0.0, None, None, ())
     won, lost = (float(np.maximum(0.0, one).sum()) for one in (with_value - without, without - with_value))
+    apart = with_value - without
     return Effect(
         value,
-        tango(lost, won, len(kept)),
+        difference_sequence(apart) if may_have_stopped else tango(lost, won, len(kept)),
         float(with_value.sum()),
         float(without.sum()),
-        paired_p(without, with_value, rng),
+        p_of_no_difference(apart) if may_have_stopped else paired_p(without, with_value, rng),
         None,
         _examples(grid, place, kept, is_loss=lost >= won),
     )

@@ -95,9 +95,14 @@ def interaction_of(grid: Grid, rng: np.random.Generator, n: int = SIMULATIONS) -
     return Interaction(
         grid.policy, grid.name, levels, len(grid.contexts), len(grid.blocks), grid.episodes, grid.errors,
         tuple(directions), _p_any(_rates(success, context_of), simulated), _ratio(*observed),
-        _ratio(*(float(np.nanmean(one)) for one in nulls)), p_direction,
+        _ratio(*map(_mean, nulls)), p_direction,
         grid.factors[int(observed[1] > observed[0])] if is_claimed else None, tuple(_cells(grid)),
     )  # fmt: skip
+
+
+def _mean(drawn: Floats) -> float:
+    """Of those that have a coefficient, if any has."""
+    return float(np.nanmean(drawn)) if np.isfinite(drawn).any() else np.nan
 
 
 def _direction(of: str, given: str, turned: Floats, context_of: Ints, value: Estimate, null: Floats) -> Direction:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from robodx.analysis.bias.cells import CROSSED, Grid, baseline_of, grids
+from robodx.analysis.bias.cells import CROSSED, Grid, grids
 from robodx.analysis.bias.chance import jackknifed, permuted
 from robodx.analysis.bias.coefficients import by_context, rates_of, spreads, starts_of
 from robodx.analysis.bias.colours import GROUPS, group_of, is_colour, saturation
@@ -117,7 +117,7 @@ def factor_bias(grid: Grid, rng: np.random.Generator) -> FactorBias:
     """Of a grid of one factor."""
     success, context_of, alike = grid.success, grid.context_of, grid.alike
     found = FactorBias(
-        grid.policy, grid.name, baseline_of(grid.name), len(grid.values[0]), len(grid.contexts), 0, 0, len(grid.blocks),
+        grid.policy, grid.name, grid.baselines[0], len(grid.values[0]), len(grid.contexts), 0, 0, len(grid.blocks),
         grid.episodes, grid.errors, grid.partial, NOTHING, NOTHING, NOTHING, NOTHING, None, None, None, (), (), (),
     )  # fmt: skip
     if grid.errors > MAX_ERROR_SHARE * grid.episodes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robodx.analysis.bias.cells import BASELINES, CROSSED
+from robodx.analysis.bias.cells import CROSSED
 from robodx.analysis.bias.interactions import LEVEL, Interaction
 from robodx.analysis.bias.tables import FactorBias
 
@@ -18,6 +18,7 @@ AT_BASELINE = {
     "colour": "a red one", "camera_pose": "the original camera", "camera_orientation": "the original camera",
     "camera_distance": "the original camera",
 }  # fmt: skip
+CAMERA = ("camera_pose", "camera_orientation", "camera_distance")
 VOWELS = "aeiou"
 
 
@@ -32,13 +33,14 @@ def with_value(factor: str, value: str) -> str:
     return f"{'an' if said[0] in VOWELS else 'a'} {said}" if factor == "colour" else said
 
 
-def with_baseline(factor: str) -> str:
-    return AT_BASELINE.get(factor, f"the usual {label(factor)}")
+def with_baseline(factor: str, baseline: str) -> str:
+    usual = f"the usual {label(factor)}" if baseline == "usual" else f"{label(factor)} {baseline}"
+    return AT_BASELINE.get(factor, usual)
 
 
-def baseline_label(factor: str) -> str:
+def baseline_label(factor: str, baseline: str) -> str:
     """As a short name in a table."""
-    return "original" if factor.startswith("camera_") else BASELINES.get(factor, "usual")
+    return "original" if factor in CAMERA else baseline
 
 
 def interaction_says(one: Interaction) -> str:

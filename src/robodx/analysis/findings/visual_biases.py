@@ -47,18 +47,18 @@ def is_shown(one: Effect) -> bool:
 
 
 def _symptom(grid: Grid, shown: Sequence[Effect], tested: int) -> Symptom:
-    factor, first, rest = grid.factors[0], shown[0], shown[1:]
+    (factor,), (baseline,), first, rest = grid.factors, grid.baselines, shown[0], shown[1:]
     is_less = _value(first) < 0
     pairs = first.difference.n
     # What is worse: the value, or the baseline that all these are better than.
-    worse = first.value if is_less else baseline_label(factor)
+    worse = first.value if is_less else baseline_label(factor, baseline)
     name = symptom(FailureMode("value", f"{label(factor)} {worse}", NO_ONE, "it fails"))
     solved = f"in {first.solved:g} of {pairs} pairs instead of {first.solved_at_baseline:g}"
     numbers = f"{_points(first.difference)} points, {_p(first)} after Holm over {tested} values"
     says = (
         f"It succeeds {'less' if is_less else 'more'} often with {with_value(factor, first.value)} than with "
-        f"{with_baseline(factor)}: {solved} ({numbers}). The two of a pair have the same context and robot start, and "
-        f"differ in {label(factor)} alone."
+        f"{with_baseline(factor, baseline)}: {solved} ({numbers}). The two of a pair have the same context and robot "
+        f"start, and differ in {label(factor)} alone."
     )
     failed = pairs - (first.solved if is_less else first.solved_at_baseline)
     return Symptom(f"{name.kind.name}: {name.subject}", says + _further(rest), wilson(failed, pairs), first.examples)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE
@@ -12,8 +14,10 @@ STRATUM = ("policy", "task", "task_version", "robot", "perturbations", "clock", 
 ALIKE = (*STRATUM, "instructions", "trajectory_hash")
 
 
-def observations(episodes: pl.DataFrame) -> pl.DataFrame:
+def observations(episodes: pl.DataFrame, apart: Sequence[str] = ()) -> pl.DataFrame:
     """The episodes that ended on their own, of situations that went alike in all their repeats those of the first.
+
+    Groups that differ in the columns `apart` are looked at each by itself.
 
     Repeats stay together: if only those that are alike were dropped, a policy that succeeds always in the same way and
     fails in many would seem to fail more often than it does.
@@ -26,7 +30,7 @@ def observations(episodes: pl.DataFrame) -> pl.DataFrame:
         .then(pl.struct("instructions", "trajectory_hash").hash())
         .otherwise(pl.struct("trial_id", "seed", "repeat").hash())
     )
-    return alike_once(valid, pl.struct(STRATUM).hash(), pl.col("seed"), motion)
+    return alike_once(valid, pl.struct(*STRATUM, *apart).hash(), pl.col("seed"), motion)
 
 
 def alike_once(table: pl.DataFrame, stratum: pl.Expr, situation: pl.Expr, motion: pl.Expr) -> pl.DataFrame:

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from robodx.analysis.notebook import estimate_html
+
 CONFIDENCE = 0.95
 # With more infrastructure errors than this the rest is no fair sample any more.
 MAX_ERROR_SHARE = 0.05
@@ -28,6 +30,9 @@ class Estimate:
         if self.low is None or self.high is None:
             return f"{100 * self.value:.0f}%"
         return f"{100 * self.value:.0f}% [{100 * self.low:.0f}, {100 * self.high:.0f}]"
+
+    def _repr_html_(self) -> str:
+        return estimate_html(self)
 
 
 NOTHING = Estimate(None, None, None, 0)

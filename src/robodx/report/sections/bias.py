@@ -27,6 +27,7 @@ FACTORS = (
     "and “by chance” are what it is if the values change places within each context and robot start. “Beyond” is CV "
     "less that. The plain standard deviation stands beside it, because CV is large where a context is merely hard."
 )
+PAIRS_COUNT = "what is said of single values counts them, with intervals that hold whenever one stops"
 EFFECTS = (
     "Each value against the baseline of its factor, in pairs of trials with the same context and robot start. p is "
     "exact, Holm-adjusted over the values of the factor. What is said is about these contexts and these robot starts."
@@ -100,7 +101,7 @@ def _factors(rows: Sequence[tuple[int, FactorBias]], *, many: bool) -> Iterator[
             yield Text(f"{who}{label(one.factor)}: {none}, and these have no say in its coefficient.")
         if one.partial:
             some = f"in {counted(one.partial, 'pair')} of context and robot start only some values were tried"
-            yield Text(f"{who}{label(one.factor)}: {some}, and these are left out.")
+            yield Text(f"{who}{label(one.factor)}: {some}. The coefficient leaves these out; {PAIRS_COUNT}.")
         if one.errors and one.success.value is None:
             lost = f"{one.errors:,} of {counted(one.episodes, 'episode')}"
             yield Text(f"{who}{label(one.factor)}: {lost} ended in errors, too many to say anything.")
@@ -258,7 +259,11 @@ def _told(one: FactorBias, what: str) -> Iterator[Block]:
         yield Text("The baseline was not run in these contexts, so that no value can be held against it.")
         return
     shown = sorted(_shown(one), key=lambda each: -abs(each.difference.value or 0.0))
-    baseline = f"the {baseline_label(one.factor)} camera" if what == "poses" else baseline_label(one.factor)
+    baseline = (
+        f"the {baseline_label(one.factor, one.baseline)} camera"
+        if what == "poses"
+        else baseline_label(one.factor, one.baseline)
+    )
     among = f"Of {len(one.effects)} {what}, {len(shown) or 'none'} {'is' if len(shown) < 2 else 'are'}"
     named = listed([f"{each.value} ({points(each.difference)})" for each in shown], most=5)
     most = f" Most: {named}, in points." if shown else ""
@@ -317,7 +322,8 @@ def _effects(factors: Sequence[FactorBias], of: str) -> Iterator[Block]:
         return
     yield Heading(f"Values of other factors against the baseline{of}")
     for one in sorted(others, key=lambda one: not _shown(one)):
-        caption = f"{label(one.factor)[0].upper()}{label(one.factor)[1:]} against {baseline_label(one.factor)}{of}"
+        name = label(one.factor)
+        caption = f"{name[0].upper()}{name[1:]} against {baseline_label(one.factor, one.baseline)}{of}"
         yield _effect_table(one, caption, is_folded=not _shown(one))
     yield Text(EFFECTS, "quiet")
 
@@ -352,4 +358,4 @@ def _effect_table(one: FactorBias, caption: str, *, is_folded: bool) -> Table:
 
 
 def _solved(one: FactorBias, each: Effect) -> str:
-    return f"{each.solved:g}; {baseline_label(one.factor)} {each.solved_at_baseline:g}"
+    return f"{each.solved:g}; {baseline_label(one.factor, one.baseline)} {each.solved_at_baseline:g}"

@@ -11,18 +11,22 @@ import polars as pl
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from robodx.errors import UserError
 from robodx.records.annotations import Unannotated
 from robodx.records.review import PICTURES
+from robodx.report.viewer.downloads import KINDS, download
+from robodx.report.viewer.drawing import Films
 from robodx.report.viewer.episode import details, plain
-from robodx.report.viewer.finding import is_inside
+from robodx.report.viewer.finding import REPORT, is_inside
 from robodx.report.viewer.guard import LONGEST_BODY, Guard
 from robodx.report.viewer.library import Library, Run
-from robodx.report.viewer.listing import FACETS, LONGEST_PAGE, Query, page
+from robodx.report.viewer.listing import EMPTY_PAGE, FACETS, LONGEST_PAGE, Query, page
+from robodx.report.viewer.overview import Asked, Overviews
+from robodx.report.viewer.report_pages import POLICY, address, report_command
 from robodx.report.viewer.reviewing import Reviews
 from robodx.report.viewer.trajectory import Unreadable, curves
 
@@ -35,11 +39,11 @@ class _Absent(Exception):
     """There is no such run, episode or file."""
 
 
-def make_app(root: Path, token: str | None = None) -> ASGIApp:
-    """The viewer of a folder; with a token for whoever has it, else for this machine."""
+def make_app(root: Path, token: str | None = None, films: Films | None = None) -> ASGIApp:
+    """The viewer of a folder; with a token for whoever has it, else for this machine. None: it draws no films."""
     # Of this process: a page that was loaded from another one must be loaded again to write.
     write_token = secrets.token_urlsafe(24)
-    answers = _Answers(Library(root), write_token)
+    answers = _Answers(Library(root), write_token, films)
     app = Starlette(
         routes=[
             Route("/", answers.page),
@@ -48,22 +52,34 @@ def make_app(root: Path, token: str | None = None) -> ASGIApp:
             Route("/static/{name}", answers.page),
             Route("/api/runs", answers.runs),
             Route("/api/episodes", answers.episodes),
+            Route("/api/episodes.{kind}", answers.download),
+            Route("/api/overview", answers.overview),
+            Route("/api/trial/{trial}", answers.trial),
             Route("/api/episode/{run}/{trial}", answers.episode),
             Route("/api/curves/{run}/{trial}", answers.curves),
             Route("/video/{run}/{trial}", answers.video),
+            Route("/api/film/{run}/{trial}", answers.film),
+            Route("/api/film/{run}/{trial}", answers.draw_film, methods=["POST"]),
             Route("/picture/{run}/{name}", answers.picture),
+            Route("/report/{run}", answers.report),
+            Route("/report/{run}/{where:path}/", answers.report_page),
+            Route("/report/{run}/{where:path}/videos/{name}", answers.report_film),
             Route("/api/review/{run}/{name}", answers.review),
             Route("/api/review/{run}/{name}", answers.annotate, methods=["POST"]),
         ],
         exception_handlers={_Absent: _absent, UserError: _mistaken, Unannotated: _unsaved},
     )
+    # What is in no table is answered so, and not by a way to a like address.
+    app.router.redirect_slashes = False
     return Guard(app, token, write_token)
 
 
 class _Answers:
-    def __init__(self, library: Library, write_token: str) -> None:
+    def __init__(self, library: Library, write_token: str, films: Films | None) -> None:
+        self._films = films
         self._library = library
         self._reviews = Reviews(library.root)
+        self._overviews = Overviews(library.root)
         self._write_token = write_token
 
     def page(self, request: Request) -> Response:
@@ -75,11 +91,15 @@ class _Answers:
     def runs(self, request: Request) -> Response:
         """All runs; nothing (204) if they are as in the answer whose `version` is given."""
         asked = {
-            found.id: {"reviews": self._reviews.lines(found), "review_command": self._reviews.command(found)}
+            found.id: {
+                "reviews": self._reviews.lines(found),
+                "review_command": self._reviews.command(found),
+                "report_command": report_command(found, self._library.root),
+            }
             for found in self._library.found()
         }
         # Of a run that came since then it is told the next time.
-        unknown: dict[str, Any] = {"reviews": [], "review_command": None}
+        unknown: dict[str, Any] = {"reviews": [], "review_command": None, "report_command": None}
         runs = [{**run, **asked.get(run["id"], unknown)} for run in self._library.summaries()]
         said = [(run["id"], run["contents"], run["is_live"]) for run in runs]
         version = hashlib.blake2b(repr(said).encode(), digest_size=8).hexdigest()
@@ -88,36 +108,41 @@ class _Answers:
         return _json({"version": version, "folder": self._library.root.name, "runs": runs})
 
     def episodes(self, request: Request) -> Response:
-        asked = request.query_params
-        runs = self._chosen(asked.get("run", ""))
-        query = Query(
-            chosen={name: asked.getlist(name) for name in FACETS},
-            text=asked.get("text", ""),
-            sort=asked.get("sort", "task"),
-            is_descending=asked.get("descending") == "1",
-            offset=_whole(asked.get("offset", "0"), "offset", 10_000_000),
-            limit=_whole(asked.get("limit", "100"), "limit", LONGEST_PAGE),
-            located=[(run, trial) for run, _, trial in (one.partition(".") for one in asked.getlist("locate")[:8])],
+        runs = self._chosen(request.query_params.get("run", ""))
+        query = _query(request)
+        return _json(page(pl.concat([run.listing for run in runs]), query) if runs else EMPTY_PAGE)
+
+    def overview(self, request: Request) -> Response:
+        """A row for each task, family or tier."""
+        words = request.query_params
+        asked = Asked(
+            by=words.get("by", "task"),
+            order=words.get("order", "name"),
+            is_descending=words.get("falls") == "1",
+            offset=_whole(words.get("offset", "0"), "offset", 10_000_000),
         )
-        if not runs:
-            return _json(
-                {
-                    "total": 0,
-                    "matching": 0,
-                    "solved": 0,
-                    "errors": 0,
-                    "offset": 0,
-                    "rows": [],
-                    "facets": {},
-                    "places": [],
-                }
-            )
-        return _json(page(pl.concat([run.listing for run in runs]), query))
+        return _json(self._overviews.page(self._chosen(words.get("run", "")), _query(request), asked))
+
+    def download(self, request: Request) -> Response:
+        """All episodes of the filtered list, in its order, as a table for other programs."""
+        kind = KINDS.get(request.path_params["kind"])
+        if kind is None:
+            raise _Absent
+        content = download(self._chosen(request.query_params.get("run", "")), _query(request), kind)
+        headers = {"Content-Disposition": f'attachment; filename="episodes.{request.path_params["kind"]}"'}
+        return Response(content, media_type=kind.media_type, headers=headers)
+
+    def trial(self, request: Request) -> Response:
+        """In which run an episode lies, of which only the trial is known, if in any; a named one is looked at first."""
+        run = self._library.with_trial(request.path_params["trial"], request.query_params.get("run", ""))
+        return _json({"run": None if run is None else run.found.id, "trial_id": request.path_params["trial"]})
 
     def episode(self, request: Request) -> Response:
         run, row = self._found(request)
         # The others only as far as they were read: a folder may hold very many.
-        return _json(details(run, row, self._library.read_runs()))
+        # None where none can be drawn.
+        film = self._films.told(run, row)["state"] if self._films is not None and row["outcome"] != "error" else None
+        return _json({**details(run, row, self._library.read_runs()), "film_state": film})
 
     def curves(self, request: Request) -> Response:
         run, row = self._found(request)
@@ -135,10 +160,47 @@ class _Answers:
 
     def video(self, request: Request) -> Response:
         run, row = self._found(request)
-        path = run.video(row)
+        path = run.plain_video(row) if request.query_params.get("plain") == "1" else run.video(row)
         if path is None or not is_inside(path, self._library.root):
             raise _Absent
         return FileResponse(path, media_type="video/mp4")
+
+    def report(self, request: Request) -> Response:
+        """To where the links of the page lead where they should."""
+        run = self._run(request)
+        if run.found.report_s is None:
+            raise _Absent
+        return RedirectResponse(address(run.found), 307)
+
+    def report_page(self, request: Request) -> Response:
+        found = self._run(request).found
+        path = found.path / REPORT
+        if found.name != request.path_params["where"] or not is_inside(path, self._library.root):
+            raise _Absent
+        return FileResponse(path, media_type="text/html", headers={"Content-Security-Policy": POLICY})
+
+    def report_film(self, request: Request) -> Response:
+        """A film of the run or of another that the page is of as well, as the page links it."""
+        self._run(request)
+        where, name = request.path_params["where"], request.path_params["name"]
+        found = next((one for one in self._library.found() if one.name == where and name in one.videos), None)
+        if found is None or not is_inside(found.path / "videos" / name, self._library.root):
+            raise _Absent
+        return FileResponse(found.path / "videos" / name, media_type="video/mp4")
+
+    def film(self, request: Request) -> Response:
+        """How far a film is that somebody asked for."""
+        run, row = self._found(request)
+        if self._films is None:
+            raise _Absent
+        return _json({**self._films.told(run, row), "write_token": self._write_token})
+
+    def draw_film(self, request: Request) -> Response:
+        """Beside an annotation all that is written; the guard let it through."""
+        run, row = self._found(request)
+        if self._films is None:
+            raise UserError("robodx view was started with --no-films: no films are drawn")
+        return _json(self._films.ask(run, row, self._library.root))
 
     def picture(self, request: Request) -> Response:
         run, name = self._run(request), request.path_params["name"]
@@ -163,7 +225,7 @@ class _Answers:
         return _json({**found, "write_token": self._write_token})
 
     async def annotate(self, request: Request) -> Response:
-        """The only answer that writes; the guard let it through."""
+        """Beside a film all that is written; the guard let it through."""
         body = b""
         async for part in request.stream():
             body += part
@@ -197,6 +259,19 @@ class _Answers:
         if row is None:
             raise _Absent
         return run, row
+
+
+def _query(request: Request) -> Query:
+    asked = request.query_params
+    return Query(
+        chosen={name: asked.getlist(name) for name in FACETS},
+        text=asked.get("text", ""),
+        sort=asked.get("sort", "task"),
+        is_descending=asked.get("descending") == "1",
+        offset=_whole(asked.get("offset", "0"), "offset", 10_000_000),
+        limit=_whole(asked.get("limit", "100"), "limit", LONGEST_PAGE),
+        located=[(run, trial) for run, _, trial in (one.partition(".") for one in asked.getlist("locate")[:8])],
+    )
 
 
 def _json(value: Any) -> Response:

@@ -17,6 +17,7 @@ from robodx.records.review import PICTURES
 DEEPEST = 4
 # Someone may point the viewer at a whole disk.
 MOST_FOLDERS = 5000
+REPORT = "report.html"
 OF_A_RUN = ("episodes", "trajectories", "videos", PICTURES)
 
 
@@ -34,6 +35,8 @@ class Found:
     has_pairs: bool
     # Names of pictures that a review may show.
     pictures: frozenset[str]
+    # When its report was written; None if it has none.
+    report_s: float | None
     # When anything in it last changed.
     changed_s: float
 
@@ -44,9 +47,15 @@ class Found:
 
     @property
     def contents(self) -> str:
-        """Changes when the episodes, their description, the videos or the reviews do."""
+        """Changes when the episodes, their description, the videos, the reviews or the report do."""
         shown = (sorted(self.videos), sorted(self.pictures))
-        return _digest(repr((self.parts, *shown, self.reviews, self.has_pairs)).encode())
+        return _digest(repr((self.parts, *shown, self.reviews, self.has_pairs, self.report_s)).encode())
+
+    @property
+    def is_report_old(self) -> bool:
+        """Whether episodes came after the report was written."""
+        newest_ns = max((changed_ns for name, _, changed_ns in self.parts if name.endswith(".parquet")), default=0)
+        return self.report_s is not None and newest_ns / 1e9 > self.report_s
 
     @property
     def is_review_alone(self) -> bool:
@@ -120,6 +129,7 @@ def _look(path: Path, root: Path) -> Found:
     pictures = _files(inside[PICTURES], ".png", root) if PICTURES in inside else {}
     folder = path / REVIEWS
     reviews = {**_files(folder, ".json", root), **_files(folder, ".jsonl", root)} if is_inside(folder, root) else {}
+    report = _files(path, REPORT, root).get(REPORT)
     times = [stat.st_mtime for stat in parts.values()]
     times += [] if parts else [stat.st_mtime for stat in reviews.values()]
     for folder in inside.values():
@@ -133,6 +143,7 @@ def _look(path: Path, root: Path) -> Found:
         reviews=_listed(reviews),
         has_pairs=is_inside(path / PAIRS, root),
         pictures=frozenset(pictures),
+        report_s=None if report is None else report.st_mtime,
         changed_s=max(times, default=0.0),
     )
 

@@ -25,7 +25,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 # All of the viewer that can be written to, with POST.
-WRITTEN = re.compile(r"/api/review/[^/]+/[^/]+")
+WRITTEN = re.compile(r"/api/(review|film)/[^/]+/[^/]+")
 WRITE_TOKEN = "x-robodx-write-token"
 # An annotation with the longest text, all of it in escapes.
 LONGEST_BODY = 32_768
@@ -65,8 +65,9 @@ class Guard:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
-                headers.setdefault("Cache-Control", "no-cache")
+                # An answer may have a stricter policy of its own, as a report has.
+                for name, value in {**HEADERS, "Cache-Control": "no-cache"}.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         answer = self._refusal(Request(scope))

@@ -18,7 +18,7 @@ from robodx.analysis.variants import CLEAN, with_names, with_variants
 from robodx.errors import UserError
 from robodx.records.about import read_about
 from robodx.records.design import FILE as DESIGN
-from robodx.records.film_name import film_name
+from robodx.records.film_name import film_name, plain_film
 from robodx.records.table import explained, load_readable, parts_of
 from robodx.records.trial import Trial
 from robodx.report.viewer.finding import Found, find_runs, is_inside
@@ -62,6 +62,13 @@ class Run:
         name = film_name(row)
         return self.found.path / "videos" / name if name in self.found.videos else None
 
+    def plain_video(self, row: Mapping[str, Any]) -> Path | None:
+        """One that does not say how the episode ended."""
+        folder, name = self.found.path / "videos", film_name(row)
+        # Others, as links out of the folder, are not even opened.
+        path = plain_film(folder, row) if name in self.found.videos else folder / name
+        return path if path.name in self.found.videos else None
+
 
 class Library:
     """Runs by id. Several requests may ask at once."""
@@ -91,6 +98,13 @@ class Library:
         """Where the runs are, in the order of their summaries."""
         return list(self._look().values())
 
+    def with_trial(self, trial_id: str, named: str = "") -> Run | None:
+        """The run that has this episode. One trial may have been run in several: the one of this id or name, or that
+        changed last."""
+        found = sorted(self.found(), key=lambda one: (_is_called(one, named), one.changed_s), reverse=True)
+        runs = (self.run(one.id) for one in found)
+        return next((run for run in runs if run is not None and trial_id in run.listing["trial_id"]), None)
+
     def read_runs(self) -> list[Run]:
         """Those that were read already."""
         with self._lock:
@@ -116,6 +130,8 @@ class Library:
                     "videos": len(found.videos),
                     "has_pairs": found.has_pairs,
                     "is_review_alone": found.is_review_alone,
+                    "has_report": found.report_s is not None,
+                    "is_report_old": found.is_report_old,
                     **({} if run is None else _counts(run)),
                 }
             )
@@ -128,6 +144,11 @@ class Library:
                 self._read = {id: run for id, run in self._read.items() if id in self._found}
                 self._looked_s = time.monotonic()
             return self._found
+
+
+def _is_called(found: Found, named: str) -> bool:
+    """By its id, its name here, or that of its folder alone, which is all that a report knows."""
+    return named in (found.id, found.name, found.name.rpartition("/")[2])
 
 
 def _counts(run: Run) -> dict[str, Any]:
@@ -207,8 +228,8 @@ def _listing(found: Found, episodes: pl.DataFrame, levels: Mapping[str, Mapping[
     searched = (*names, "tier", "suite", "kind", "failure_type", "said", "says", "error")
     listing = with_words.select(
         "run", *(pl.col(name).fill_null("unknown") for name in names),
-        "pair_id", "situation", "variant_rank", "seed", "repeat", "kind", "failure_type", "progress", "steps",
-        "duration_s", "path_length_m", "said",
+        "family", "tier", "pair_id", "situation", "variant_rank", "seed", "repeat", "kind", "failure_type", "progress",
+        "steps", "duration_s", "path_length_m", "said",
         words=pl.concat_str(
             [pl.format("seed{}", pl.col("seed")), *searched, pl.col("quality_flags").list.join(" ", ignore_nulls=True)],
             separator="\n", ignore_nulls=True,

@@ -10,7 +10,7 @@ import polars as pl
 
 from robodx.errors import UserError
 
-FACETS = ("outcome", "kind", "variant", "task", "policy", "film")
+FACETS = ("outcome", "kind", "variant", "family", "tier", "task", "policy", "film")
 SORTS = {
     "task": ("task", "seed", "variant_rank", "repeat", "policy"),
     "seed": ("seed", "task", "variant_rank", "repeat", "policy"),
@@ -28,6 +28,12 @@ SHOWN = (
     "run", "trial_id", "pair_id", "task", "seed", "repeat", "policy", "variant", "outcome", "kind", "failure_type",
     "progress", "steps", "duration_s", "said", "film",
 )  # fmt: skip
+
+
+# Where there are no runs.
+EMPTY_PAGE: Mapping[str, Any] = {
+    "total": 0, "matching": 0, "solved": 0, "errors": 0, "offset": 0, "rows": [], "facets": {}, "places": [],
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -48,15 +54,16 @@ class Query:
             raise UserError(f'No order "{self.sort}"; there are {", ".join(SORTS)}')
 
 
+def matching(listing: pl.DataFrame, query: Query) -> pl.DataFrame:
+    """The rows that are asked for, in their order."""
+    return _ordered(_chosen(_with_words(listing, query), _tests(query)), query)
+
+
 def page(listing: pl.DataFrame, query: Query) -> dict[str, Any]:
     """The rows from `offset` on, how many there are, and the facets."""
-    tests = {name: pl.col(name).is_in(list(values)) for name, values in query.chosen.items() if values}
-    words = [pl.col("words").str.contains(word, literal=True) for word in query.text.lower().split()]
-    found = listing.filter(*words) if words else listing
-    shown = found.filter(*tests.values()) if tests else found
-    shown = shown.sort(
-        *SORTS[query.sort], "trial_id", "run", descending=query.is_descending, nulls_last=True, maintain_order=True
-    )
+    tests = _tests(query)
+    found = _with_words(listing, query)
+    shown = _ordered(_chosen(found, tests), query)
     return {
         "total": len(listing),
         "matching": len(shown),
@@ -67,6 +74,25 @@ def page(listing: pl.DataFrame, query: Query) -> dict[str, Any]:
         "facets": {name: _facet(found, name, tests, query.chosen.get(name, ())) for name in FACETS},
         "places": [_place(shown, *one) for one in query.located],
     }
+
+
+def _tests(query: Query) -> dict[str, pl.Expr]:
+    return {name: pl.col(name).is_in(list(values)) for name, values in query.chosen.items() if values}
+
+
+def _with_words(listing: pl.DataFrame, query: Query) -> pl.DataFrame:
+    words = [pl.col("words").str.contains(word, literal=True) for word in query.text.lower().split()]
+    return listing.filter(*words) if words else listing
+
+
+def _chosen(found: pl.DataFrame, tests: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    return found.filter(*tests.values()) if tests else found
+
+
+def _ordered(shown: pl.DataFrame, query: Query) -> pl.DataFrame:
+    return shown.sort(
+        *SORTS[query.sort], "trial_id", "run", descending=query.is_descending, nulls_last=True, maintain_order=True
+    )
 
 
 def _facet(

@@ -165,10 +165,10 @@ def _films(run: Run, trial_ids: set[str]) -> dict[str, dict[str, Any]]:
     found = {}
     for row in table.iter_rows(named=True):
         if row["trial_id"] in trial_ids:
-            has_film = run.video(row) is not None
+            has_film = run.plain_video(row) is not None
             why = "It ended in an error, and there is nothing to film." if row["outcome"] == "error" else None
             found[row["trial_id"]] = {
-                "src": f"/video/{run.found.id}/{quote(row['trial_id'], safe='')}" if has_film else None,
+                "src": f"/video/{run.found.id}/{quote(row['trial_id'], safe='')}?plain=1" if has_film else None,
                 "seconds": (row["steps"] or 0) / hz,
                 "why": None if has_film else why,
             }

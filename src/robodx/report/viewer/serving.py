@@ -12,6 +12,7 @@ import uvicorn
 
 from robodx.errors import UserError
 from robodx.report.viewer.app import make_app
+from robodx.report.viewer.drawing import Films
 from robodx.report.viewer.guard import is_loopback
 
 PORT = 7860
@@ -19,7 +20,14 @@ PORT = 7860
 TRIED_PORTS = 20
 
 
-def view(root: Path, on_ready: Callable[[str], None], *, host: str = "127.0.0.1", port: int | None = None) -> None:
+def view(
+    root: Path,
+    on_ready: Callable[[str], None],
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    films: Films | None = None,
+) -> None:
     """Serve the viewer of a folder until Ctrl-C; `on_ready` is told its address, with the token where one is needed."""
     if not root.is_dir():
         raise UserError(f"{root} is no folder: give a run folder, or one that holds runs")
@@ -27,7 +35,7 @@ def view(root: Path, on_ready: Callable[[str], None], *, host: str = "127.0.0.1"
     with open_port(host, port) as listener:
         open_at = listener.getsockname()[1]
         config = uvicorn.Config(
-            make_app(root, token), log_level="warning", access_log=False, server_header=False, lifespan="off",
+            make_app(root, token, films), log_level="warning", access_log=False, server_header=False, lifespan="off",
             ws="none", http="h11", timeout_graceful_shutdown=1,
         )  # fmt: skip
         name = f"[{host}]" if ":" in host else host
@@ -36,6 +44,9 @@ def view(root: Path, on_ready: Callable[[str], None], *, host: str = "127.0.0.1"
             uvicorn.Server(config).run(sockets=[listener])
         except KeyboardInterrupt:
             return
+        finally:
+            if films is not None:
+                films.close()
 
 
 def open_port(host: str, port: int | None) -> socket.socket:

@@ -1,12 +1,15 @@
 // The viewer: what is chosen lives in the address, and everything shown follows from it.
 
 import { Clock } from "./clock.js";
-import { ask, clipped, clippedWithin, el, outcomeClass, outcomeMark } from "./dom.js";
+import { ask, clipped, clippedWithin, el, outcomeMark } from "./dom.js";
 import { endOf, show } from "./episode.js";
+import { FILMED } from "./filming.js";
 import { EpisodeList, keyOf } from "./list.js";
+import { Overview } from "./overview.js";
+import { reportLines, reviewLines, runItems } from "./runs.js";
 
 const POLL_MS = 2000;
-const FACETS = [["outcome", "Outcome"], ["kind", "Failure"], ["variant", "Variant"], ["task", "Task"], ["policy", "Policy"], ["film", "Video"]];
+const FACETS = [["outcome", "Outcome"], ["kind", "Failure"], ["variant", "Variant"], ["family", "Family"], ["tier", "Tier"], ["task", "Task"], ["policy", "Policy"], ["film", "Video"]];
 const $ = (id) => document.getElementById(id);
 
 const clock = new Clock();
@@ -25,11 +28,22 @@ const list = new EpisodeList($("list"), $("rows"), {
   onError: (error) => tell(error),
 });
 
-// The address.
+const overview = new Overview($("overview"), {
+  onOpen: (key) => change({ open: key, with: null }),
+  onCompare: (key) => change(state.open && state.open !== key ? { with: key } : { open: key, with: null }),
+  onOrder: (order) => change({ order, falls: state.order === order ? !state.falls : order !== "name" }),
+  onFilter: filterBy,
+  onError: (error) => tell(error),
+});
+
+// The address. docs/viewer.md tells which of its words stay as they are.
 
 function read() {
   const words = new URLSearchParams(location.hash.slice(1));
   return {
+    trial: words.get("trial"), view: words.get("view") === "tasks" ? "tasks" : "list",
+    by: ["family", "tier"].includes(words.get("by")) ? words.get("by") : "task",
+    order: words.get("order") || "name", falls: words.get("falls") === "1",
     run: words.get("run"), text: words.get("text") || "", sort: words.get("sort") || "task", descending: words.get("descending") === "1",
     open: words.get("open"), with: words.get("with"), chosen: Object.fromEntries(FACETS.map(([name]) => [name, words.getAll(name)])),
   };
@@ -38,6 +52,10 @@ function read() {
 function write(next) {
   const words = new URLSearchParams();
   if (next.run !== null) words.set("run", next.run);
+  if (next.view !== "list") words.set("view", next.view);
+  if (next.by !== "task") words.set("by", next.by);
+  if (next.order !== "name") words.set("order", next.order);
+  if (next.falls) words.set("falls", "1");
   for (const [name] of FACETS) for (const value of next.chosen[name]) words.append(name, value);
   if (next.text) words.set("text", next.text);
   if (next.sort !== "task") words.set("sort", next.sort);
@@ -48,14 +66,18 @@ function write(next) {
 }
 
 function change(changes, isTyping = false) {
-  const next = { ...state, ...changes };
+  const next = { ...(state || read()), ...changes };
   history[isTyping ? "replaceState" : "pushState"](null, "", write(next));
-  apply(next);
+  // Before the runs are known: it is in the address when they are.
+  if (state) apply(next);
 }
+
+// By its id, or by the name of its folder, which is what a report knows of it.
+const called = (word) => runs.find((run) => run.id === word) || runs.find((run) => run.name === word) || runs.find((run) => run.name.split("/").pop() === word);
 
 // Without a run in the address the one that changed last is shown, of several "" means all.
 function runOf(next) {
-  if (next.run !== null && (next.run === "" || runs.some((run) => run.id === next.run))) return next.run;
+  if (next.run !== null && (next.run === "" || called(next.run))) return next.run && called(next.run).id;
   const newest = [...runs].sort((a, b) => b.changed_s - a.changed_s)[0];
   return newest ? newest.id : "";
 }
@@ -70,88 +92,80 @@ function queryOf(next) {
   return words.toString();
 }
 
+// Which episode a trial is, in whichever run has it: then it stands in the address like any other.
+async function find(next) {
+  const { trial } = next;
+  const found = await ask(`/api/trial/${encodeURIComponent(trial)}?${new URLSearchParams({ run: next.run || "" })}`).catch(tell);
+  if (!found?.run) return apply({ ...next, trial: null, missing: `No run here has the episode ${trial}.` });
+  const known = { ...next, trial: null, run: found.run, open: keyOf(found), with: null };
+  history.replaceState(null, "", write(known));
+  apply(known);
+}
+
 function apply(next) {
+  if (next.trial) return find(next);
   const before = state;
   state = next;
   list.setOpen([state.open, state.with]);
   list.showsRun = runOf(state) === "";
   const query = queryOf(state);
   if (query !== list.query) list.show(query);
+  showView(query);
   // A space between two words is typed before the second is.
   if ($("search").value.trim() !== state.text) $("search").value = state.text;
   $("sort").value = state.sort;
   $("direction").setAttribute("aria-pressed", String(state.descending));
   $("direction").textContent = state.descending ? "↑" : "↓";
   drawRuns();
-  if (!before || before.open !== state.open || before.with !== state.with) showEpisodes();
+  if (!before || before.open !== state.open || before.with !== state.with || before.missing !== state.missing) showEpisodes();
+}
+
+// The list of episodes, or the rows of their tasks; the list is asked in either case, for it counts what could be chosen.
+function showView(query) {
+  const isTasks = state.view === "tasks";
+  document.body.classList.toggle("tasks", isTasks);
+  $("overview").hidden = !isTasks;
+  $("list").hidden = isTasks;
+  $("tab-list").setAttribute("aria-pressed", String(!isTasks));
+  $("tab-tasks").setAttribute("aria-pressed", String(isTasks));
+  $("by").value = state.by;
+  $("order").value = state.order;
+  $("falls").setAttribute("aria-pressed", String(state.falls));
+  $("falls").textContent = state.falls ? "↑" : "↓";
+  for (const kind of ["csv", "parquet"]) $(kind).href = `/api/episodes.${kind}?${query}`;
+  overview.setOpen([state.open, state.with]);
+  if (isTasks) overview.show(`${query}&${new URLSearchParams({ by: state.by, order: state.order, falls: state.falls ? "1" : "" })}`, state);
+}
+
+// What a row of the overview is of, as filters of the list.
+function filterBy(row, several, more = {}) {
+  const chosen = { ...state.chosen, [state.by]: [row.name], ...more };
+  if (several.includes("policy")) chosen.policy = [row.policy];
+  if (several.includes("variant") && row.listed) chosen.variant = [row.listed];
+  change({ view: "list", chosen, ...(several.includes("run") ? { run: row.run } : {}), open: null, with: null });
 }
 
 // The runs and the list.
 
 function drawRuns() {
   const chosen = runOf(state);
-  const items = runs.map((run) => runItem(run, chosen));
-  if (runs.length > 1) {
-    const count = runs.reduce((sum, run) => sum + (run.episodes || 0), 0);
-    items.unshift(el("button", { type: "button", class: "run", "aria-pressed": String(chosen === ""), on: { click: () => choose("") } },
-      el("span", { class: "run-first" }, el("span", { class: "clip", text: "All runs" }), el("span", { class: "muted", text: count }))));
-  }
-  if (!runs.length) items.push(el("p", { class: "muted", text: "There are no runs here yet. They appear as robodx run writes them." }));
   const at = document.activeElement?.dataset?.run;
-  $("runs").replaceChildren(...items);
+  $("runs").replaceChildren(...runItems(runs, chosen, choose));
   if (at !== undefined) $("runs").querySelector(`[data-run="${CSS.escape(at)}"]`)?.focus();
-  drawReviews(runs.find((run) => run.id === chosen));
-  const problems = chosen === "" ? [] : runs.find((run) => run.id === chosen)?.problems || [];
+  const run = called(chosen);
+  const notes = [...reviewLines(run), ...reportLines(run)];
+  $("report").hidden = !run?.has_report;
+  if (run?.has_report) $("report").href = `/report/${run.id}`;
+  $("reviews").hidden = !notes.length;
+  $("reviews").replaceChildren(...notes);
+  const problems = run?.problems || [];
   $("problems").hidden = !problems.length;
   $("problems").replaceChildren(...problems.slice(0, 8).map((text) => el("p", { text: `⚠ ${text}`, title: text, dir: "auto" })));
-}
-
-// Of the chosen run, what people are asked to label, and how far the one who is named here is.
-function drawReviews(run) {
-  const lines = (run?.reviews || []).map((review) => (review.problem ? el("p", { class: "warning", text: `⚠ ${review.problem}` })
-    : el("p", {}, el("a", { href: `/${review.page}#${new URLSearchParams({ run: run.id, review: review.name })}`, text: `${review.title} (${doneOf(review)} of ${review.items} done)` }))));
-  if (run?.has_pairs && run.review_command && !lines.length) lines.push(el("p", { class: "muted" }, "For people to review its failures: ", el("code", { text: run.review_command })));
-  $("reviews").hidden = !lines.length;
-  $("reviews").replaceChildren(...lines);
-}
-
-function doneOf(review) {
-  let annotator = null;
-  try {
-    annotator = localStorage.getItem("robodx.annotator");
-  } catch {
-    // Browsers may forbid to remember anything.
-  }
-  return annotator ? review.progress[annotator] || 0 : review.labelled;
 }
 
 function choose(run) {
   // What was chosen of one run may not exist in another; words and orders do.
   change({ run, chosen: Object.fromEntries(FACETS.map(([name]) => [name, []])) });
-}
-
-function runItem(run, chosen) {
-  const { success = 0, failure = 0, timeout = 0, error = 0, "wrong object": wrong = 0 } = run.outcomes || {};
-  const judged = success + failure + timeout + wrong;
-  const rate = run.success === null || run.success === undefined ? "" : `${Math.round(100 * run.success)}%`;
-  const solved = `${success} of ${judged} episodes solved${error ? `, ${error} errors` : ""}`;
-  const shares = el("span", { class: "shares", "aria-hidden": "true" });
-  for (const [name, count] of [["success", success], ["wrong object", wrong], ["failure", failure], ["timeout", timeout], ["error", error]]) {
-    if (!count) continue;
-    const share = el("i", { class: outcomeClass(name) });
-    share.style.flexGrow = count;
-    shares.append(share);
-  }
-  const marks = [];
-  if (run.is_live) marks.push(el("span", { class: "live", text: "live", title: "This run is in progress; new episodes appear automatically" }));
-  else if (run.is_unfinished) marks.push(el("span", { class: "muted small", text: "unfinished", title: "This run was stopped; the same command continues it" }));
-  if (run.problems?.length) marks.push(el("span", { class: "warning", text: "⚠", role: "img", "aria-label": `${run.problems.length} problems`, title: run.problems.join("\n") }));
-  return el("button", { type: "button", class: "run", "data-run": run.id, "aria-pressed": String(chosen === run.id), on: { click: () => choose(run.id) } },
-    el("span", { class: "run-first" }, clipped(run.name), ...marks),
-    el("span", { class: "run-second muted" }, clipped((run.policies || []).join(", ")),
-      el("span", { class: "nowrap", text: run.is_review_alone ? "to be judged" : run.episodes === undefined ? "…" : `${rate ? `${rate} · ` : ""}${success}/${judged}`,
-        title: run.is_review_alone ? "No episodes; pictures for people to judge" : `${rate ? `${rate} success: mean over tasks, without stress or real time, as in the report. ` : ""}${solved}.` })),
-    shares);
 }
 
 function showAnswer(answer) {
@@ -196,14 +210,15 @@ async function showEpisodes() {
   const number = ++drawn;
   const keys = [state.open, state.with].filter(Boolean);
   document.body.classList.toggle("comparing", keys.length > 1);
-  document.body.classList.toggle("showing", keys.length > 0);
-  $("nothing").hidden = keys.length > 0;
+  document.body.classList.toggle("showing", keys.length > 0 || Boolean(state.missing));
+  $("nothing").hidden = keys.length > 0 || Boolean(state.missing);
+  $("back").textContent = keys.length > 1 ? "‹ One episode" : state.view === "tasks" ? "‹ Tasks" : "‹ Episodes";
   $("transport").hidden = !keys.length;
   if (!keys.length) {
     shown = [];
     heard = "";
     clock.restart(0, []);
-    $("episodes").replaceChildren();
+    $("episodes").replaceChildren(...(state.missing ? [el("p", { class: "problem", text: state.missing, dir: "auto" })] : []));
     return;
   }
   try {
@@ -288,7 +303,10 @@ async function take(answer) {
   const ids = [...changed].map((one) => one.split(" ")[0]);
   const query = queryOf(state);
   if (query !== list.query) list.show(query);
-  else if (runOf(state) === "" ? ids.length : ids.includes(runOf(state))) await list.refresh();
+  else if (runOf(state) === "" ? ids.length : ids.includes(runOf(state))) {
+    await list.refresh();
+    if (state.view === "tasks") await overview.refresh();
+  }
   if ([state.open, state.with].some((key) => key && ids.includes(key.split(".")[0]))) await refreshEpisodes();
 }
 
@@ -323,6 +341,12 @@ $("slider").addEventListener("input", () => clock.seek((clock.end * Number($("sl
 $("speed").addEventListener("change", () => clock.setRate(Number($("speed").value)));
 $("partner").addEventListener("change", () => change({ with: $("partner").value || null }));
 $("close").addEventListener("click", close);
+$("back").addEventListener("click", close);
+$("tab-list").addEventListener("click", () => change({ view: "list" }));
+$("tab-tasks").addEventListener("click", () => change({ view: "tasks" }));
+$("by").addEventListener("change", () => change({ by: $("by").value }));
+$("order").addEventListener("change", () => change({ order: $("order").value }));
+$("falls").addEventListener("click", () => change({ falls: !state.falls }));
 $("link").addEventListener("click", async () => {
   // Browsers give the clipboard to pages of this machine and to encrypted ones only.
   const isCopied = await Promise.resolve(navigator.clipboard?.writeText(location.href)).then(() => Boolean(navigator.clipboard), () => false);
@@ -338,23 +362,31 @@ $("search").addEventListener("input", () => {
   clearTimeout(typing);
   typing = setTimeout(() => change({ text: $("search").value.trim() }, true), 120);
 });
+document.addEventListener(FILMED, async ({ detail }) => {
+  if (![state.open, state.with].includes(keyOf(detail))) return;
+  await showEpisodes();
+  clock.seek(0);
+  clock.play();
+});
 window.addEventListener("popstate", () => state && apply(read()));
 
 function close() {
   if (state.with) change({ with: null });
-  else if (state.open) change({ open: null });
-  $("list").focus({ preventScroll: true });
+  else if (state.open || state.missing) change({ open: null, missing: null });
+  if (state.view === "tasks") overview.focus();
+  else $("list").focus({ preventScroll: true });
 }
 
 // Into the list, so that Enter then opens what is marked and does not work the control that was used before.
 function move(by) {
+  if (state.view === "tasks") return overview.move(by);
   $("list").focus({ preventScroll: true });
   list.move(by);
 }
 
 const KEYS = {
   j: () => move(1), ArrowDown: () => move(1), k: () => move(-1), ArrowUp: () => move(-1), PageDown: () => move(10), PageUp: () => move(-10),
-  Enter: (event) => list.openCurrent(event.shiftKey),
+  Enter: (event) => state.view === "list" && list.openCurrent(event.shiftKey), t: () => change({ view: state.view === "tasks" ? "list" : "tasks" }),
   " ": () => clock.toggle(), c: comparePartner, "/": () => $("search").focus(), "?": () => $("help").showModal(), Escape: close,
   ",": () => step(-1), ".": () => step(1),
 };
@@ -370,8 +402,9 @@ document.addEventListener("keydown", (event) => {
   if (node.id === "search") {
     // Out of the search by Escape or into its results by Enter or the arrow.
     if (!["Escape", "Enter", "ArrowDown"].includes(event.key)) return;
-    $("list").focus({ preventScroll: true });
-    if (event.key !== "Escape") list.move(list.at < 0 ? 1 : 0);
+    if (state.view === "tasks") overview.focus();
+    else $("list").focus({ preventScroll: true });
+    if (event.key !== "Escape") move(state.view === "list" && list.at >= 0 ? 0 : 1);
     event.preventDefault();
     return;
   }

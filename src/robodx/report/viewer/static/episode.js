@@ -1,6 +1,7 @@
 // One episode: what was asked, what came of it and why, its film or drawing, its timeline and its curves.
 
 import { clipped, el, number, outcomeClass, outcomeMark } from "./dom.js";
+import { filmAsker } from "./filming.js";
 import { describe, drawing, nearest, plot, timeline } from "./plots.js";
 
 const EMPTY = { time_s: [0], tool: [], things: [], actions: [], action_parts: [], openings: [], stage: [], perturbed_s: [] };
@@ -37,6 +38,7 @@ export function show(episode, answer, clock, end) {
     screen.append(drawn.node);
     updates.push((time) => drawn.update(nearest(curves.time_s, time)));
   }
+  if (!film && episode.film_state) screen.append(filmAsker(episode));
   if (curves.problem) screen.append(el("p", { class: "problem", text: curves.problem }));
   parts.push(screen);
 

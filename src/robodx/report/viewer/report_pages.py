@@ -1,0 +1,43 @@
+"""A run's report, served by the viewer: at which address, under which policy, and what would write one."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shlex
+from pathlib import Path
+from urllib.parse import quote
+
+from robodx.report.viewer.finding import Found
+
+TEMPLATES = Path(__file__).parent.parent / "templates"
+
+
+def _policy() -> str:
+    """What such a page may do: its own style, films of its run, and no script but that which RoboDx gives its pages.
+
+    A run may be of somebody else. Any other script would be one of the viewer's own pages, and could read all runs
+    and write. Without a script a page is complete; tables do not sort.
+    """
+    digests = (hashlib.sha256(path.read_bytes()).digest() for path in sorted(TEMPLATES.glob("*.js")))
+    scripts = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src {scripts}; img-src data:; media-src 'self' data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+POLICY = _policy()
+
+
+def address(found: Found) -> str:
+    """With its place in the viewed folder: relative links, also to films of a run beside it, are then good as they are.
+
+    Nothing is looked up by that path. It is the name of a run in the table of runs.
+    """
+    return f"/report/{found.id}/{quote(found.name)}/"
+
+
+def report_command(found: Found, root: Path) -> str:
+    """What writes it, as it is typed beside the viewed folder."""
+    return f"robodx report {shlex.quote(root.name if found.path == root else f'{root.name}/{found.name}')}"

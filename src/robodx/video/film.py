@@ -1,0 +1,89 @@
+"""The film of an episode: an overview, what the policy saw beside it, and captions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodx.policy_contract import CameraRequest
+from robodx.records.trajectory import Trajectory
+from robodx.records.trial import Trial
+from robodx.running.environment import Environment
+from robodx.sim.render import Renderer
+from robodx.sim.scene import Camera
+from robodx.tasks.base import TASKS
+from robodx.video.captions import Captions
+from robodx.video.layout import ALONE, Layout, fitted
+from robodx.video.rendering import LAST_FRAME_S, logged_events, restored, standing
+from robodx.video.seen import Eyes, Look, deviations, recorded_spec
+
+FRONT = "front"
+# To show how a hand takes hold, beside the overview of a policy that looks through no camera.
+HAND = "wrist"
+QUALITY = "standard"
+# As long as it takes to read how it ended.
+LAST_CAPTION_S = 1.5
+
+
+def film_frames(
+    row: Mapping[str, Any], trajectory: Trajectory, about: Mapping[str, Any], *, is_plain: bool = False
+) -> Iterator[NDArray[np.uint8]]:
+    """Of a row of the table of episodes, and the description of its run. Plain is without captions."""
+    trial, spec = Trial.of_row(row), recorded_spec(about)
+    quality = (about.get("request") or {}).get("quality") or "fast"
+    environment = Environment(trial, spec, quality=quality)
+    simulation, cameras = environment.simulation, spec.cameras
+    overview = _overview(trial)
+    shown = cameras or _hand(environment)
+    captions = Captions(row, [str(stage) for stage in environment.score.stages], spec.hz)
+    footnote = deviations(about) if cameras and not is_plain else ""
+    layout = Layout.of(shown, None if is_plain else captions, footnote)
+    film = layout.canvas()
+    side = layout.overview.height
+    renderer = Renderer(simulation, largest=(side, side), quality=QUALITY)
+    eyes, last = Eyes.of(environment, trajectory), None
+    if not is_plain:
+        layout.note(film)
+        layout.label(film, layout.overview, "overview", is_above=True)
+        if cameras:
+            layout.label(film, layout.seen[cameras[0].name], "policy saw:", is_above=True)
+    try:
+        for state in restored(environment, trajectory, logged_events(row)):
+            look = eyes.look(state.step)
+            if state.is_new:
+                with standing(simulation, overview):
+                    layout.overview.put(film, renderer.rgb(overview.name, side, side))
+                if not cameras:
+                    look = Look(state.step, {one.name: renderer.rgb(one.name, one.height, one.width) for one in shown})
+            if look is not None and look is not last:
+                last = look
+                _show(film, layout, look, None if is_plain else spec.hz, is_policys=bool(cameras))
+            if not is_plain:
+                layout.write(film, captions.at(state.step))
+            yield film.copy()
+        yield from (film for _ in range(round((LAST_FRAME_S if is_plain else LAST_CAPTION_S) * spec.hz)))
+    finally:
+        renderer.close()
+        environment.close()
+
+
+def _show(film: NDArray[np.uint8], layout: Layout, look: Look, hz: float | None, *, is_policys: bool) -> None:
+    for name, image in look.images.items():
+        box = layout.seen[name]
+        box.put(film, fitted(image, box.height, box.width))
+        if hz is not None:
+            # It is asked for actions now and then: between, this is still what it saw last.
+            layout.label(film, box, f"{name} at {look.step / hz:.1f} s" if is_policys else name)
+
+
+def _overview(trial: Trial) -> Camera:
+    """Where the task has it, before anything moved a camera."""
+    cameras = TASKS[trial.task].placed(trial.seed).scene.cameras
+    return next((camera for camera in cameras if camera.name == FRONT), cameras[0])
+
+
+def _hand(environment: Environment) -> tuple[CameraRequest, ...]:
+    return (CameraRequest(HAND, ALONE, ALONE),) if HAND in environment.robot.cameras else ()

@@ -1,0 +1,63 @@
+"""`robodx list KIND WORD…`: only what each word is true of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from robodx.catalogue import KINDS, rows
+from robodx.errors import UserError
+from robodx.tasks.base import TASKS
+from tests.commands import call
+
+
+def names(kind: str, *words: str) -> list[str]:
+    return [next(iter(row.values())) for row in rows(kind, words)]
+
+
+def test_tasks_are_listed_by_family_tier_suite_selector_or_word() -> None:
+    entries = TASKS.entries()
+    assert names("tasks", "control") == [task.id for task in entries if task.family == "control"]
+    assert names("tasks", "hard") == [task.id for task in entries if task.tier == "hard"]
+    assert names("tasks", "capability") == [task.id for task in entries if "capability" in task.tags]
+    assert (
+        names("tasks", "control/hard") == names("tasks", "control", "hard") == names("tasks", "capability/control/hard")
+    )
+    assert names("tasks", "control/stack_cube") == ["control/stack_cube"]
+    # A word of a name or of what is said of it; a family is not looked for in the words of others.
+    peg = names("tasks", "peg")
+    assert {"control/insert_peg", "primitive/stand_peg"} <= set(peg) and len(peg) < len(entries) / 2
+    assert names("tasks", "PEG", "control") == [name for name in peg if name.startswith("control/")]
+
+
+def test_other_kinds_are_listed_by_a_word_of_their_names_or_descriptions() -> None:
+    assert names("perturbations", "camera_") == ["camera_blank", "camera_disconnect"]
+    assert "frozen_state" in names("perturbations", "state")
+    for kind in KINDS:
+        first = names(kind)[0]
+        assert first in names(kind, first), kind
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("tasks", "contrl"), 'No task "contrl". Did you mean "control"'),
+        (("tasks", "control/hrd"), 'No task "control/hrd". Did you mean'),
+        (("tasks", "xyzzy"), 'No task "xyzzy". There are: adaptability, bias, carrier, control'),
+        (("tasks", "control", "spatial"), "no task is all of: control, spatial"),
+        (("policies", "exprt"), 'No policy "exprt". Did you mean "expert"'),
+    ],
+)
+def test_what_matches_nothing_is_told_with_what_is_near(words: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as refused:
+        rows(words[0], words[1:])
+    assert told in str(refused.value)
+    assert told in call("list", *words, "--json", cwd=tmp_path, expect=2)
+
+
+def test_the_command_lists_what_was_asked_for_as_text_and_as_json(tmp_path: Path) -> None:
+    listed = json.loads(call("list", "tasks", "control", "easy", "--json", cwd=tmp_path))
+    assert [row["task"] for row in listed] == names("tasks", "control/easy")
+    assert len(call("list", "tasks", "control", "easy", cwd=tmp_path).splitlines()) == 1 + len(listed)
