@@ -213,7 +213,7 @@ def test_every_card_plays_or_leads_to_the_viewer(page: Page, report: Path) -> No
     for at in range(cards.count()):
         watch = cards.nth(at).locator("a.watch")
         address = watch.get_attribute("href") or ""
-        assert address.startswith("http://127.0.0.1:7860/#run=") and "&open=" in address
+        assert address.startswith("http://127.0.0.1:7860/#run=") and "&trial=" in address
         assert f"robodx view {report.parent}" in (watch.get_attribute("title") or "")
         is_filmed = cards.nth(at).locator("video").count() == 1
         assert is_filmed != ("Play it in the viewer" in (watch.text_content() or ""))
@@ -229,7 +229,7 @@ def test_served_by_the_viewer_a_card_opens_its_episode_there(page: Page, tmp_pat
         assert "/report/" in page.url and page.title() == "guess · RoboDx"
         assert page.locator(".outside-viewer:visible").count() == 0
         page.locator("#gallery a.watch", has_text="Play it in the viewer").first.click()
-        page.wait_for_url(f"{address}/#run={id}&open={id}.**")
+        page.wait_for_url(f"{address}/#run={id}&**")
         page.locator("#episodes", has_text="the robot dropped red cube").wait_for()
 
 

@@ -13,9 +13,8 @@ ADDRESS = "http://127.0.0.1:7860/"
 
 
 def episode_in_viewer(run: Path, trial: str) -> str:
-    """What the viewer's address says after its host."""
-    found = run_id(run.resolve())
-    return f"#{urlencode({'run': found, 'open': f'{found}.{trial}'})}"
+    """What the viewer's address says after its host: by its trial it is found where the run was moved, too."""
+    return f"#{urlencode({'run': run_id(run.resolve()), 'trial': trial})}"
 
 
 def run_in_viewer(run: Path) -> str:
