@@ -164,7 +164,7 @@ def test_a_link_unfolds_what_it_leads_to(steady: Page, report: Path) -> None:
     steady.locator("#methods summary").first.click()
     steady.locator("nav a", has_text="Methods").click()
     assert steady.locator("#methods table").first.is_visible(), "by the same click once more"
-    folded = steady.locator("#gallery details .episode").first
+    folded = steady.locator("#gallery .episode").nth(5)
     anchor = folded.get_attribute("id")
     assert not folded.is_visible()
     steady.evaluate("anchor => { location.hash = anchor; }", anchor)
@@ -228,6 +228,7 @@ def test_served_by_the_viewer_a_card_opens_its_episode_there(page: Page, tmp_pat
         page.goto(f"{address}/report/{id}")
         assert "/report/" in page.url and page.title() == "guess · RoboDx"
         assert page.locator(".outside-viewer:visible").count() == 0
+        page.locator("nav a", has_text="Episodes to look at").click()
         page.locator("#gallery a.watch", has_text="Play it in the viewer").first.click()
         page.wait_for_url(f"{address}/#run={id}&**")
         page.locator("#episodes", has_text="the robot dropped red cube").wait_for()

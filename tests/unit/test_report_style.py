@@ -1,4 +1,4 @@
-"""The page's colours: whatever is written can be read in both themes; the browser looks at all of it when thorough."""
+"""How a page looks: its colours can be read in all themes, films have their room, and links to the viewer are good."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ import re
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import robodx.report
+from robodx.report.page import report
+from robodx.report.videos import USUAL_ASPECT, aspect_of
+from robodx.report.viewer.finding import find_runs
+from robodx.report.viewer_links import ADDRESS, episode_in_viewer
+from robodx.video.mp4 import write_mp4
+from tests.reporting import episode, run_folder
 
 STYLE = (Path(robodx.report.__file__).parent / "templates" / "style.css").read_text()
 LIGHT, DARK, PAPER = (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{3,6})\b", part)) for part in (
@@ -58,3 +65,24 @@ def test_what_is_measured_is_what_the_style_does() -> None:
     shares = re.findall(r"color-mix\(in srgb, var\(--c\d?\) (?:calc\(var\(--shade(?:, 0)?\) \* )?(\d+)%", STYLE)
     assert shares == ["65", "50", "50", "50"] and STYLE.count("color-mix(") == len(shares)
     assert contrast(channels("#767676"), channels("#fff")) == pytest.approx(4.54, abs=0.01)
+
+
+@pytest.mark.parametrize(("width", "height"), [(128, 64), (64, 64), (64, 128)])
+def test_the_room_of_a_film_is_known_before_it_is_loaded(tmp_path: Path, width: int, height: int) -> None:
+    path = tmp_path / "film.mp4"
+    write_mp4(path, (np.zeros((height, width, 3), np.uint8) for _ in range(3)), 20)
+    content = path.read_bytes()
+    assert aspect_of(content) == width / height
+    for damaged in (b"", b"no film", content[: content.find(b"tkhd") + 20], content.replace(b"tkhd", b"gone")):
+        assert aspect_of(damaged) == USUAL_ASPECT
+
+
+def test_a_link_to_the_viewer_names_the_run_as_the_viewer_does(tmp_path: Path) -> None:
+    run = run_folder(tmp_path / "a run", [episode("control/easy", 0, success=False)])
+    (found,) = find_runs(tmp_path.resolve())
+    link = episode_in_viewer(run, "a/b&c=\"<d>'#")
+    assert link == f"#run={found.id}&trial=a%2Fb%26c%3D%22%3Cd%3E%27%23"
+    page = report([run]).html()
+    assert f"{ADDRESS}#run={found.id}&amp;trial=" in page
+    first = page.partition('<figure class="picture">')[2].partition("</figure>")[0]
+    assert "▶ Play it in the viewer" in first and "<video" not in first, "where there is no film"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +18,18 @@ Mode = Literal["embed", "link", "none"]
 MODES: tuple[Mode, ...] = ("embed", "link", "none")
 
 
+# Of a film that does not tell.
+USUAL_ASPECT = 1.0
+
+
 @dataclass(frozen=True)
 class Film:
     """Where a player finds it: within the page, or as a file relative to the page."""
 
     source: str
     is_embedded: bool
+    # Its width by its height: its room is kept before it is loaded, so that nothing jumps.
+    aspect: float = USUAL_ASPECT
 
 
 def mode(word: str) -> Mode:
@@ -40,12 +47,24 @@ def films(paths: Iterable[tuple[str, Path]], how: Mode, *, page: Path | None, mo
         size = path.stat().st_size
         if how == "embed" and size <= left:
             left -= size
-            content = base64.b64encode(path.read_bytes()).decode()
-            found[trial] = Film(f"data:video/mp4;base64,{content}", True)
+            content = path.read_bytes()
+            source = f"data:video/mp4;base64,{base64.b64encode(content).decode()}"
+            found[trial] = Film(source, True, aspect_of(content))
         elif page is not None:
             relative = os.path.relpath(path.resolve(), page.resolve().parent)
-            found[trial] = Film(quote(os.fsencode(relative)), False)
+            found[trial] = Film(quote(os.fsencode(relative)), False, aspect_of(path.read_bytes()))
     return found
+
+
+def aspect_of(content: bytes) -> float:
+    """The width of a film by its height, as the header of its track says; the usual one of what is no film."""
+    at = content.find(b"tkhd")
+    # The header ends with its size, in fixed-point numbers; its second version has longer times before that.
+    end = at + 4 + (96 if content[at + 4 : at + 5] == b"\1" else 84)
+    if at < 0 or len(content) < end:
+        return USUAL_ASPECT
+    width, height = struct.unpack(">II", content[end - 8 : end])
+    return width / height if height and 0.2 < width / height < 5 else USUAL_ASPECT
 
 
 def wording(found: dict[str, Film]) -> str:

@@ -21,8 +21,8 @@ from robodx.report.words import code, counted, escaped, listed, p_cell, p_value,
 
 UNRECORDED = "something about these trials that is not recorded"
 SYMPTOMS = "Symptoms: what can be seen, and not why"
-# Causes whose films and plots are seen at once, and cards of what is not decided.
-OPEN = 2
+# Causes whose films and plots are seen at once, and cards of what is not decided; the rest is folded.
+OPEN = 1
 OPEN_CARDS = 3
 CAPTION = "What one change does to success beyond a placebo, in points, with intervals that hold whenever one stops"
 

@@ -16,24 +16,13 @@ from robodx.report.templating import fill
 from robodx.report.viewer_links import view_command
 from robodx.report.words import code, counted, escaped
 
-OPEN = 3
-
 
 @dataclass(frozen=True)
 class Gallery:
     episodes: Sequence[Shown]
 
-    @property
-    def first(self) -> Sequence[Shown]:
-        """What is seen at once: a row of a desktop."""
-        return self.episodes[:OPEN]
-
-    @property
-    def rest(self) -> Sequence[Shown]:
-        return self.episodes[OPEN:]
-
     def html(self) -> Markup:
-        return fill("gallery.html", gallery=self)
+        return fill("gallery.html", episodes=self.episodes)
 
     def markdown(self) -> str:
         return "\n".join(
@@ -43,7 +32,7 @@ class Gallery:
         )  # fmt: skip
 
 
-@section(order=100, title="Episodes to look at")
+@section(order=100, title="Episodes to look at", folded=True)
 def gallery(material: Material) -> Content | None:
     # Those of pairs stand with their findings.
     trials = [trial for trial in material.shown if trial not in material.paired]
