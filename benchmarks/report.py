@@ -28,7 +28,7 @@ from robodx.records.schema import SCHEMA
 from robodx.report.page import report
 
 ROOT = Path(__file__).parent.parent
-GOAL_S, GOAL_BYTES = 10.0, 5_000_000
+GOAL_S, GOAL_BYTES = 5.0, 2_000_000
 FAMILIES = ("control", "dynamic", "language", "perception", "robustness", "spatial")
 TIERS = ("easy", "medium", "hard")
 

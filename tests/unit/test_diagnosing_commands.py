@@ -16,7 +16,7 @@ from robodx.analysis.findings.base import Diagnosis
 from robodx.cli.commands import app
 from robodx.errors import UserError
 from robodx.policy_contract import make_policy
-from robodx.report.page import report
+from robodx.report.page import report, write_report
 from robodx.running import run as of_run
 from robodx.running.request import Request
 from robodx.running.run import run
@@ -24,6 +24,8 @@ from robodx.sim import gl
 from robodx.terminal.console import progress_bar
 from robodx.video import filming
 from tests.reporting import episode, run_folder
+
+NOT_ASKED = "The failures have not been run again"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,13 @@ def test_rounds_that_are_there_already_are_told_of_once(capsys: pytest.CaptureFi
 def test_of_a_run_that_is_not_finished_it_is_said(tmp_path: Path) -> None:
     run(Request(("language/negation",), "fault:ignores_negation", 1), tmp_path)
     words = ["why", str(tmp_path), "--only", "plain_words"]
+    page = write_report([tmp_path], tmp_path / "report.html", title="Mine")
+    assert NOT_ASKED in page.read_text()
+    elsewhere = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "apart")])
+    assert elsewhere.exit_code == 0 and NOT_ASKED in page.read_text() and "report.html" not in elsewhere.stderr
     whole = CliRunner().invoke(app, words)
+    assert f"{page} tells of it now." in whole.stderr
+    assert NOT_ASKED not in page.read_text() and "plain_words" in page.read_text() and "<title>Mine" in page.read_text()
     (tmp_path / "episodes" / "all.parquet").rename(tmp_path / "episodes" / "part-00001.parquet")
     cut = CliRunner().invoke(app, words)
     assert (whole.exit_code, cut.exit_code) == (0, 0) and cut.stdout == whole.stdout

@@ -76,7 +76,8 @@ def checked(found: Report) -> Checked:
     assert len(page.ids) == len(set(page.ids))
     assert not [name for name, _ in page.attributes if name.startswith("on")]
     links = [value or "" for name, value in page.attributes if name in ("href", "src")]
-    assert not [link for link in links if re.match(r"(?!data:)[a-z]+:|//", link)]
+    # To nothing but the viewer on this machine, and there only by a click.
+    assert not [link for link in links if re.match(r"(?!data:|http://127\.0\.0\.1:7860/#)[a-z]+:|//", link)]
     assert {link[1:] for link in links if link.startswith("#")} <= set(page.ids)
     return page
 
@@ -328,14 +329,14 @@ def test_causes_are_pairs_and_associations_have_rivals_and_symptoms_are_apart(
     parts = ["Causes", CAUTION, cause.statement.partition(". ")[0], "Not decided", going.statement, chance.when]
     places = [whole.index(one) for one in [*parts, "Symptoms", "It shakes", "Excluded as a cause of 20 points or more"]]
     assert places == sorted(places)
-    films = re.findall(r'<article id="(episode-\d+)" class="episode">\s*<video', whole)
+    films = re.findall(r'<article id="(episode-\d+)" class="episode">\s*<div class="screen"><video', whole)
     assert films == ["episode-1", "episode-2"], "the one that fails first"
     assert "It fails where the instruction has a negation, and succeeds where that is not so." in whole
     assert "Also different: the instruction." in whole and "left is on the right" in whole
     assert "+88 [+40,\u00a0+100]" in whole and "8 of 8" in whole and "1 of 8" in whole
     assert "It may as well be that there are 2 acts, or something about these trials that is not recorded." in whole
     assert 'To decide it: <code class="command">robodx diagnose vision</code>' in whole
-    assert whole.count("Advice: ") == 1
+    assert whole.count("Advice, untested: ") == 1
     assert page.count("Why: <bdi>plain_words recovers 9 of 10: it is a matter of &lt;language&gt;</bdi>.") == 1
     gallery = page.partition('<section id="gallery"')[2]
     assert "language/<wbr>pair" not in gallery and 'id="episode-3"' in gallery

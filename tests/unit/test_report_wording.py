@@ -12,10 +12,11 @@ import pytest
 from robodx.analysis.statistics.estimates import NOTHING, Estimate
 from robodx.report import material as of_material
 from robodx.report.blocks import Text
+from robodx.report.line import Line
 from robodx.report.page import Report, report
 from robodx.report.plots.curves import Curve, Level, curves
 from robodx.report.sections.causes import first_sentence
-from robodx.report.sentences import Line, answers
+from robodx.report.sentences import answers
 from tests.reporting import ABOUT, capability, diagnosis, episode, finding, run_folder, stressed
 
 POLICIES = ("vision", "fault:colour_blind", "fault:releases_early")
@@ -126,8 +127,9 @@ def test_findings_are_told_in_words_and_without_empty_rows(tmp_path: Path, monke
     glance = section(found, "glance")
     assert finding().statement in glance
     advised = "1. That it fails when the instruction has a negation, about 30% of its failures (caused by this)."
-    assert f"{advised} Train it on negations. Next test:" in glance
-    assert f"2. It is not decided whether it fails because steps have an order. To decide it: {asks}" in glance
+    assert f"{advised} See the finding.Advice, untested: Train it on negations.Next test:" in glance
+    assert "2. It is not decided whether it fails because steps have an order. See the finding." in glance
+    assert f"To decide it: {asks}" in glance
 
 
 def test_what_may_be_chance_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,10 +165,12 @@ def why(
 
     The table says how many failed trials each substitution alone recovers, and how many it adds to the others at least
     and at most, whatever their order. Failed trials are taken from the tasks by turns; more --episodes adds only new
-    trials. Ctrl-C keeps finished trials; the same command resumes.
+    trials. RUN/report.html, if there is one, is made again with what was found. Ctrl-C keeps finished trials; the same
+    command resumes.
     """
     load_plugins(plugin)
     from robodx.records.table import is_finished
+    from robodx.report.page import remake
     from robodx.running.why import failed_trials
     from robodx.running.why import why as ask
     from robodx.terminal.why import print_causes
@@ -189,6 +191,10 @@ def why(
     if not is_finished(run):
         print_text(f"{run} is not finished: only the failures recorded so far are repeated.", file=sys.stderr)
     print_causes(str(run), causes, failed_trials(run), as_json=as_json)
+    # The page reads RUN/why, and no other folder.
+    with keeping(run / "why"):
+        if out is None and (said := remake(run)):
+            print_text(said, file=sys.stderr)
 
 
 @app.command(rich_help_panel="Diagnose")

@@ -97,6 +97,10 @@ def report(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Write Markdown, for a pull request; printed unless -o is given.")
     ] = False,
+    latex: Annotated[
+        bool,
+        typer.Option("--latex", help="Write its tables as LaTeX (booktabs), for a paper; printed unless -o is given."),
+    ] = False,
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:
@@ -110,21 +114,22 @@ def report(
     from robodx.report.page import report as make_report
     from robodx.report.videos import mode
 
-    if as_json and markdown:
-        raise UserError("--json and --markdown exclude each other: choose one")
+    forms = [name for name, is_asked in (("json", as_json), ("markdown", markdown), ("latex", latex)) if is_asked]
+    if len(forms) > 1:
+        raise UserError(f"--{forms[0]} and --{forms[1]} exclude each other: choose one")
     material = film_examples(gather(runs), films, is_plain=plain_films)
     for problem in material.problems:
         print_aside(problem)
-    if as_json or markdown:
+    if forms:
         found = make_report(material, title=title, videos="none")
-        if out is not None:
-            size = write(out, f"{found.json() if as_json else found.markdown()}\n")
-        elif as_json:
+        if out is None and as_json:
             print_json(found.as_dict())
             return
-        else:
-            print_text(found.markdown())
+        text = found.json() if as_json else found.markdown() if markdown else found.latex()
+        if out is None:
+            print_text(text)
             return
+        size = write(out, f"{text}\n")
     else:
         out = write_report(material, out or runs[0] / FILE_NAME, title=title, videos=mode(videos), embed_mb=embed_mb)
         size = out.stat().st_size

@@ -1,21 +1,29 @@
-"""What sections are made of. A block knows how it looks on a page and in Markdown."""
+"""What sections are made of. A block knows how it looks on a page and in Markdown; one with a table also in LaTeX."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from markupsafe import Markup
 
+from robodx import latex
 from robodx.report.templating import fill
-from robodx.report.words import code, escaped
+from robodx.report.words import code, escaped, plain
 
 
 class Block(Protocol):
     def html(self) -> Markup: ...
 
     def markdown(self) -> str: ...
+
+
+@runtime_checkable
+class Tabled(Protocol):
+    """A block that holds a table, or several."""
+
+    def latex(self, label: str) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -99,11 +107,26 @@ class Table:
     def html(self) -> Markup:
         return fill("table.html", table=self)
 
+    @property
+    def _written(self) -> list[int]:
+        """The columns that have words: what is drawn is written beside it."""
+        return [at for at, one in enumerate(self.columns) if one.axis is None or any(row[at].text for row in self.rows)]
+
+    def latex(self, label: str) -> str:
+        shown = self._written
+        names = [plain(self.columns[at].name) for at in shown]
+        rows = [[plain(row[at].text) for at in shown] for row in self.rows]
+        # A float that is longer than a page loses its end.
+        parts = [rows[at : at + LATEX_ROWS] for at in range(0, len(rows), LATEX_ROWS)] or [[]]
+        if len(parts) == 1:
+            return latex.table(names, rows, plain(self.caption), label)
+        return "\n".join(
+            latex.table(names, part, f"{plain(self.caption)} ({at} of {len(parts)})", f"{label}-{at}")
+            for at, part in enumerate(parts, start=1)
+        )
+
     def markdown(self) -> str:
-        # What is drawn is written beside it.
-        shown = [
-            at for at, one in enumerate(self.columns) if one.axis is None or any(row[at].text for row in self.rows)
-        ]
+        shown = self._written
         lines = [
             f"*{escaped(self.caption)}*",
             "",
@@ -116,8 +139,8 @@ class Table:
         return "\n".join(lines)
 
 
-# Of a table in a comment to a pull request.
-MARKDOWN_ROWS = 80
+# Of a table in a comment to a pull request, and of one on a page of a paper.
+MARKDOWN_ROWS, LATEX_ROWS = 80, 40
 
 
 @dataclass(frozen=True)
@@ -134,6 +157,27 @@ class Figure:
 
     def markdown(self) -> str:
         return self.table.markdown()
+
+    def latex(self, label: str) -> str:
+        return self.table.latex(label)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Blocks that are shown when they are asked for, and on paper."""
+
+    summary: str
+    blocks: Sequence[Block]
+
+    def html(self) -> Markup:
+        return fill("folded.html", folded=self)
+
+    def markdown(self) -> str:
+        return "\n\n".join(block.markdown() for block in self.blocks)
+
+    def latex(self, label: str) -> str:
+        tabled = [block for block in self.blocks if isinstance(block, Tabled)]
+        return "\n".join(block.latex(f"{label}-{at}") for at, block in enumerate(tabled, start=1))
 
 
 def _written(cell: Cell) -> str:

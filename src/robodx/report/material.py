@@ -14,7 +14,7 @@ import polars as pl
 
 from robodx.analysis.compare import Comparison, Unlike, compare_tables
 from robodx.analysis.failure_summary import shown_outcome
-from robodx.analysis.findings.base import Diagnosis
+from robodx.analysis.findings.base import Diagnosis, Finding
 from robodx.analysis.findings.diagnose import Because, because_of, diagnose
 from robodx.analysis.metamorphic.measuring import measured
 from robodx.analysis.policy_label import options
@@ -134,6 +134,8 @@ class Material:
     films: Mapping[str, Path]
     # Where a player finds those of them that the page shows.
     players: Mapping[str, Film] = field(default_factory=dict)
+    # Where the page will lie, for links to files.
+    page: Path | None = None
 
     @property
     def diagnoses(self) -> list[Diagnosis]:
@@ -156,9 +158,22 @@ class Material:
         return list(dict.fromkeys([*self.paired, *chosen(as_laid_out, examples, self.films)]))
 
     @cached_property
+    def places(self) -> dict[str, Path]:
+        """The run folder of each episode, by trial id; of several the last, as everywhere."""
+        return {trial: run.path for run in self.runs for trial in run.episodes["trial_id"]}
+
+    @cached_property
     def anchors(self) -> dict[str, str]:
         """Where on the page an episode is shown, by trial id: sections link to it."""
         return {trial: f"episode-{place}" for place, trial in enumerate(self.shown, start=1)}
+
+    def finding_anchor(self, finding: Finding) -> str:
+        """Where on the page a finding of one of the policies is; "" of what is only suspected, which has no card."""
+        for place, diagnosis in enumerate(self.diagnoses, start=1):
+            for number, one in enumerate(diagnosis.findings, start=1):
+                if one is finding and one.certainty != "suspected":
+                    return f"finding-{place}-{number}"
+        return ""
 
     @property
     def is_comparison(self) -> bool:

@@ -1,9 +1,11 @@
-"""The report: gathered from run folders, and written as a page, as Markdown or as JSON."""
+"""The report: gathered from run folders, and written as a page, as Markdown, as LaTeX or as JSON."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,18 +13,24 @@ from typing import Any
 
 from markupsafe import Markup
 
+from robodx import latex
 from robodx.errors import UserError
 from robodx.records import files
+from robodx.report.blocks import Tabled
+from robodx.report.made import Made, read_made, relative
 from robodx.report.material import Material, gather
-from robodx.report.sections.base import Section, made
+from robodx.report.sections.base import SECTIONS, Section, made
 from robodx.report.templating import fill
-from robodx.report.videos import Mode, films
-from robodx.report.words import counted, escaped, listed
+from robodx.report.videos import Mode, films, mode
+from robodx.report.viewer_links import ADDRESS, run_in_viewer, view_command
+from robodx.report.words import counted, escaped, listed, plain
 
 # Of the JSON: it changes when a program that reads it would have to.
 SCHEMA_VERSION = 2
 FILE_NAME = "report.html"
 EMBED_MB = 20.0
+# Of the runs, in the viewer.
+MOST_LINKED = 3
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,8 @@ class Report:
     subtitle: str
     material: Material
     sections: tuple[Section, ...]
+    # What a page says of how it was made.
+    made: Made | None = None
 
     def html(self) -> str:
         return str(
@@ -42,8 +52,18 @@ class Report:
                 problems=self.material.problems,
                 style=_asset("style.css"),
                 script=_asset("script.js"),
+                viewer=ADDRESS,
             )
         )
+
+    @property
+    def in_viewer(self) -> list[tuple[str, str, str]]:
+        """Of a few runs: a name, the viewer's address of it, and the command that serves it."""
+        runs = [run.path for run in self.material.runs][:MOST_LINKED]
+        says = (
+            ["all episodes in the viewer"] if len(runs) == 1 else [f"{plain(one.name)} in the viewer" for one in runs]
+        )
+        return [(name, run_in_viewer(run), view_command(run)) for name, run in zip(says, runs, strict=True)]
 
     def markdown(self) -> str:
         lines = [f"# {escaped(self.title)}", "", escaped(self.subtitle), ""]
@@ -53,6 +73,15 @@ class Report:
             lines += [f"## {section.title}", ""]
             for block in section.content.blocks:
                 lines += [block.markdown(), ""]
+        return "\n".join(lines)
+
+    def latex(self) -> str:
+        """Every table, to be put into a paper by \\input; a comment says which section each is of."""
+        lines = [f"% {plain(self.title)}: tables of RoboDx. {latex.NEEDS.removeprefix('% ')}", ""]
+        for section in self.sections:
+            tabled = [block for block in section.content.blocks if isinstance(block, Tabled)]
+            each = [block.latex(f"tab:{section.name}-{at}") for at, block in enumerate(tabled, start=1)]
+            lines += [f"% {plain(section.title)}", *filter(None, each)] if any(each) else []
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
@@ -86,8 +115,13 @@ def report(
     material = runs if isinstance(runs, Material) else gather(runs)
     wanted = [(trial, material.films[trial]) for trial in material.shown if trial in material.films]
     players = films(wanted, videos, page=page, most_bytes=1e6 * embed_mb)
-    material = replace(material, players=players)
-    return Report(title or _title(material), _subtitle(material), material, tuple(made(material)))
+    material = replace(material, players=players, page=page)
+    sections = tuple(made(material))
+    options = None
+    if page is not None:
+        where = relative([run.path for run in material.runs], page)
+        options = Made(where, title, videos, embed_mb, tuple(one.name for one in sections))
+    return Report(title or _title(material), _subtitle(material), material, sections, options)
 
 
 def write_report(
@@ -101,6 +135,31 @@ def write_report(
     """The page of these runs, in a file of its own."""
     write(out, report(runs, title=title, videos=videos, embed_mb=embed_mb, page=out).html())
     return out
+
+
+def remake(run: Path) -> str:
+    """Make the page of a run again, if it has one; what came of that, in a sentence, or "" where there is none.
+
+    A page that is not known to come out as it was is left alone, and the command that would make it is told.
+    """
+    page = run / FILE_NAME
+    if not page.exists():
+        return ""
+    command = f"robodx report {shlex.quote(str(run))}"
+    if page.is_symlink():
+        return f"{page} is a link and is left as it is. To write the page with these causes: {command} -o FILE"
+    known = read_made(page)
+    if known is None:
+        return f"{page} does not say how it was made, and is left as it is. To make it again: {command}"
+    if unknown := [name for name in known.sections if name not in SECTIONS]:
+        ours = f"{page} has the section {unknown[0]} of a plugin, and is left as it is"
+        return f"{ours}. To make it again: {command} --plugin …"
+    runs = [_as_given(page.resolve().parent / one, run) for one in known.runs]
+    try:
+        write_report(runs, page, title=known.title, videos=mode(known.videos), embed_mb=known.embed_mb)
+    except (UserError, OSError) as error:
+        return f"{page} is left as it is: {error}. To make it again: {command}"
+    return f"{page} tells of it now."
 
 
 def write(path: Path, text: str) -> int:
@@ -117,6 +176,14 @@ def write(path: Path, text: str) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     files.write(path, content)
     return len(content)
+
+
+def _as_given(path: Path, run: Path) -> Path:
+    """Commands on the page name runs as people do: this one as it was named, others as seen from here."""
+    if path.resolve() == run.resolve():
+        return run
+    seen = Path(os.path.relpath(path.resolve()))
+    return path.resolve() if ".." in seen.parts else seen
 
 
 def _title(material: Material) -> str:

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from robodx.analysis.bias.words import label as factor_label
 from robodx.analysis.failure_summary import error_bounds
 from robodx.analysis.findings.base import FAILS_ALIKE, Finding
+from robodx.analysis.findings.remedies import advice_on
 from robodx.analysis.statistics.estimates import Estimate
-from robodx.analysis.stress import Degradation
-from robodx.analysis.summary import TIERS
 from robodx.records.episode import WRONG_OBJECT
 from robodx.report.blocks import Missing
-from robodx.report.cliffs import searches
+from robodx.report.breaking import breaks
+from robodx.report.line import Line
 from robodx.report.material import Subject
 from robodx.report.sections.capability import Ability, abilities
-from robodx.report.sections.causes import first_sentence
-from robodx.report.sections.stress import by_stressor, harmed_from
-from robodx.report.words import counted, listed, percent, points, rate
+from robodx.report.sections.causes import causes_in, first_sentence
+from robodx.report.words import counted, listed, percent, rate
 
-ALPHA = 0.05
-# A run in which only larger falls than this would be seen says little of a stressor that was not seen to harm.
-LARGE_FALL = 0.25
 MOST = 3
 NOTHING_SHOWN = "No cause was shown, and nothing goes with its failures more often than by chance."
-
-
-@dataclass(frozen=True)
-class Line:
-    """A sentence, and the command that it speaks of."""
-
-    text: str
-    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,11 +29,12 @@ class Answer:
     lines: Sequence[Line]
 
 
-def answers(subject: Subject) -> Iterator[Answer]:
+def answers(subject: Subject, anchor_of: Callable[[Finding], str] = lambda finding: "") -> Iterator[Answer]:
+    """`anchor_of` says where on the page a finding is."""
     yield Answer("What can it do?", list(_abilities(subject)))
-    yield Answer("When does it break?", list(_breaks(subject)))
+    yield Answer("When does it break?", list(breaks(subject)))
     yield Answer("Why?", list(_why(subject)))
-    yield Answer("What to fix next?", list(_next(subject)))
+    yield Answer("What to fix next?", list(_next(subject, anchor_of)))
 
 
 def _abilities(subject: Subject) -> Iterator[Line]:
@@ -96,68 +85,6 @@ def _wording(one: Ability) -> str:
     return f"{one.family}, with {rate(one.success)} success"
 
 
-def _breaks(subject: Subject) -> Iterator[Line]:
-    lines = [*_under_stress(subject), *_at_cliffs(subject), *_by_tier(subject)]
-    if not subject.stress and not subject.searches:
-        lines.append(Line("No stress test was run. To run one:", f"robodx run stress {subject.asked_by} --seeds 10"))
-    yield from lines
-
-
-def _under_stress(subject: Subject) -> Iterator[Line]:
-    breaks, unharmed, unknown = [], [], []
-    for table in subject.stress:
-        trends = {trend.stressor: trend for trend in table.trends}
-        for name, rows in by_stressor(table).items():
-            trend = trends.get(name)
-            visible = [row.visible_drop for row in rows]
-            if trend is not None and trend.p_holm is not None and trend.p_holm < ALPHA and (trend.slope or 0.0) < 0:
-                breaks.append(_fall(name, rows))
-            elif all(fall is not None and fall <= LARGE_FALL for fall in visible):
-                unharmed.append(name)
-            else:
-                unknown.append(name)
-    for wording in breaks[:MOST]:
-        yield Line(wording)
-    if len(breaks) > MOST:
-        yield Line(f"It also breaks under {len(breaks) - MOST} more stressors.")
-    if unharmed:
-        seen = f"a drop of {100 * LARGE_FALL:.0f} points or more would have been detected"
-        yield Line(f"It shows no drop under {listed(unharmed)}: {seen}.")
-    if unknown:
-        yield Line(f"There are too few episodes to judge {listed(unknown)}.")
-
-
-def _fall(name: str, rows: list[Degradation]) -> str:
-    level = harmed_from(rows)
-    row = next((row for row in rows if row.level == level), rows[-1])
-    fall = f"{points(row.difference, unit=True)}, n = {row.clean.n}"
-    return (
-        f"Under {name} at {row.level}, success drops from {percent(row.clean.value)} to {rate(row.stressed)} ({fall})."
-    )
-
-
-def _at_cliffs(subject: Subject) -> Iterator[Line]:
-    for one in searches(subject):
-        if one.found.is_found:
-            yield Line(f"On {one.task}, {one.stressor} at {one.wording()} halves its success.")
-        elif one.found.is_absent:
-            yield Line(f"On {one.task}, {one.stressor} up to {one.found.maximum:g} does not halve its success.")
-
-
-def _by_tier(subject: Subject) -> Iterator[Line]:
-    found = [
-        one
-        for one in subject.summary.subtotals("tier")
-        if one.perturbations in subject.summary.base_variants[:1] and one.success.value is not None
-    ]
-    if len(found) > 1 and found[0].group in TIERS:
-        first, last = found[0].success, found[-1].success
-        if (last.high or 0.0) < (first.low or 0.0):
-            yield Line(
-                f"Success drops from {rate(first)} on {found[0].group} to {rate(last)} on {found[-1].group} tasks."
-            )
-
-
 def _why(subject: Subject) -> Iterator[Line]:
     diagnosis = subject.diagnosis
     if diagnosis is not None:
@@ -180,11 +107,12 @@ def _why(subject: Subject) -> Iterator[Line]:
             )
 
 
-def _next(subject: Subject) -> Iterator[Line]:
+def _next(subject: Subject, anchor_of: Callable[[Finding], str]) -> Iterator[Line]:
     diagnosis = subject.diagnosis
     findings = () if diagnosis is None else diagnosis.findings
     found = [one for one in findings if one.certainty != "suspected"][:MOST]
-    yield from (Line(_to_do(number, one), one.next_test) for number, one in enumerate(found, start=1))
+    yield from (_to_do(number, one, anchor_of(one)) for number, one in enumerate(found, start=1))
+    yield from _on_components(subject)
     if findings and not found:
         who = subject.asked_by.removeprefix("--policy ")
         yield Line("Nothing is shown yet. More situations may show it:", f"robodx diagnose {who} --seeds 10")
@@ -200,11 +128,25 @@ def _next(subject: Subject) -> Iterator[Line]:
         )
 
 
-def _to_do(number: int, one: Finding) -> str:
-    """What to work on, with advice if it is a cause; else what to decide first."""
+def _to_do(number: int, one: Finding, anchor: str) -> Line:
+    """What to work on, or what to decide first; the finding has the numbers."""
     if not one.is_decided:
-        command = "To decide it:" if one.certainty == "associated" else "Next test:"
-        return f"{number}. It is not decided whether it fails because {one.when}. {command}"
-    share = f", about {percent(one.share)} of its failures" if one.undo is not None else ""
-    told = f"{number}. That it fails when {one.when}{share} ({one.certainty_says})."
-    return " ".join([told, *filter(None, [one.advice]), *(["Next test:"] if one.next_test else [])])
+        told = f"{number}. It is not decided whether it fails because {one.when}."
+    else:
+        share = f", about {percent(one.share)} of its failures" if one.undo is not None else ""
+        told = f"{number}. That it fails when {one.when}{share} ({one.certainty_says})."
+    return Line(
+        told, one.next_test, one.advice, anchor, "To decide it" if one.certainty == "associated" else "Next test"
+    )
+
+
+def _on_components(subject: Subject) -> Iterator[Line]:
+    """Of the components that `robodx why` names, if it could."""
+    found = causes_in(subject)
+    if found is None or not found.is_shown:
+        return
+    names = list(dict.fromkeys(one.component for one in found.leading))
+    for name in names[:MOST]:
+        told = "Failed trials that were run again point to" if len(names) == 1 else "It may be"
+        if says := advice_on(name):
+            yield Line(f"{told} {name}.", advice=says, anchor="causes")

@@ -11,6 +11,7 @@ from robodx.analysis.variants import CLEAN
 from robodx.report.material import Material
 from robodx.report.plots.svg import tag
 from robodx.report.videos import Film
+from robodx.report.viewer_links import ADDRESS, episode_in_viewer, view_command
 from robodx.report.words import counted
 
 # Under every film: all are of the front camera, with the wrist's beside it.
@@ -38,6 +39,11 @@ class Shown:
     stage_steps: tuple[int, ...]
     duration_s: float | None
     film: Film | None
+    # Where in it something went wrong, in seconds; None of what went well.
+    failed_s: float | None
+    # What the viewer's address says of it, and the command that makes the viewer answer there.
+    in_viewer: str
+    view: str
     # Whether it stands on the page already, and is linked to there.
     is_again: bool = False
 
@@ -77,6 +83,11 @@ class Shown:
     def seen(self) -> str:
         return SEEN
 
+    @property
+    def address(self) -> str:
+        """Of the viewer, where it is unless another has its port."""
+        return f"{ADDRESS}{self.in_viewer}"
+
 
 def shown(material: Material, trial: str) -> Shown | None:
     """The episode of this trial, if any policy has it."""
@@ -105,4 +116,15 @@ def _of(row: dict[str, Any], material: Material) -> Shown:
         stage_steps=tuple(row["stage_steps"] or ()),
         duration_s=row["duration_s"],
         film=material.players.get(row["trial_id"]),
+        failed_s=_failed_s(row, evidence),
+        in_viewer=episode_in_viewer(material.places[row["trial_id"]], row["trial_id"]),
+        view=view_command(material.places[row["trial_id"]]),
     )
+
+
+def _failed_s(row: dict[str, Any], evidence: dict[str, Any]) -> float | None:
+    if row["success"] or not row["duration_s"]:
+        return None
+    step, steps = evidence.get("step"), row["steps"]
+    share = min(1.0, step / steps) if step is not None and steps else 1.0
+    return float(share * row["duration_s"])

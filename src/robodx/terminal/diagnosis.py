@@ -86,7 +86,7 @@ def _cause(number: int, finding: Finding) -> Iterator[str]:
     if finding.because is not None:
         yield from wrapped(visible(f"   why: {finding.because}"), indent="        ")
     if finding.advice:
-        yield from wrapped(f"   {finding.advice}", indent="   ")
+        yield from wrapped(visible(f"   advice: {finding.advice}"), indent="   ")
     yield visible(f"   next: {finding.next_test}")
 
 
@@ -102,4 +102,6 @@ def _other(finding: Finding) -> Iterator[str]:
     yield from wrapped(visible(f"   {says}: {finding.name}. {finding.statement}"), indent="   ")
     if finding.rivals:
         yield from wrapped(visible(f"   It may as well be that {', or that '.join(finding.rivals)}."), indent="   ")
+    if finding.advice:
+        yield from wrapped(visible(f"   advice: {finding.advice}"), indent="   ")
     yield visible(f"   next: {finding.next_test}")

@@ -160,6 +160,33 @@ class Symptom:
 
 
 @dataclass(frozen=True)
+class StressSeen:
+    """One stressor at one level, or real time: what became of trials that are solved without it."""
+
+    stressor: str
+    # None of real time.
+    level: str | None
+    # In the screening, of the trials that are solved without it: how many are solved under it.
+    kept: Estimate
+    # Trials that are not solved without it either, and say nothing.
+    unsolved: int
+    # Pairs on further situations, run where it cost a success; what it does to success there, with an interval that
+    # holds whenever one stops; and what they decided.
+    pairs: int = 0
+    difference: Estimate | None = None
+    verdict: Literal["effect", "none", "undecided"] | None = None
+
+    @property
+    def lost(self) -> int:
+        """How many successes it cost in the screening."""
+        return self.kept.n - round((self.kept.value or 0.0) * self.kept.n)
+
+    @property
+    def name(self) -> str:
+        return self.stressor if self.level is None else f"{self.stressor} at {self.level}"
+
+
+@dataclass(frozen=True)
 class Excluded:
     """A condition that goes with failures, and that 20 points or more of them are not because of."""
 
@@ -195,6 +222,8 @@ class Diagnosis:
     judged: int = 0
     # What it does without one of its inputs, where that was tried.
     inputs: tuple[InputSeen, ...] = ()
+    # What the screening says of stress, where the run is a diagnosis.
+    stress: tuple[StressSeen, ...] = ()
 
     @property
     def decided(self) -> tuple[Finding, ...]:

@@ -26,13 +26,14 @@ from robodx.analysis.findings.conditions import Condition, Mask
 from robodx.analysis.findings.decisions import Tally, context_of, needing_both, tallies, told_apart
 from robodx.analysis.findings.failure_modes import FailureMode, failure_modes
 from robodx.analysis.findings.inconsistencies import inconsistencies
-from robodx.analysis.findings.inputs import inputs_seen, with_missing_input
+from robodx.analysis.findings.inputs import SUITE, inputs_seen, with_missing_input
 from robodx.analysis.findings.kinds.base import FINDING_KINDS, NextTest, Own
 from robodx.analysis.findings.naming import mostly, named, statement, symptom
 from robodx.analysis.findings.panel import losses
 from robodx.analysis.findings.prepare import situations, with_variants
 from robodx.analysis.findings.proposals import Screened, Suspect, chance_of, suspects
-from robodx.analysis.findings.variants import CLOCK, STRESS, variants
+from robodx.analysis.findings.remedies import advice
+from robodx.analysis.findings.variants import CLOCK, STRESS, stress_seen, variants
 from robodx.analysis.findings.visual_biases import visual_biases
 from robodx.analysis.findings.wording import when
 from robodx.analysis.metamorphic.measuring import measured
@@ -204,6 +205,7 @@ def _of_policy(
         solved=int(judged["success"].sum()),
         judged=len(judged),
         inputs=inputs_seen(episodes),
+        stress=stress_seen(variants(situations(sampled.filter(pl.col("suite") == SUITE))), decided),
     )
 
 
@@ -327,7 +329,7 @@ def _finding(
         pair=evidence.shown_best(tally),
         is_below_chance=mode.is_choice and evidence.is_below_chance(shown, subject.table.filter(pl.Series(inside))),
         next_test=_next_test(subject, name.kind.next_test, name.subject, tasks, certainty),
-        advice=name.kind.advice if certainty in ("cause", "needed") else "",
+        advice=advice(condition, certainty, name.kind.advice),
         because=subject.because(shown["trial_id"].to_list()),
         panel=losses(tally),
     )

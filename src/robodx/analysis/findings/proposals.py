@@ -248,7 +248,7 @@ def _lasso(x: Mask, y: Mask, of: Sequence[Condition]) -> set[int]:
     spread = x.std(axis=0)
     z = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     # The square of the largest singular value of z, by the smaller of its two products.
-    largest = float(np.linalg.eigvalsh(z @ z.T)[-1])
+    largest = float(np.linalg.eigvalsh(z @ z.T if len(z) <= z.shape[1] else z.T @ z)[-1])
     step = 4 * len(y) / max(1.0, largest)
     weights, offset = np.zeros(z.shape[1]), float(np.log(y.mean() / (1 - y.mean())))
     counts = np.sqrt(np.bincount(group))

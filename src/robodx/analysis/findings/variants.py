@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import polars as pl
 
+from robodx.analysis.findings.base import StressSeen
 from robodx.analysis.findings.conditions import Condition
 from robodx.analysis.findings.decisions import ALPHA, PairSeen, Tally
+from robodx.analysis.statistics.estimates import Estimate, wilson
+from robodx.analysis.statistics.sequential_pairs import Decision
 
 STRESS, CLOCK = "stress", "clock"
 REALTIME = "realtime"
@@ -17,6 +21,28 @@ def variants(episodes: pl.DataFrame) -> list[Tally]:
     """Each stressor at each level, and real time, as something that was put into the same situations."""
     found = list(_seen(episodes))
     return [Tally(condition, len(found), put_in=pairs, level=ALPHA) for condition, pairs in found]
+
+
+def stress_seen(done: Sequence[Tally], decided: Sequence[Tally]) -> tuple[StressSeen, ...]:
+    """Of each of them in the screening, and of the pairs that were run because it cost a success there."""
+    later = {one.condition: one.put for one in decided if one.given is None}
+    return tuple(_stress_seen(one, later.get(one.condition)) for one in done)
+
+
+def _stress_seen(one: Tally, put: Decision | None) -> StressSeen:
+    name, _, level = one.condition.levels[0].partition("/")
+    solved = [pair.treated_success for pair in one.put_in if pair.placebo_success]
+    is_stress = one.condition.attribute == STRESS
+    seen = StressSeen(
+        name if is_stress else "real time", level if is_stress else None,
+        wilson(sum(solved), len(solved)), len(one.put_in) - len(solved),
+    )  # fmt: skip
+    if put is None:
+        return seen
+    # A loss, told as what becomes of success.
+    loss = put.estimate
+    value, low, high = (None if each is None else 0.0 - each for each in (loss.value, loss.high, loss.low))
+    return replace(seen, pairs=put.pairs, difference=Estimate(value, low, high, loss.n), verdict=put.verdict)
 
 
 def _seen(episodes: pl.DataFrame) -> Iterator[tuple[Condition, tuple[PairSeen, ...]]]:

@@ -32,6 +32,8 @@ class Section:
     name: str
     title: str
     content: Content
+    # Shown when it is asked for, and on paper.
+    is_folded: bool = False
 
 
 Maker = Callable[[Material], Content | None]
@@ -43,15 +45,17 @@ class Entry:
     title: str
     order: int
     make: Maker = field(repr=False)
+    is_folded: bool = False
 
 
 SECTIONS: Registry[Entry] = Registry("section", "report.sections")
 
 
-def section(*, order: int, title: str) -> Callable[[Maker], Maker]:
+def section(*, order: int, title: str, folded: bool = False) -> Callable[[Maker], Maker]:
     """Register the decorated function under its own name; it gives None where the section had better be left out.
 
-    The name is the section's anchor in the page and its key in the JSON. Those of the same order go by name.
+    The name is the section's anchor in the page and its key in the JSON. Those of the same order go by name. One that
+    is `folded` shows its title until it is asked for: details that most readers do without.
     """
 
     def register(make: Maker) -> Maker:
@@ -61,7 +65,7 @@ def section(*, order: int, title: str) -> Callable[[Maker], Maker]:
         if name in TAKEN:
             raise UserError(f'a section cannot be named "{name}", which is an anchor of the page: {_place(make)}')
         try:
-            SECTIONS.add(name, Entry(name, title, order, make))
+            SECTIONS.add(name, Entry(name, title, order, make, folded))
         except ValueError:
             places = f"{_place(SECTIONS[name].make)} and {_place(make)}"
             raise UserError(f'two sections are named "{name}": {places}. Give one of them another name.') from None
@@ -79,7 +83,7 @@ def made(material: Material) -> list[Section]:
         if not isinstance(content, Content | None):
             raise UserError(f"the section {entry.name} gave {content!r}: it must be Content or None")
         if content is not None and content.blocks:
-            found.append(Section(entry.name, entry.title, content))
+            found.append(Section(entry.name, entry.title, content, entry.is_folded))
     return found
 
 

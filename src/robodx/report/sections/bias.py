@@ -11,7 +11,7 @@ from robodx.analysis.bias.interactions import Interaction
 from robodx.analysis.bias.tables import BiasTable, FactorBias, ValueRate
 from robodx.analysis.bias.words import baseline_label, interaction_says, label, tried_once
 from robodx.analysis.statistics.estimates import Estimate
-from robodx.report.blocks import Block, Cell, Column, Figure, Heading, Table, Text
+from robodx.report.blocks import Block, Cell, Column, Figure, Folded, Heading, Table, Text
 from robodx.report.forest import Row, forest
 from robodx.report.material import Material
 from robodx.report.plots.camera_rings import HEIGHTS_M, RADII_M, camera_rings, pose_of
@@ -59,11 +59,11 @@ def bias(material: Material) -> Content | None:
     blocks += _before_after(changed)
     for _, policy, table in found:
         of = f" of {policy}" if many else ""
-        for figure in (_colours, _poses):
-            blocks += [block for one in table.of(policy) for block in figure(one, of)]
-        for each in table.interactions_of(policy):
-            blocks += _interaction(each, of)
-        blocks += _effects(table.of(policy), of)
+        figures = [block for figure in (_colours, _poses) for one in table.of(policy) for block in figure(one, of)]
+        together = [block for each in table.interactions_of(policy) for block in _interaction(each, of)]
+        further = [Folded("How two factors act together", together)] if together else []
+        each = [*figures, *further, *_effects(table.of(policy), of)]
+        blocks += [Folded(f"The figures and effects of {policy}", each)] if many and each else each
     data = {"tables": [asdict(table) for _, _, table in found], "changes": [asdict(one) for one in changed]}
     return Content(blocks, data)
 

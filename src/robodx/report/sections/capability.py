@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import polars as pl
 from markupsafe import Markup
@@ -17,7 +17,8 @@ from robodx.report.plots.radar import Series, radar
 from robodx.report.plots.svg import MARKS
 from robodx.report.sections.base import Content, section
 
-CAPTION = "Success by family and tier, with 95% intervals (every task counts equally)"
+CAPTION = "Success by family, with 95% intervals (every task counts equally)"
+BY_TIER = "Success by family and tier, with 95% intervals (every task counts equally)"
 COMMAND = "robodx run capability --policy {} --seeds 25"
 # What these test is no ability of the profile: they stress, isolate or carry other tests.
 NO_AXES = ("adaptability", "pursuit", "isolation", "primitive", "carrier", "bias")
@@ -38,11 +39,15 @@ class Ability:
 @section(order=20, title="What it can do")
 def capability(material: Material) -> Content | None:
     found = [ability for subject in material.subjects for ability in abilities(subject)]
-    table = _compared(material, found) if material.is_comparison else _table(found)
+    families = [one for one in found if one.tier is None]
+    table = _compared(material, families, CAPTION) if material.is_comparison else _table(families, CAPTION)
     drawings = _radars(material, found)
     blocks: list[Block] = (
         [Figure(drawings, _caption(material), table, is_beside=not material.is_comparison)] if drawings else [table]
     )
+    if len(_ordered(found)) > len(families):
+        tiers = _compared(material, found, BY_TIER) if material.is_comparison else _table(found, BY_TIER)
+        blocks.append(replace(tiers, is_folded=True))
     if not any(one.tier for one in found):
         blocks.append(
             Missing(
@@ -57,7 +62,7 @@ def capability(material: Material) -> Content | None:
     return Content(blocks, [asdict(one) for one in found])
 
 
-def _table(found: list[Ability]) -> Table:
+def _table(found: list[Ability], caption: str) -> Table:
     rows = [
         Row(
             [one.tier or one.family],
@@ -69,10 +74,10 @@ def _table(found: list[Ability]) -> Table:
         )
         for one in _ordered(found)
     ]
-    return forest(CAPTION, [""], rows, further=[Column("tasks", is_number=True)])
+    return forest(caption, [""], rows, further=[Column("tasks", is_number=True)])
 
 
-def _compared(material: Material, found: list[Ability]) -> Table:
+def _compared(material: Material, found: list[Ability], caption: str) -> Table:
     policies = [one.policy for one in material.subjects]
     by_place: dict[tuple[str, str | None], list[Ability]] = {}
     for one in _ordered(found):
@@ -86,7 +91,7 @@ def _compared(material: Material, found: list[Ability]) -> Table:
         )
         for (family, tier), each in by_place.items()
     ]
-    return compared(CAPTION, "", policies, rows, [Column("tasks", is_number=True)])
+    return compared(caption, "", policies, rows, [Column("tasks", is_number=True)])
 
 
 def _ordered(found: list[Ability]) -> list[Ability]:

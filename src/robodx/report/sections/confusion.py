@@ -14,7 +14,7 @@ MOST = 10
 DARKEST = 0.75
 
 
-@section(order=70, title="What it confuses")
+@section(order=70, title="What it confuses", folded=True)
 def confusion(material: Material) -> Content | None:
     """Left out where nothing was mistaken, or nobody recorded what was."""
     blocks: list[Block] = []

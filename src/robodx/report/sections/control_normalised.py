@@ -19,7 +19,7 @@ from robodx.report.words import number
 METRIC = "control_normalised_success"
 
 
-@section(order=22, title="Given that it can move")
+@section(order=22, title="Given that it can move", folded=True)
 def control_normalised(material: Material) -> Content | None:
     found = [
         (place, one)

@@ -23,7 +23,7 @@ KINDS = {
 }
 
 
-@section(order=50, title="How it fails")
+@section(order=50, title="How it fails", folded=True)
 def failures(material: Material) -> Content | None:
     blocks: list[Block] = []
     found = [one for subject in material.subjects for one in subject.summary.failures()]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
 from robodx.analysis.findings.base import CAUTION, Diagnosis, Finding, PairEvidence, Symptom
 from robodx.analysis.findings.panel import harder
-from robodx.report.blocks import Block, Cell, Column, Heading, Missing, Table, Text
+from robodx.report.blocks import Block, Cell, Column, Folded, Heading, Missing, Table, Text
 from robodx.report.forest import Row, forest
 from robodx.report.gallery import EXAMPLES
 from robodx.report.material import Material
@@ -21,6 +21,9 @@ from robodx.report.words import code, counted, escaped, listed, p_cell, p_value,
 
 UNRECORDED = "something about these trials that is not recorded"
 SYMPTOMS = "Symptoms: what can be seen, and not why"
+# Causes whose films and plots are seen at once, and cards of what is not decided.
+OPEN = 2
+OPEN_CARDS = 3
 CAPTION = "What one change does to success beyond a placebo, in points, with intervals that hold whenever one stops"
 
 
@@ -32,6 +35,9 @@ class Card:
     number: int | None = None
     anchors: Mapping[str, str] | None = None
     pair: SideBySide | None = None
+    # Its own, on the page.
+    anchor: str = ""
+    is_open: bool = True
 
     @property
     def claim(self) -> str:
@@ -78,11 +84,19 @@ class Card:
         return f"It may as well be {', or '.join([*those, UNRECORDED])}."
 
     @property
+    def folded_says(self) -> str:
+        return "Its pair, plot and evidence" if self.pair else "Its plot and evidence"
+
+    @property
     def next_label(self) -> str:
         return "To decide it" if self.finding.certainty == "associated" else "Next test"
 
     def html(self) -> Markup:
         return fill("finding.html", card=self, finding=self.finding)
+
+    def latex(self, label: str) -> str:
+        """Its plots are tables; its words are for the page."""
+        return "\n".join(plot.latex(f"{label}-{at}") for at, plot in enumerate(self.plots, start=1))
 
     def markdown(self) -> str:
         one = self.finding
@@ -96,7 +110,7 @@ class Card:
         lines += [f"   {escaped(self.pair.differs)}"] if self.pair else []
         lines += [f"   {escaped(self.rivals)}"] if self.rivals else []
         lines += [f"   Why: {escaped(one.because)}."] if one.because else []
-        lines += [f"   Advice: {escaped(one.advice)}"] if one.advice else []
+        lines += [f"   Advice, untested: {escaped(one.advice)}"] if one.advice else []
         lines += [f"   {self.next_label}: {code(one.next_test)}"] if one.next_test else []
         return "\n".join(lines)
 
@@ -150,7 +164,10 @@ def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
         blocks += [Heading("Causes"), Text(CAUTION, "quiet")]
         before: set[str] = set()
         for number, one in enumerate(diagnosis.decided, start=1):
-            blocks.append(Card(one, number, anchors, side_by_side(material, one, before)))
+            pair, anchor = side_by_side(material, one, before), material.finding_anchor(one)
+            blocks.append(
+                Card(one, number, anchors, pair, anchor, is_open=number <= OPEN and not material.is_comparison)
+            )
             before.update(one.pair or ())
     elif not open_ and not suspected:
         blocks.append(Text(diagnosis.headline))
@@ -158,16 +175,25 @@ def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
         blocks.append(Text("No cause was shown."))
     else:
         blocks.append(Text("No cause can be shown: these runs have no pairs of trials that differ in one thing."))
+    further: list[Block] = []
     if open_ or suspected:
-        blocks += [Heading("Not decided"), *(Card(one, anchors=anchors) for one in open_)]
+        cards = [Card(one, anchors=anchors, anchor=material.finding_anchor(one), is_open=False) for one in open_]
+        further += [Heading("Not decided"), *cards[:OPEN_CARDS]]
+        further += [Folded(f"{len(cards) - OPEN_CARDS} more", cards[OPEN_CARDS:])] if len(cards) > OPEN_CARDS else []
     if suspected:
         either = f"Each may as well be chance, or {UNRECORDED}. To test them on fresh situations:"
-        blocks += [_suspected(suspected), Missing(either, suspected[0].next_test)]
+        table = replace(_suspected(suspected), is_folded=bool(diagnosis.decided or open_))
+        further += [table, Missing(either, suspected[0].next_test)]
     if diagnosis.symptoms:
-        blocks += [Heading(SYMPTOMS), Symptoms(diagnosis.symptoms, anchors)]
-    further = [*([diagnosis.inputs_say] if diagnosis.inputs else []), *diagnosis.ruled_out]
-    blocks += [Text(sentence, "quiet") for sentence in further]
-    return [*blocks, Text(_resolution(diagnosis), "quiet")]
+        further += [Heading(SYMPTOMS), Symptoms(diagnosis.symptoms, anchors)]
+    others = [*([diagnosis.inputs_say] if diagnosis.inputs else []), *diagnosis.ruled_out]
+    further += [Text(sentence, "quiet") for sentence in (*others, _resolution(diagnosis))]
+    # Of several policies there is room for what is decided.
+    return (
+        [*blocks, Folded("What is not decided, and symptoms", further)]
+        if material.is_comparison
+        else [*blocks, *further]
+    )
 
 
 def _suspected(found: Sequence[Finding]) -> Table:

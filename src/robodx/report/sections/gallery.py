@@ -13,15 +13,27 @@ from robodx.report.material import Material
 from robodx.report.sections.base import Content, section
 from robodx.report.shown import Shown, shown
 from robodx.report.templating import fill
+from robodx.report.viewer_links import view_command
 from robodx.report.words import code, counted, escaped
+
+OPEN = 3
 
 
 @dataclass(frozen=True)
 class Gallery:
     episodes: Sequence[Shown]
 
+    @property
+    def first(self) -> Sequence[Shown]:
+        """What is seen at once: a row of a desktop."""
+        return self.episodes[:OPEN]
+
+    @property
+    def rest(self) -> Sequence[Shown]:
+        return self.episodes[OPEN:]
+
     def html(self) -> Markup:
-        return fill("gallery.html", episodes=self.episodes)
+        return fill("gallery.html", gallery=self)
 
     def markdown(self) -> str:
         return "\n".join(
@@ -44,17 +56,14 @@ def gallery(material: Material) -> Content | None:
     wording = f"{len(episodes)} of {counted(total, 'episode')}: {order}."
     if films:
         wording += f" {films} can be played here."
+    if films < len(episodes):
+        wording += " The others open in the viewer, which can draw their films."
     hidden = len(material.films) - len(material.players)
     if hidden > 0 and material.players:
         wording += f" {counted(hidden, 'more video')} {'is' if hidden == 1 else 'are'} in the run folder."
     blocks: list[Block] = [Text(wording, "quiet"), Gallery(episodes)]
-    if not material.films:
-        blocks.insert(
-            1,
-            Missing(
-                "No episode was filmed. The same command with --video films stored episodes:", "robodx run … --video 1"
-            ),
-        )
+    if films < len(episodes):
+        blocks.insert(1, Missing("The viewer must be running for that:", view_command(material.runs[0].path)))
     return Content(blocks, [_plain(one) for one in episodes])
 
 

@@ -7,21 +7,39 @@ from dataclasses import asdict, dataclass
 
 from markupsafe import Markup
 
-from robodx.report.material import Material
+from robodx.report.blocks import Folded
+from robodx.report.material import Material, Subject
 from robodx.report.sections.base import Content, section
 from robodx.report.sections.comparison import sentence
 from robodx.report.sentences import Answer, answers
+from robodx.report.shown import Shown, shown
 from robodx.report.templating import fill
 from robodx.report.words import code, escaped
 
 
 @dataclass(frozen=True)
+class Picture:
+    """An episode that shows the most important thing, and the finding that it is of."""
+
+    episode: Shown
+    says: str
+    # Of the finding on the page; "" where it is of none.
+    anchor: str
+
+    @property
+    def start_s(self) -> float:
+        """What is seen before it is played: where it fails."""
+        return max(0.001, self.episode.failed_s or 0.001)
+
+
+@dataclass(frozen=True)
 class Glance:
-    """The four answers about one policy."""
+    """The four answers about one policy, and a picture beside them."""
 
     policy: str
     answers: Sequence[Answer]
     has_name: bool
+    picture: Picture | None = None
 
     def html(self) -> Markup:
         return fill("glance.html", glance=self)
@@ -30,7 +48,7 @@ class Glance:
         lines = [f"### {escaped(self.policy)}", ""] if self.has_name else []
         for answer in self.answers:
             wording = [
-                f"{escaped(line.text)}{f' {code(line.command)}' if line.command else ''}" for line in answer.lines
+                f"{escaped(line.whole)}{f' {code(line.command)}' if line.command else ''}" for line in answer.lines
             ]
             lines += [f"**{answer.question}** {' '.join(wording)}", ""]
         return "\n".join(lines).rstrip()
@@ -49,7 +67,15 @@ class Verdicts:
 
 @section(order=0, title="At a glance")
 def glance(material: Material) -> Content | None:
-    each = [Glance(one.policy, list(answers(one)), material.is_comparison) for one in material.subjects]
+    each = [
+        Glance(
+            one.policy,
+            list(answers(one, material.finding_anchor)),
+            material.is_comparison,
+            _picture(material, one),
+        )
+        for one in material.subjects
+    ]
     data = [
         {
             "policy": subject.policy,
@@ -61,4 +87,30 @@ def glance(material: Material) -> Content | None:
     if not material.is_comparison:
         return Content(each, data)
     verdicts = [sentence(found) for found in material.comparisons] + material.not_compared
-    return Content([Verdicts(verdicts), *each], {"verdicts": verdicts, "policies": data})
+    # Who is better comes first; of each policy there is room for a line, and the rest when it is asked for.
+    folded = [Folded(f"{one.policy}: {one.answers[0].lines[0].text}", [one]) for one in each]
+    return Content([Verdicts(verdicts), *folded], {"verdicts": verdicts, "policies": data})
+
+
+def _picture(material: Material, subject: Subject) -> Picture | None:
+    """Of the first finding that the page shows an episode of, a film before none; else of any failure."""
+    found = [] if subject.diagnosis is None else list(subject.diagnosis.findings)
+    first = [one for one in found if material.finding_anchor(one)][:1]
+    wanted = [
+        (trial, f"A trial of the first finding ({one.certainty_says})", material.finding_anchor(one))
+        for one in first
+        for trial in (*(one.pair or ())[:1], *one.examples)
+        if trial in material.anchors
+    ]
+    wanted += [(trial, "A trial that failed", "") for trial in material.shown]
+    failed = [
+        Picture(episode, says, anchor)
+        for trial, says, anchor in wanted
+        if (episode := _failure(material, subject, trial)) is not None
+    ]
+    return next((one for one in failed if one.episode.film is not None), failed[0] if failed else None)
+
+
+def _failure(material: Material, subject: Subject, trial: str) -> Shown | None:
+    one = shown(material, trial) if subject.row(trial) is not None else None
+    return one if one is not None and one.failed_s is not None else None

@@ -28,7 +28,7 @@ LEGEND = (
 )
 
 
-@section(order=34, title="Stability, adaptability and rate")
+@section(order=34, title="Stability, adaptability and rate", folded=True)
 def graded(material: Material) -> Content | None:
     found = [(place, one) for place, subject in enumerate(material.subjects) for one in subject.summary.levels]
     blocks: list[Block] = [

@@ -27,7 +27,7 @@ class Skill:
     success: Estimate
 
 
-@section(order=60, title="Language sub-skills")
+@section(order=60, title="Language sub-skills", folded=True)
 def language(material: Material) -> Content | None:
     found = [skill for subject in material.subjects for skill in skills(subject)]
     if not found:

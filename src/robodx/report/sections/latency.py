@@ -23,7 +23,7 @@ WIDE = 30
 LOGARITHMIC = ", on a logarithmic scale"
 
 
-@section(order=90, title="Latency")
+@section(order=90, title="Latency", folded=True)
 def latency(material: Material) -> Content | None:
     found = [
         (place, subject, name, value)

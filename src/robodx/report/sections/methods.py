@@ -39,7 +39,7 @@ USUAL = {
 }  # fmt: skip
 
 
-@section(order=120, title="Methods and versions")
+@section(order=120, title="Methods and versions", folded=True)
 def methods(material: Material) -> Content | None:
     blocks: list[Block] = [Text(text) for text in METHODS]
     if any(subject.summary.stopped != "planned" for subject in material.subjects):

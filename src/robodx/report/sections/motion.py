@@ -25,7 +25,7 @@ MEASURES = {
 }
 
 
-@section(order=80, title="Motion quality")
+@section(order=80, title="Motion quality", folded=True)
 def motion(material: Material) -> Content | None:
     found = [(place, one) for place, subject in enumerate(material.subjects) for one in subject.summary.motion("family")
              if one.perturbations in subject.summary.base_variants]  # fmt: skip

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import polars as pl
 from markupsafe import Markup
 
+from robodx.analysis.findings.base import StressSeen
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.stress import Degradation, StressTable, severity_of
 from robodx.analysis.summary import success_rate
@@ -23,8 +25,10 @@ from robodx.report.sections.base import Content, section
 from robodx.report.words import p_cell, points, rate, short, signed
 
 COMMAND = "robodx run stress --policy {} --seeds 10"
+SCREENED = "This is a screen, and says little of any one stressor. To test each at three levels:"
 CAPTION = "Success with 95% intervals over the severity of each stressor."
 AGAIN = "A hollow diamond shows repeated trials without stress: how much success varies by chance."
+DECIDED_SAYS = {"effect": "breaks it", "none": "no drop of 20 points", "undecided": "undecided"}
 HARMED = "Shaded: from this level on, success is lower at every level."
 CLIFF = "The line marked cliff is the severity at which a search found success halved, with its interval."
 TREND = "trend over the levels, Holm-adjusted over the stressors"
@@ -58,7 +62,12 @@ def stress(material: Material) -> Content | None:
         if any(subject.searches for subject in material.subjects):
             return None
         policy = shlex.quote(material.subjects[0].policy)
-        return Content([Missing("No stress test was run. To find what breaks it:", COMMAND.format(policy))])
+        screens = [(one, one.diagnosis.stress) for one in material.subjects if one.diagnosis and one.diagnosis.stress]
+        if not screens:
+            return Content([Missing("No stress test was run. To find what breaks it:", COMMAND.format(policy))])
+        tables = [_screen(one, seen, has_policies=material.is_comparison) for one, seen in screens]
+        data = [{"policy": one.policy, "screen": [asdict(each) for each in seen]} for one, seen in screens]
+        return Content([*tables, Missing(SCREENED, COMMAND.format(policy))], data)
     blocks: list[Block] = []
     if any(table.rows for _, table in found):
         stressors = _stressors(found)
@@ -72,6 +81,35 @@ def stress(material: Material) -> Content | None:
         for one in table.not_testable
     ]
     return Content(blocks, [asdict(table) for _, table in found])
+
+
+def _screen(subject: Subject, seen: Sequence[StressSeen], *, has_policies: bool) -> Table:
+    """Of a diagnosis: each stressor in a trial, and in pairs where that was lost."""
+    who = f"{subject.policy}: " if has_policies else ""
+    lost_first = sorted(seen, key=lambda one: (not one.pairs, not one.lost))
+    rows = [
+        Row(
+            [one.stressor, one.level or "—"],
+            one.kept,
+            2 if one.lost else 3,
+            further=[
+                Cell(str(one.pairs or "")),
+                Cell("" if one.difference is None else points(one.difference)),
+                Cell(DECIDED_SAYS.get(one.verdict or "", "")),
+            ],
+        )
+        for one in lost_first
+    ]
+    return forest(
+        f"{who}Screened: of trials that are solved without stress, those that are solved under it, with 95% intervals",
+        ["stressor", "level"], rows, what="still solved",
+        further=[
+            Column("pairs", "on further situations, where a success was lost", is_number=True),
+            Column("difference", "what it does to success in those pairs, in points", is_number=True),
+            Column("", "what the pairs decided"),
+        ],
+        is_folded=True,
+    )  # fmt: skip
 
 
 def by_stressor(table: StressTable) -> dict[str, list[Degradation]]:

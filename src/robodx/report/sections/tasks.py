@@ -18,7 +18,7 @@ MOST = 1500
 CHANCE = "success rescaled so that skill with random choices is 0% and certain success 100%"
 
 
-@section(order=110, title="All tasks")
+@section(order=110, title="All tasks", folded=True)
 def tasks(material: Material) -> Content | None:
     rows = [(place, row) for place, subject in enumerate(material.subjects) for row in subject.summary.rows()]
     columns = [

@@ -1,6 +1,6 @@
 "use strict";
-// Everything is there without this; it sorts and filters long tables, copies commands, plays the films of a pair
-// together and folds the list on a phone.
+// Everything is there without this; it sorts, filters and saves tables, copies commands, plays the films of a pair
+// together, lends films to where they are shown again, marks the section in view and unfolds what a link leads to.
 for (const table of document.querySelectorAll("table.long")) {
   const body = table.tBodies[0];
   const rows = Array.from(body.rows);
@@ -53,6 +53,27 @@ for (const table of document.querySelectorAll("table.long")) {
     });
   });
 }
+// Controls would hide what is to be seen, but for who cannot point.
+const quietly = (film) => {
+  if (!window.matchMedia("(hover: hover)").matches) return;
+  film.controls = false;
+  film.tabIndex = 0;
+  for (const event of ["pointerenter", "focus", "play"]) film.addEventListener(event, () => { film.controls = true; });
+  film.addEventListener("pointerleave", () => { film.controls = !film.paused; });
+};
+// A film is within the page once: elsewhere it is shown by the same source, from the moment that matters.
+for (const link of document.querySelectorAll("a[data-film]")) {
+  const film = document.getElementById(link.dataset.film)?.querySelector("video");
+  if (!film) continue;
+  const copy = film.cloneNode();
+  const start = Number(link.dataset.start);
+  copy.src = `${film.src.split("#")[0]}#t=${start}`;
+  copy.preload = "metadata";
+  quietly(copy);
+  // What is seen first is the failure, and what is played is all of it.
+  copy.addEventListener("play", () => { copy.currentTime = 0; }, { once: true });
+  link.replaceWith(copy);
+}
 for (const pair of document.querySelectorAll(".pair")) {
   const films = Array.from(pair.querySelectorAll("video"));
   if (films.length < 2) continue;
@@ -70,10 +91,7 @@ for (const pair of document.querySelectorAll(".pair")) {
     }
   });
   for (const film of films) {
-    // They would hide what differs.
-    film.controls = false;
-    film.addEventListener("pointerenter", () => { film.controls = true; });
-    film.addEventListener("pointerleave", () => { film.controls = false; });
+    quietly(film);
     for (const event of ["play", "pause", "ended"]) film.addEventListener(event, tell);
   }
   tell();
@@ -93,7 +111,98 @@ for (const code of document.querySelectorAll("code.command")) {
   });
   code.after(button);
 }
-if (window.matchMedia("(max-width: 1100px)").matches) document.querySelector("nav details").open = false;
+// As a file that a spreadsheet opens and does not calculate with.
+const field = (text) => {
+  const words = text.replace(/\s+/g, " ").trim();
+  const safe = /^[=@]|^[+-](?![\d.])/.test(words) ? `'${words}` : words;
+  return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+};
+const asCsv = (table) => {
+  const heads = Array.from(table.tHead.rows[0].cells);
+  const rows = Array.from(table.tBodies[0].rows);
+  const columns = heads.flatMap((head, at) => {
+    if (rows.every((row) => !row.cells[at].textContent.trim())) return [];
+    const name = head.querySelector("svg") ? "plotted" : head.textContent;
+    const shown = [name, (row) => row.cells[at].textContent];
+    // Beside what is shown, as "83% [76, 88]", the number alone.
+    const hasNumbers = head.classList.contains("number") && rows.some((row) => row.cells[at].dataset.sort !== undefined);
+    return hasNumbers ? [shown, [`${name} (number)`, (row) => row.cells[at].dataset.sort ?? ""]] : [shown];
+  });
+  const lines = [columns.map(([name]) => field(name)), ...rows.map((row) => columns.map(([, of]) => field(of(row))))];
+  return lines.map((line) => `${line.join(",")}\r\n`).join("");
+};
+document.querySelectorAll(".scroll > table").forEach((table, at) => {
+  if (table.tBodies[0].rows.length < 2) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "csv";
+  button.textContent = "save as CSV";
+  button.setAttribute("aria-label", `Save as CSV: ${table.caption.textContent}`);
+  button.addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([asCsv(table)], { type: "text/csv;charset=utf-8" }));
+    link.download = `robodx-${table.closest("section").id}-${at + 1}.csv`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  });
+  table.parentElement.after(button);
+});
+// Served by the viewer, its links stay there; else they need it to be running, and keep the page.
+const isInViewer = location.protocol.startsWith("http") && location.pathname.startsWith("/report/");
+for (const link of document.querySelectorAll("a.watch")) {
+  if (isInViewer) {
+    link.href = `/${link.dataset.open}`;
+    link.removeAttribute("title");
+  } else {
+    link.target = "_blank";
+    link.rel = "noopener";
+  }
+}
+if (isInViewer) for (const one of document.querySelectorAll(".outside-viewer")) one.hidden = true;
+// What a link leads to may be folded.
+const unfold = () => {
+  let target = null;
+  try {
+    target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  } catch {
+    return;
+  }
+  if (!target) return;
+  const own = target.querySelector(":scope > details.section");
+  if (own) own.open = true;
+  for (let one = target.parentElement; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
+  target.scrollIntoView();
+};
+window.addEventListener("hashchange", unfold);
+// To the same place once more changes no address.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest('a[href^="#"]');
+  if (link && link.hash === location.hash) setTimeout(unfold);
+});
+unfold();
+// The section in view, in the contents.
+const entries = Array.from(document.querySelectorAll("nav a"), (link) => [link, document.getElementById(link.hash.slice(1))]);
+let current = null;
+const mark = () => {
+  const line = document.querySelector("nav").getBoundingClientRect().height < innerHeight / 3 ? 80 : innerHeight / 4;
+  const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 2 && scrollY > 0;
+  const above = entries.filter(([, section]) => section.getBoundingClientRect().top <= line);
+  const [link] = (isAtEnd ? entries.filter(([, section]) => section.getBoundingClientRect().top < innerHeight) : above).at(-1) ?? entries[0];
+  if (link === current) return;
+  current?.removeAttribute("aria-current");
+  link.setAttribute("aria-current", "true");
+  current = link;
+  const list = link.closest("ol");
+  if (list.scrollWidth > list.clientWidth) list.scrollLeft = link.offsetLeft - (list.clientWidth - link.offsetWidth) / 2;
+};
+let isWaiting = false;
+const markSoon = () => {
+  if (isWaiting) return;
+  isWaiting = true;
+  requestAnimationFrame(() => { isWaiting = false; mark(); });
+};
+for (const event of ["scroll", "resize", "toggle"]) window.addEventListener(event, markSoon, { passive: true, capture: true });
+mark();
 // On paper there is nothing to click on.
 const folded = () => document.querySelectorAll("details:not([open])");
 let opened = [];

@@ -43,7 +43,7 @@ class Found:
     @property
     def id(self) -> str:
         """By where it lies on this machine: a link stays good when another folder above it is viewed."""
-        return _digest(os.fsencode(self.path))
+        return run_id(self.path)
 
     @property
     def contents(self) -> str:
@@ -70,6 +70,11 @@ class Found:
 
     def part_paths(self) -> list[Path]:
         return [self.path / "episodes" / name for name, _, _ in self.parts if name.endswith(".parquet")]
+
+
+def run_id(path: Path) -> str:
+    """Of a run folder, resolved: what a link to one of its episodes names it by."""
+    return _digest(os.fsencode(path))
 
 
 def find_runs(root: Path) -> list[Found]:

@@ -58,7 +58,7 @@ class FindingKind:
     # The subject, as the sentence says it.
     in_words: Callable[[str], str] = str
     next_test: Callable[[NextTest], str] = NextTest.run
-    # What one might do about it, where it is a cause.
+    # What one might do about it; "": what the table of remedies says of its condition.
     advice: str = ""
     # What is looked for besides what is recorded of all situations. The episodes are one policy's.
     conditions: Callable[[pl.DataFrame], Iterable[Own]] = lambda episodes: ()

@@ -31,11 +31,10 @@ register(
     FindingKind(
         name="language sub-skill",
         by_condition=_sub_skill,
-        advice="Ask for the same act in plain words in your system until this is trained.",
     )
 )
 
-register(FindingKind(name="wording", by_condition=_wording, advice="Add this wording to the training instructions."))
+register(FindingKind(name="wording", by_condition=_wording))
 
 register(
     FindingKind(

@@ -39,7 +39,6 @@ register(
         name="reference confusion",
         sentence="It confuses objects that differ in {subject}",
         by_condition=_cue,
-        advice="Compare demonstrations in which only this attribute tells the target from others.",
     )
 )
 
@@ -51,7 +50,6 @@ register(
         ),
         # By the pairs of the suite `bias`, where it is seen and not why: a symptom.
         by_failure_mode=lambda mode: mode.name if mode.sort == "value" else None,
-        advice="Show it the same situations with other looks, and compare its first actions.",
     )
 )
 
@@ -59,7 +57,6 @@ register(
     FindingKind(
         name="place bias",
         by_condition=_named("(target|goal)_(side|depth|edge)"),
-        advice="Look at where targets lie in its demonstrations: this part of the table may be rare in them.",
     )
 )
 
@@ -81,6 +78,5 @@ register(
         name="company",
         by_condition=_named("(things|loose_things|things_of_target_kind|distractors)"),
         priority=-1,
-        advice="Test the same target with more and fewer objects around it.",
     )
 )
