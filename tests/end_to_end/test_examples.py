@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,7 @@ import pytest
 from robodx.records.pairs import read_pairs
 from robodx.records.table import load
 from robodx.suites import diagnosis
-from robodx.video import filming
-from robodx.video.rendering import frames
+from robodx.video import film, layout
 from tests.commands import call
 
 ROOT = Path(__file__).parent.parent.parent
@@ -72,7 +70,8 @@ def test_the_command_in_an_examples_first_line_works(example: Path, tmp_path: Pa
 
 def test_the_readmes_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Small films: to draw them as large as they are would take longer than all the rest.
-    monkeypatch.setattr(filming, "frames", partial(frames, size=96, quality="fast"))
+    monkeypatch.setattr(layout, "OVERVIEW", 96)
+    monkeypatch.setattr(film, "QUALITY", "fast")
     # And a diagnosis of fewer situations: tests/unit/test_diagnosis.py has all of it.
     monkeypatch.setattr(diagnosis, "FACTORIAL", 12)
     commands = re.findall(r"^robodx [^#\n]+", (ROOT / "README.md").read_text(), flags=re.MULTILINE)

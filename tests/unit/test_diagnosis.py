@@ -394,6 +394,7 @@ def test_with_more_seeds_there_are_more_pairs(monkeypatch: pytest.MonkeyPatch) -
     assert paired == [12, 24]
 
 
+@pytest.mark.thorough
 def test_what_does_not_suffice_is_crossed_with_what_is_needed_beside_it() -> None:
     (finding,) = ran(f"{SIDE} and target_depth=far").diagnosis.decided
     assert {finding.condition} <= {f"{SIDE} and target_depth=far", f"target_depth=far and {SIDE}"}

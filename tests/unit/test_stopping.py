@@ -74,6 +74,7 @@ def test_a_summary_shows_no_interval_of_a_fixed_n(
     )
 
 
+@pytest.mark.thorough
 def test_a_run_against_another_ends_when_it_is_decided(expert: Path, tmp_path: Path) -> None:
     request = Request((TASK,), "still", 30, against=str(expert), until_decided=True)
     table = run(request, tmp_path / "run")

@@ -120,6 +120,7 @@ def test_a_server_that_plays_the_expert_scores_one(expert_plan: Plan, tmp_path: 
             assert image.shape == (32, 32, 3) and image.dtype == np.uint8 and image.std() > 5
 
 
+@pytest.mark.thorough
 def test_a_server_that_stands_still_fails_without_errors(expert_plan: Plan, tmp_path: Path) -> None:
     name = NAMES[0]
     (result,) = vla_eval_run(Playing({(name, 0): expert_plan[name, 0][:1]}), tmp_path, [name], 1)
@@ -128,6 +129,7 @@ def test_a_server_that_stands_still_fails_without_errors(expert_plan: Plan, tmp_
     assert result["tasks"][0]["avg_steps"] == TASKS[name].time_limit_s * 20
 
 
+@pytest.mark.thorough
 def test_a_live_run_holds_the_last_command_while_the_server_thinks(tmp_path: Path) -> None:
     class Silent(Playing):
         def __init__(self) -> None:
