@@ -120,10 +120,15 @@ def confirmed(runs: Runs) -> str:
                 (True, False): "**not confirmed**",
                 (False, False): "no difference shown",
             }
-            told = verdict.get((is_shown(was), is_shown(now)), "shown now only")
+            told = verdict.get((is_shown(was), is_shown(now) and _is_alike(was, now)), "shown now only")
             rows.append([label(factor), value, *_told(was), *_told(now), told])
     head = ["factor", "value", "grid: solved", "in points", "p", "fresh: solved", "in points", "p", ""]
     return markdown(head, rows)
+
+
+def _is_alike(one: Effect, other: Effect) -> bool:
+    """Whether the two go the same way."""
+    return ((one.difference.value or 0.0) > 0) == ((other.difference.value or 0.0) > 0)
 
 
 def _told(one: Effect) -> list[str]:

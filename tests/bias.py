@@ -48,8 +48,16 @@ def contexts(repeats: int) -> Iterator[tuple[dict[str, str], int]]:
 class MadeRun:
     """A run folder that grows by grids, and then `write`."""
 
-    def __init__(self, chance: Policy, *, policy: str = "somebody", seed: int = 0) -> None:
-        self.chance, self.policy = chance, policy
+    def __init__(
+        self,
+        chance: Policy,
+        *,
+        policy: str = "somebody",
+        seed: int = 0,
+        further: Mapping[str, str | None] | None = None,
+    ) -> None:
+        # `further`: what the design says of each cell besides, and with None what it does not say.
+        self.chance, self.policy, self.further = chance, policy, further or {}
         self.rng = np.random.default_rng(seed)
         self.planned: list[Planned] = []
         self.rows: dict[str, Episode] = {}
@@ -76,7 +84,8 @@ class MadeRun:
         hexed = {"hex": COLOURS[factors["colour"]]} if "colour" in factors else {}
         baseline = CROSSED.join(BASELINES.get(name, USUAL) for name in factors)
         said = {"grid": grid, "baseline": baseline, **factors, **context, **hexed}
-        self.planned.append(Planned(trial, "cell", None, tuple(said.items()), grid))
+        written = {name: value for name, value in {**said, **self.further}.items() if value is not None}
+        self.planned.append(Planned(trial, "cell", None, tuple(written.items()), grid))
         if trial.id in self.rows:
             return
         success = bool(self.rng.random() < self.chance(said))

@@ -86,6 +86,12 @@ def test_more_repeats_go_to_values_that_are_not_decided() -> None:
     further = Counter(said(one)["camera_orientation"] for one in second[len(first) :])
     # All of one fail and all of the others succeed: that one differs, and the others need to be known better.
     assert hated not in further and set(further.values()) == {11}
+    # An error is an answer, too, and costs its pair alone.
+    broken = outcomes(first).with_columns(
+        outcome=pl.when(pl.int_range(pl.len()) == 5).then(pl.lit("error")).otherwise("outcome")
+    )
+    assert len(asked("camera_orientation", "adaptive", done=broken)) == len(second)
+    assert {said(one).get("repeats") for one in second} == {"adaptive"}
     # Without an answer to all of a round there is no next one.
     assert len(asked("camera_orientation", "adaptive", done=outcomes(first[:-1]))) == len(first)
 

@@ -14,8 +14,9 @@ from robodx.analysis.bias.coefficients import by_context, coefficient, interacti
 from robodx.analysis.bias.colours import GROUPS, group_of, saturation
 from robodx.analysis.bias.effects import signed_effects
 from robodx.analysis.bias.interactions import interaction_of, main_effects
-from robodx.analysis.bias.tables import bias_table, factor_bias
+from robodx.analysis.bias.tables import FactorBias, bias_table, factor_bias
 from robodx.analysis.metrics.bias import bias_coefficient, interaction_effect
+from robodx.analysis.statistics.sequential import stopped_how
 from tests.bias import COLOURS, POSES, MadeRun, grid_of
 
 Floats = NDArray[np.float64]
@@ -278,8 +279,8 @@ def test_the_fitted_model_has_the_margins_of_the_data_and_survives_values_that_a
 # From episodes
 
 
-def made(**further: str) -> MadeRun:
-    return MadeRun(lambda said: 0.15 if said.get("colour") == "gray" else 0.9, **further)  # type: ignore[arg-type]
+def made(**more: str) -> MadeRun:
+    return MadeRun(lambda said: 0.15 if said.get("colour") == "gray" else 0.9, **more)  # type: ignore[arg-type]
 
 
 def test_grids_come_from_the_design_with_baselines_that_other_grids_have_run() -> None:
@@ -308,6 +309,27 @@ def test_errors_are_no_data_and_too_many_of_them_leave_no_number() -> None:
     assert some.factors[0].errors == 5 and some.factors[0].coefficient.value is not None
     assert (none.factors[0].errors, none.factors[0].coefficient.value, none.factors[0].effects) == (40, None, ())
     assert int(np.isnan(grids(few)[0].success).sum()) == 5
+
+
+def test_a_run_that_does_not_say_what_it_is_held_against_is_read_as_before() -> None:
+    older, newer = (
+        bias_table(MadeRun(lambda said: 0.6, further=further).factor("colour", tuple(COLOURS), repeats=2).episodes)
+        for further in ({"baseline": None}, None)
+    )
+    assert newer is not None and older == newer
+
+
+def test_of_an_adaptive_run_pairs_have_what_holds_whenever_one_stops() -> None:
+    found: list[FactorBias] = []
+    for further in (None, {"repeats": "adaptive"}):
+        run = MadeRun(lambda said: 0.6, further=further).factor("colour", ["red", "teal"], repeats=2)
+        found += (bias_table(run.episodes) or pytest.fail("no table")).factors
+    assert [one.may_have_stopped for one in found] == [False, True]
+    (planned,), (adaptive,) = (one.effects for one in found)
+    assert (adaptive.difference.low or 0) < (planned.difference.low or 0)
+    assert (adaptive.difference.high or 0) > (planned.difference.high or 0)
+    assert stopped_how({"selectors": ["bias/colour/teal/adaptive"]}) == "apart"
+    assert stopped_how({"selectors": ["bias/colour", "control/easy"]}) == "planned"
 
 
 def test_blocks_that_not_all_values_were_tried_in_are_left_out_where_whole_ones_are() -> None:

@@ -166,11 +166,13 @@ def _planned(instance: Cell, repeat: int, repeats: int, request: SuiteRequest) -
         TASK, TASKS[TASK].version, request.policy, seed, request.robot, 0, request.perturbations, NAME, request.clock,
         instance.interventions,
     )  # fmt: skip
-    paint = (("hex", hex_of(instance.setting[COLOUR])),) if COLOUR in instance.setting else ()
+    beside = [("hex", hex_of(instance.setting[COLOUR]))] if COLOUR in instance.setting else []
     baseline = BY.join(_baseline(instance))
     said = (("grid", instance.grid), ("baseline", baseline), *instance.setting.items(), ("context", instance.context))
+    # What is said of a run that its outcomes ended is told otherwise.
+    beside += [("repeats", ADAPTIVE)] if ADAPTIVE in request.within else []
     # A trial that several grids share has a row for each.
-    return Planned(trial, "cell", None, (*said, *paint), instance.grid)
+    return Planned(trial, "cell", None, (*said, *beside), instance.grid)
 
 
 def _fraction(every: Sequence[Cell], repeats: int) -> list[tuple[Cell, int]]:
@@ -190,16 +192,18 @@ def _fraction(every: Sequence[Cell], repeats: int) -> list[tuple[Cell, int]]:
 def _adaptive(done: pl.DataFrame, request: SuiteRequest, every: Sequence[Cell], repeats: int) -> list[tuple[Cell, int]]:
     """First a few repeats of all; then further ones of values that may or may not differ from the baseline."""
     first = min(FIRST_REPEATS, repeats)
-    solved = dict(done.filter(pl.col("outcome") != "error").select("trial_id", "success").iter_rows())
+    ended = {trial: (won, outcome) for trial, won, outcome in done.select("trial_id", "success", "outcome").iter_rows()}
     cells = [(one, repeat) for one in every for repeat in range(first)]
     for more in range(first, repeats):
         outcomes: dict[tuple[str, ...], dict[str, bool]] = {}
         for one, repeat in cells:
-            known = solved.get(_planned(one, repeat, repeats, request).trial.id)
+            known = ended.get(_planned(one, repeat, repeats, request).trial.id)
             if known is None:
                 # A round is seen as a whole, so that a killed run goes on as it would have.
                 return cells
-            outcomes.setdefault(_value(one), {})[f"{one.place} {repeat}"] = known
+            mine = outcomes.setdefault(_value(one), {})
+            if known[1] != "error":
+                mine[f"{one.place} {repeat}"] = bool(known[0])
         usual = outcomes.pop(_baseline(every[0]))
         open_ = {value for value, wins in outcomes.items() if _is_open(wins, usual)}
         if open_:
@@ -219,10 +223,11 @@ def _baseline(instance: Cell) -> tuple[str, ...]:
 def _is_open(wins: Mapping[str, bool], usual: Mapping[str, bool]) -> bool:
     """Whether it is not yet known to differ from the baseline by five points, nor to be within five points of it.
 
-    By the interval that the analysis will give of them, which holds whenever one stops.
+    By an interval that holds whenever one stops. Pairs of which one ended in an error do not count.
     """
-    found = difference_sequence([float(won) - usual[place] for place, won in wins.items()])
-    assert found.low is not None and found.high is not None
+    found = difference_sequence([float(won) - usual[place] for place, won in wins.items() if place in usual])
+    if found.low is None or found.high is None:
+        return True
     differs = found.high < -DIFFERENCE or found.low > DIFFERENCE
     is_same = found.low >= -DIFFERENCE and found.high <= DIFFERENCE
     return not differs and not is_same

@@ -21,6 +21,10 @@ SUITE = "bias"
 CROSSED = " × "
 # What makes a context; the first says which of the others is varied.
 CONTEXT = ("context", "place", "shape", "wording")
+# What runs were held against that do not say so, those of before the design had it; of all others "usual".
+UNSAID = {
+    "colour": "red", "camera_orientation": "yaw 0, pitch 0", "camera_pose": "original", "camera_distance": "0.00 m",
+}  # fmt: skip
 NEEDED = ("trial_id", "seed", "factors", "outcome", "success", "trajectory_hash")
 _NUMBERS = re.compile(r"[−-]?\d+(?:\.\d+)?")
 
@@ -58,8 +62,15 @@ class Grid:
     hexes: Mapping[str, str]
     episodes: int
     errors: int
+    # Whether values had more repeats by their outcomes.
+    is_adaptive: bool = False
     # The same with the blocks that are left out here, because some of the values were not tried in them.
     with_partial: Grid | None = None
+
+    @property
+    def may_have_stopped(self) -> bool:
+        """Whether outcomes may have decided how many there are."""
+        return self.is_adaptive or self.with_partial is not None
 
     @property
     def partial(self) -> int:
@@ -124,6 +135,7 @@ class _Row(NamedTuple):
     baselines: tuple[str, ...]
     block: Block
     setting: _Setting
+    is_adaptive: bool
     hex: str | None
     trial: str
     hash: str | None
@@ -134,16 +146,17 @@ def _row(row: Mapping[str, Any]) -> _Row | None:
     """None of one that lacks what makes a cell, as of a suite of the same name by somebody else."""
     said = {one["name"]: one["text"] for one in row["factors"] if one["text"] is not None}
     factors = said.get("grid", "").split(CROSSED)
-    if len(factors) > 2 or not said.keys() >= {"grid", "baseline", *factors, *CONTEXT}:
+    if len(factors) > 2 or not said.keys() >= {"grid", *factors, *CONTEXT}:
         return None
     values = tuple(said[factor] for factor in factors)
-    baselines = tuple(said["baseline"].split(CROSSED)) if len(factors) > 1 else (said["baseline"],)
+    baseline = said.get("baseline") or CROSSED.join(UNSAID.get(factor, "usual") for factor in factors)
+    baselines = tuple(baseline.split(CROSSED)) if len(factors) > 1 else (baseline,)
     if len(baselines) != len(factors):
         return None
     context = tuple(said[name] for name in CONTEXT)
     setting = _setting(context, row["seed"], _changed(factors, values, baselines))
     return _Row(
-        said["grid"], values, baselines, Block(context, row["seed"]), setting,
+        said["grid"], values, baselines, Block(context, row["seed"]), setting, said.get("repeats") == "adaptive",
         said.get("hex"), row["trial_id"], row["trajectory_hash"], None if row["outcome"] == "error" else row["success"],
     )  # fmt: skip
 
@@ -187,7 +200,7 @@ def _grid(policy: str, name: str, rows: Sequence[_Row], outcomes: Mapping[_Setti
         return Grid(
             policy, name, factors, baselines, values, tuple(blocks), success, trials, hashes,
             np.array([one[0] for one in base]), _objects([one[1] for one in base]), _objects([one[2] for one in base]),
-            hexes, seen, errors,
+            hexes, seen, errors, any(row.is_adaptive for row in rows),
         )  # fmt: skip
 
     whole = filled(blocks)

@@ -39,7 +39,7 @@ def signed_effects(grid: Grid, rng: np.random.Generator) -> tuple[Effect, ...]:
 
     A run that went on with some values by their outcomes counts as a whole, with what holds whenever one stops.
     """
-    may_have_stopped, grid = grid.with_partial is not None, grid.with_partial or grid
+    may_have_stopped, grid = grid.may_have_stopped, grid.with_partial or grid
     if len(grid.factors) != 1 or np.isnan(grid.baseline).all():
         return ()
     (baseline,) = grid.baselines

@@ -62,6 +62,8 @@ class FactorBias:
     errors: int
     # Blocks that are left out, because not all values were tried in them: the run is not finished, or was adaptive.
     partial: int
+    # Whether outcomes may have decided how many trials there are: single values then have what holds nevertheless.
+    may_have_stopped: bool
     success: Estimate
     # CV, and the plain standard deviation over values: means over contexts, with intervals for other robot starts.
     coefficient: Estimate
@@ -118,7 +120,8 @@ def factor_bias(grid: Grid, rng: np.random.Generator) -> FactorBias:
     success, context_of, alike = grid.success, grid.context_of, grid.alike
     found = FactorBias(
         grid.policy, grid.name, grid.baselines[0], len(grid.values[0]), len(grid.contexts), 0, 0, len(grid.blocks),
-        grid.episodes, grid.errors, grid.partial, NOTHING, NOTHING, NOTHING, NOTHING, None, None, None, (), (), (),
+        grid.episodes, grid.errors, grid.partial, grid.may_have_stopped, NOTHING, NOTHING, NOTHING, NOTHING, None, None,
+        None, (), (), (),
     )  # fmt: skip
     if grid.errors > MAX_ERROR_SHARE * grid.episodes:
         return found

@@ -43,10 +43,10 @@ DIFFERENCES = Range(-1.0, 1.0)
 
 def stopped_how(request: Mapping[str, Any]) -> Stopped:
     """From what run.json says was asked for."""
-    # A cliff search asks more of the severities that tell more.
-    if request.get("until_width") is not None or any(
-        name.startswith("cliff/") for name in request.get("selectors", ())
-    ):
+    # A cliff search asks more of the severities that tell more, and so may the suite bias of values.
+    asked = [name.split("/") for name in request.get("selectors", ())]
+    grows = any(suite == "cliff" or (suite == "bias" and "adaptive" in within) for suite, *within in asked)
+    if request.get("until_width") is not None or grows:
         return "apart"
     return "together" if request.get("until_decided") else "planned"
 

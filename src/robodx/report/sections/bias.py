@@ -30,7 +30,7 @@ FACTORS = (
 PAIRS_COUNT = "what is said of single values counts them, with intervals that hold whenever one stops"
 EFFECTS = (
     "Each value against the baseline of its factor, in pairs of trials with the same context and robot start. p is "
-    "exact, Holm-adjusted over the values of the factor. What is said is about these contexts and these robot starts."
+    "Holm-adjusted over the values of the factor{how}. What is said is about these contexts and these robot starts."
 )
 IEC = (
     "IEC(A; B): how unevenly the bias by A is spread over the values of B, std / mean of its coefficients. Noise and "
@@ -325,7 +325,8 @@ def _effects(factors: Sequence[FactorBias], of: str) -> Iterator[Block]:
         name = label(one.factor)
         caption = f"{name[0].upper()}{name[1:]} against {baseline_label(one.factor, one.baseline)}{of}"
         yield _effect_table(one, caption, is_folded=not _shown(one))
-    yield Text(EFFECTS, "quiet")
+    stopped = any(one.may_have_stopped for one in others)
+    yield Text(EFFECTS.format(how="" if stopped else ", and exact"), "quiet")
 
 
 def _effect_table(one: FactorBias, caption: str, *, is_folded: bool) -> Table:
