@@ -51,8 +51,7 @@ def _abilities(subject: Subject) -> Iterator[Line]:
     (first,) = subject.summary.headlines()
     tasks = f"the mean over {counted(first.tasks, 'task')}" if first.tasks > 1 else "of one task"
     without = ", without stress or real time" if first.is_part else ""
-    by_episode = f"by episode: {first.solved:,} of {first.judged:,} solved"
-    yield Line(f"It solves {rate(success)} of its trials, {tasks}{without} (n = {success.n:,}; {by_episode}).")
+    yield Line(f"It solves {rate(success)} of its trials, {tasks}{without} (n = {success.n:,}).")
     found = [one for one in abilities(subject) if one.success.value is not None]
     families = sorted(
         (one for one in found if one.tier is None), key=lambda one: one.success.value or 0.0, reverse=True

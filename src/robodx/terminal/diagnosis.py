@@ -27,10 +27,9 @@ def lines(diagnosis: Diagnosis) -> Iterator[str]:
         )
         yield from _symptoms(diagnosis)
         return
-    by_episode = f"by episode: {diagnosis.solved} of {diagnosis.judged} solved"
     yield from wrapped(
         f"{visible(diagnosis.policy)} succeeds in {diagnosis.success} of its trials, the mean over tasks (n = "
-        f"{diagnosis.success.n}; {by_episode}). RoboDx searched {counted(diagnosis.screened, 'episode')} for "
+        f"{diagnosis.success.n}). RoboDx searched {counted(diagnosis.screened, 'episode')} for "
         f"weaknesses and ran {counted(diagnosis.paired, 'further episode')} in pairs that differ in one thing."
     )
     if not diagnosis.is_whole:

@@ -248,7 +248,9 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
         if tally is None and subject.chance is not None and subject.chance(suspect.alone) <= SURE:
             certainty = "associated"
         finding = _finding(subject, tally or Tally(suspect.condition, 1), certainty, suspect, tested)
-        if finding.name not in names:
+        # Beside others that it goes with it may even fail less often there.
+        is_more = (finding.effect.value or 0.0) > 0
+        if finding.name not in names and (is_more or tally is not None):
             names.add(finding.name)
             yield finding
 

@@ -93,7 +93,9 @@ def statement(
             else f"Taking it away {'was not decided' if undo else 'could not be tested'}"
         )
         return f"{told} because {when}{bundle}: {_put(put_in)}. {rest}."
-    rates = f"{happens} in {_share(inside)} of such trials, and in {_share(outside)} of others"
+    # The counts are of all failures: how most of those inside fail is told beside them.
+    mostly = "" if happens == FAILS.says else f" (mostly, {happens})"
+    rates = f"it fails in {_share(inside)} of such trials{mostly}, and in {_share(outside)} of others"
     if certainty == "associated":
         return f"{told} more often when {when}: {rates}. That it is because of this was not tested."
     if certainty == "undecided":
