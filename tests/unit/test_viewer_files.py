@@ -139,6 +139,16 @@ def test_nothing_that_is_downloaded_is_a_formula(ask: Viewer, tmp_path: Path) ->
     assert sorted(typed["policy"]) == sorted(harmful)
 
 
+def test_no_login_is_downloaded(ask: Viewer, tmp_path: Path) -> None:
+    address = "openpi://me:secret@host:8000"
+    write_run(tmp_path / "runs" / "a", [episode(1, policy=address, error=f"{address} said no")])
+    text = ask("/api/episodes.csv").body.decode()
+    assert "secret" not in text and "openpi://…@host:8000 said no" in text
+    assert pl.read_parquet(io.BytesIO(ask("/api/episodes.parquet").body))["policy"].to_list() == [
+        "openpi://…@host:8000"
+    ]
+
+
 def test_a_folder_without_runs_gives_an_empty_table(ask: Viewer) -> None:
     assert b"trial_id" in ask("/api/episodes.csv").body
     assert ask("/api/episodes.xlsx").status == 404
