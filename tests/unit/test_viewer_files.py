@@ -121,6 +121,7 @@ def test_the_filtered_list_is_downloaded_as_it_stands(ask: Viewer, tmp_path: Pat
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     assert answer.headers["content-disposition"] == 'attachment; filename="episodes.csv"'
     as_text = pl.read_csv(io.BytesIO(answer.body), infer_schema=False)
+    assert table.columns[:5] == ["run", "trial_id", "variant", "shown_outcome", "pair_id"], "as docs/exports.md says"
     assert as_text.columns == table.columns and as_text["trial_id"].to_list() == table["trial_id"].to_list()
     assert as_text["failure_evidence.says"][0] == "the robot dropped red cube"
     assert pl.read_csv(io.BytesIO(ask("/api/episodes.csv?task=gone").body)).columns[:2] == ["run", "trial_id"]

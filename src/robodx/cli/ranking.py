@@ -41,7 +41,7 @@ def leaderboard(
     the same situations, as in robodx compare, and adjusted for their number. Stressed episodes are left out.
     Policies that read the simulator's state (privileged ones) stand below as a bound, without a rank.
 
-    For example: robodx leaderboard runs/act runs/vision runs/expert --html board.html
+    For example: robodx leaderboard runs/vision runs/act runs/expert --html board.html
     """
     load_plugins(plugin)
     from robodx.records.flat import to_csv
