@@ -48,6 +48,7 @@ WIDE = 44  # characters: a column with longer texts breaks its lines
 
 def escaped(text: str) -> str:
     """Any text as LaTeX that prints it: names are data. What pdflatex's fonts lack stands as its code point."""
+    text = unicodedata.normalize("NFC", text)
     # --seeds is two hyphens, not a dash.
     return "".join(_character(character) for character in re.sub("-(?=-)", "-\N{ZERO WIDTH NON-JOINER}", text))
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from robodx.records.design import Planned, design_table, with_design
 from robodx.records.episode import Attributes, Episode, Evidence, InstructionUpdate, Label, Quantity
-from robodx.records.flat import flat, to_csv
+from robodx.records.flat import flat, to_csv, to_parquet
 from robodx.records.table import to_table
 from robodx.records.trial import Trial
 
@@ -87,3 +87,13 @@ def test_a_run_without_episodes_has_its_columns() -> None:
     found = flat(table().clear())
     assert len(found) == 0 and {"trial_id", "target.kind", "design.variant"} <= {*found.columns}
     assert to_csv(found).startswith("trial_id,")
+
+
+def test_parquet_holds_the_table_as_it_is() -> None:
+    assert pl.read_parquet(io.BytesIO(to_parquet(flat(table())))).equals(flat(table()))
+
+
+def test_logins_are_left_out_of_every_text() -> None:
+    rows = table().with_columns(policy=pl.lit("ws://me:p@ss@host:8000/a@b"), error=pl.lit("see http://host/a@b"))
+    found = flat(rows)
+    assert set(found["policy"]) == {"ws://…@host:8000/a@b"} and set(found["error"]) == {"see http://host/a@b"}

@@ -22,6 +22,7 @@ def test_signs_of_the_report_become_their_commands() -> None:
         r"8$\times$ $-$3$^{\circ}$ $\geq$ 2$\pi$ \textquotedblleft{}so\textquotedblright{}"
     )
     assert escaped("Łódź é ñ") == r"\L{}\'{o}d\'{z} \'{e} \~{n}"
+    assert escaped("e\u0301 n\u0303") == escaped("é ñ"), "however the accents are stored"
     assert escaped("a_b & 50% #1 --seeds") == r"a\_b \& 50\% \#1 -{}-seeds"
 
 

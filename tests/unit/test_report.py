@@ -512,6 +512,7 @@ def test_names_are_written_so_that_markdown_shows_them() -> None:
     assert short("x" * 100, 11) == "xxxxx…xxxxx"
     assert plain("a\u202eb\n c\x07") == "a\\u202eb c\\u0007"
     assert plain("openpi://me:secret@host:8000") == "openpi://…@host:8000"
+    assert plain("openpi://me:secr@et@host:8000") == "openpi://…@host:8000"
 
 
 def test_scales_have_round_ticks() -> None:

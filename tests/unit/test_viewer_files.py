@@ -121,6 +121,7 @@ def test_the_filtered_list_is_downloaded_as_it_stands(ask: Viewer, tmp_path: Pat
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     assert answer.headers["content-disposition"] == 'attachment; filename="episodes.csv"'
     as_text = pl.read_csv(io.BytesIO(answer.body), infer_schema=False)
+    assert table.columns[:5] == ["run", "trial_id", "variant", "shown_outcome", "pair_id"], "as docs/exports.md says"
     assert as_text.columns == table.columns and as_text["trial_id"].to_list() == table["trial_id"].to_list()
     assert as_text["failure_evidence.says"][0] == "the robot dropped red cube"
     assert pl.read_csv(io.BytesIO(ask("/api/episodes.csv?task=gone").body)).columns[:2] == ["run", "trial_id"]
@@ -137,6 +138,16 @@ def test_nothing_that_is_downloaded_is_a_formula(ask: Viewer, tmp_path: Path) ->
     # A typed table has no formulas, and what was said stays as it was.
     typed = pl.read_parquet(io.BytesIO(ask("/api/episodes.parquet").body))
     assert sorted(typed["policy"]) == sorted(harmful)
+
+
+def test_no_login_is_downloaded(ask: Viewer, tmp_path: Path) -> None:
+    address = "openpi://me:secret@host:8000"
+    write_run(tmp_path / "runs" / "a", [episode(1, policy=address, error=f"{address} said no")])
+    text = ask("/api/episodes.csv").body.decode()
+    assert "secret" not in text and "openpi://…@host:8000 said no" in text
+    assert pl.read_parquet(io.BytesIO(ask("/api/episodes.parquet").body))["policy"].to_list() == [
+        "openpi://…@host:8000"
+    ]
 
 
 def test_a_folder_without_runs_gives_an_empty_table(ask: Viewer) -> None:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from robodx.analysis.causes import AGAIN, SOME, SUBSTITUTES, Cause, Causes
+from robodx.analysis.wording import listed
 
 DOES = {one.name: one.does for one in SUBSTITUTES} | {AGAIN: "the same trial, simply repeated"}
 # So many tasks with trials that nothing recovers are named; a program gets them all.
@@ -48,11 +49,11 @@ def not_told_apart(found: Causes) -> list[str]:
     """A sentence for each group of substitutions that recover the same trials."""
     sentences = []
     for group in found.alike:
-        names = listed([one.substitution for one in group], "and")
+        names = listed([one.substitution for one in group])
         shared, either = set.intersection(*(one.trials for one in group)), set.union(*(one.trials for one in group))
         same = f"{len(either)} trials" if shared == either else f"trials ({len(shared)} of {len(either)} in common)"
         components = list(dict.fromkeys(one.component for one in group))
-        tell = f": {listed(components, 'and')} cannot be told apart" if len(components) > 1 else ""
+        tell = f": {listed(components)} cannot be told apart" if len(components) > 1 else ""
         nearly = "" if shared == either else "nearly "
         sentences.append(f"{names} recover {nearly}the same {same}{tell}.")
     return sentences
@@ -108,11 +109,6 @@ def as_dict(found: Causes) -> dict[str, Any]:
         "lasting": found.lasting,
         "unrecovered": [asdict(one) for one in found.unrecovered],
     }
-
-
-def listed(names: list[str], last: str) -> str:
-    """As "a, b or c"."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
 def _recovers(found: Causes) -> str:

@@ -17,6 +17,7 @@ from robodx.analysis.statistics.sequential import Stopped
 from robodx.analysis.summary import success_rate
 from robodx.analysis.variants import CLEAN, with_names
 from robodx.analysis.verdicts import ALPHA
+from robodx.analysis.wording import listed
 
 # A permutation test tells nothing below 1 in 10,000: among more pairs than of so many policies nothing would stand out.
 MOST_POLICIES = 30
@@ -38,7 +39,7 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Standing:
-    """One policy. Without a rank if too many of its trials were lost to errors."""
+    """One policy. Without a rank if too many of its trials were lost to errors, or if it is privileged: a bound."""
 
     policy: str
     # The first and the last rank that the tests leave open.
@@ -53,6 +54,11 @@ class Standing:
     unshared: int
     # Of the trials that all policies have, those that it lost.
     errors: int
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether it has a rate; that of a privileged policy stands as a bound, without a rank."""
+        return self.success.value is not None
 
     @property
     def rank(self) -> str:
@@ -82,7 +88,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    # From the highest success to the lowest; those without a rank are last.
+    # From the highest success to the lowest; those without a rank are last, the privileged before those without a rate.
     standings: tuple[Standing, ...]
     pairs: tuple[Pair, ...]
     families: tuple[str, ...]
@@ -101,6 +107,10 @@ class Leaderboard:
     def ranked(self) -> list[Standing]:
         return [one for one in self.standings if one.best is not None]
 
+    @property
+    def compared(self) -> list[Standing]:
+        return [one for one in self.standings if one.is_compared]
+
 
 def leaderboard(entrants: Sequence[Entrant], cards: Mapping[str, Mapping[str, Any]] | None = None) -> Leaderboard:
     """Every policy on the trials that all of them have; `cards` of perturbations know the names of levels."""
@@ -111,20 +121,28 @@ def leaderboard(entrants: Sequence[Entrant], cards: Mapping[str, Mapping[str, An
         raise Unlike(
             f"a leaderboard is of at most {MOST_POLICIES} policies, not {len(entrants)}: choose those that matter"
         )
+    rivals = [one.policy for one in entrants if not one.is_privileged]
+    if len(rivals) < 2:
+        bounds = [one.policy for one in entrants if one.is_privileged]
+        raise Unlike(
+            f"a leaderboard ranks two policies or more, and {_listed(bounds)} {'is' if len(bounds) == 1 else 'are'} "
+            f"privileged (a bound, no rival), which leaves {_listed(rivals) or 'none'}: "
+            "robodx compare A B compares any two"
+        )
     keyed = {one.policy: one.clean.with_columns(key=trial_key()).unique("key", maintain_order=True) for one in entrants}
     other_versions = _other_versions(keyed)
     # Who lost too much is left out first: what it lost would be taken from all others.
     everybodys = _shared(keyed)
     out = {policy for policy, table in everybodys.items() if _error_share(table) > MAX_ERROR_SHARE}
     kept = {policy: table for policy, table in keyed.items() if policy not in out}
-    if len(kept) < 2:
+    if sum(policy in kept for policy in rivals) < 2:
         raise Unlike(
             f"too many errors for a leaderboard: more than {MAX_ERROR_SHARE:.0%} of the shared trials ended in errors "
             f"for {_listed(sorted(out))}"
         )
     shared = _shared(kept)
     if any(table.is_empty() for table in shared.values()):
-        raise Unlike(_nothing(keyed, other_versions))
+        raise Unlike(_nothing(entrants, keyed, other_versions))
     erred = pl.concat([table.filter(pl.col("outcome") == "error").select("key") for table in shared.values()])
     compared = {
         policy: table.join(erred, on="key", how="anti", maintain_order="left") for policy, table in shared.items()
@@ -133,7 +151,8 @@ def leaderboard(entrants: Sequence[Entrant], cards: Mapping[str, Mapping[str, An
     if first.is_empty():
         raise Unlike(f"each of the {len(next(iter(shared.values())))} shared trials ended in an error for some policy")
     stopped = _strictest([one.stopped for one in entrants if one.policy in kept])
-    pairs = _pairs({policy: table.drop("key") for policy, table in compared.items()}, stopped, cards or {})
+    tested = {policy: table.drop("key") for policy, table in compared.items() if policy in rivals}
+    pairs = _pairs(tested, stopped, cards or {})
     families = tuple(sorted(first["family"].drop_nulls().unique()))
     standings = [
         _standing(
@@ -147,7 +166,8 @@ def leaderboard(entrants: Sequence[Entrant], cards: Mapping[str, Mapping[str, An
         for one in entrants
     ]
     placed = sorted(
-        _placed(standings, pairs), key=lambda one: (one.best is None, -(one.success.value or 0), one.policy)
+        _placed(standings, pairs),
+        key=lambda one: (one.best is None, not one.is_compared, -(one.success.value or 0), one.policy),
     )
     order = {one.policy: place for place, one in enumerate(placed)}
     return Leaderboard(
@@ -182,7 +202,7 @@ def _error_share(table: pl.DataFrame) -> float:
 
 
 def _pairs(tables: Mapping[str, pl.DataFrame], stopped: Stopped, cards: Mapping[str, Mapping[str, Any]]) -> list[Pair]:
-    """The tests of `robodx compare` over all tasks, Holm-adjusted among all pairs of policies."""
+    """The tests of `robodx compare` over all tasks, Holm-adjusted among all pairs of policies that have a rank."""
     found = {}
     for a, b in combinations(tables, 2):
         row = compare_tables(tables[b], tables[a], stopped=stopped, cards=cards, kinds=("all",)).overall
@@ -228,7 +248,7 @@ def _standing(
 
 def _placed(standings: Sequence[Standing], pairs: Sequence[Pair]) -> list[Standing]:
     wins = [(pair.winner, pair.second if pair.winner == pair.first else pair.first) for pair in pairs if pair.winner]
-    open_ranks = ranks([one.policy for one in standings if one.success.value is not None], wins)
+    open_ranks = ranks([one.policy for one in standings if one.is_compared and not one.is_privileged], wins)
     return [
         replace(one, best=open_ranks[one.policy][0], worst=open_ranks[one.policy][1])
         if one.policy in open_ranks
@@ -247,7 +267,7 @@ def _variants(episodes: pl.DataFrame, cards: Mapping[str, Mapping[str, Any]]) ->
 
 
 def _other_versions(tables: Mapping[str, pl.DataFrame]) -> tuple[str, ...]:
-    """As "control/lift: version 1 (act), 2 (guess, vision)"."""
+    """As "control/lift: version 1 (act), 2 (guess and vision)"."""
     versions: dict[str, dict[int, list[str]]] = {}
     for policy, table in tables.items():
         for task, version in table.select("task", "task_version").unique().iter_rows():
@@ -259,14 +279,19 @@ def _other_versions(tables: Mapping[str, pl.DataFrame]) -> tuple[str, ...]:
     )
 
 
-def _nothing(tables: Mapping[str, pl.DataFrame], other_versions: Sequence[str]) -> str:
+def _nothing(entrants: Sequence[Entrant], tables: Mapping[str, pl.DataFrame], other_versions: Sequence[str]) -> str:
     """Why no trial was run with all policies: which of them have least in common."""
+    if bare := [one.policy for one in entrants if one.clean.is_empty()]:
+        have = "has" if len(bare) == 1 else "have"
+        return (
+            f"{_listed(bare)} {have} only stressed, repeated or changed situations "
+            "(as the suites stress and bias make), and a "
+            "leaderboard compares tasks as they are (robodx run capability makes such runs); "
+            "what each run shows: robodx report RUN"
+        )
     together = {(a, b): len(tables[a].join(tables[b], on="key", how="semi")) for a, b in combinations(tables, 2)}
-    apart = [f"{a} and {b}" for (a, b), count in together.items() if count == 0]
-    reasons = [f"{_listed(apart)} share none"] if apart else ["each two share some"]
-    empty = [policy for policy, table in tables.items() if table.is_empty()]
-    if empty:
-        reasons = [f"{_listed(empty)} has no episode without stress"]
+    apart = [f"by {a} and {b}" for (a, b), count in together.items() if count == 0]
+    reasons = [f"none is shared {listed(apart, 'or', most=SHOWN)}"] if apart else ["each two share some"]
     if other_versions:
         reasons.append(f"the scoring of tasks differs: {_listed(list(other_versions))}")
     return (
@@ -276,5 +301,4 @@ def _nothing(tables: Mapping[str, pl.DataFrame], other_versions: Sequence[str]) 
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = len(names) - SHOWN
-    return ", ".join([*names[:SHOWN], *([f"{more} more"] if more > 0 else [])])
+    return listed(names, most=SHOWN)

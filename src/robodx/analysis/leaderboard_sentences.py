@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from robodx.analysis.leaderboard import Leaderboard, Standing
 from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE
 from robodx.analysis.variants import CLEAN
+from robodx.analysis.wording import counted, listed
 
 # Families side by side: more do not fit a terminal or a page of a paper.
 ACROSS = 5
@@ -23,33 +24,35 @@ def conclusion(found: Leaderboard) -> str:
         told = sum(pair.winner is not None for pair in found.pairs)
         if not told:
             return f"The tests tell no two of the {len(first)} policies apart: the order is that of the rates alone."
-    return f"First is one of {_and(first)}: the tests do not tell these from the best."
+    return f"First is one of {listed(first)}: the tests do not tell these from the best."
 
 
 def basis(found: Leaderboard) -> str:
     """What was compared, as a caption says it."""
-    under = "" if found.variants == (CLEAN,) else f", under {_and(found.variants)}"
-    trials = f"{found.trials:,} trial{'' if found.trials == 1 else 's'}"
-    tasks = f"{found.tasks} task{'' if found.tasks == 1 else 's'}"
-    return f"{len(found.ranked)} policies on the same {trials} of {tasks}{under}"
+    under = "" if found.variants == (CLEAN,) else f", under {listed(found.variants)}"
+    bounds = len(found.compared) - len(found.ranked)
+    beside = f" (and {bounds} privileged, as a bound)" if bounds else ""
+    where = f"{counted(found.trials, 'trial')} of {counted(found.tasks, 'task')}{under}"
+    return f"{len(found.ranked)} policies{beside} on the same {where}"
 
 
 def cautions(found: Leaderboard) -> Iterator[str]:
     """What was left out, and what else is to be known."""
     if privileged := [one.policy for one in found.standings if one.is_privileged]:
         read = "reads" if len(privileged) == 1 else "read"
-        yield f"{_and(privileged)} {read} the simulator's state, which no policy on a robot can: a bound, no rival."
+        bound = "a bound without a rank, no rival"
+        yield f"{listed(privileged)} {read} the simulator's state, which no policy on a robot can: {bound}."
     for one in found.standings:
-        if one.best is None:
+        if not one.is_compared:
             share = f"more than {MAX_ERROR_SHARE:.0%} of the shared ones"
-            yield f"{one.policy} has no rank: {_count(one.errors, 'trial')} ended in errors, {share}."
+            yield f"{one.policy} has no rate and no rank: {counted(one.errors, 'trial')} ended in errors, {share}."
     if found.lost:
-        yield f"{_count(found.lost, 'shared trial')} left out for all, because somebody's ended in an error."
+        yield f"{counted(found.lost, 'shared trial')} left out for all, because somebody's ended in an error."
     if others := [one for one in found.standings if one.unshared]:
-        parts = _and([f"{one.unshared:,} of {one.policy}" for one in others])
+        parts = listed([f"{one.unshared:,} of {one.policy}" for one in others])
         yield f"Left out, because not every policy was run on these trials: {parts}."
     if others := [one for one in found.standings if one.not_clean]:
-        parts = _and([f"{one.not_clean:,} of {one.policy}" for one in others])
+        parts = listed([f"{one.not_clean:,} of {one.policy}" for one in others])
         yield f"Left out, because they are stressed, repeated or changed situations: {parts}."
     if found.other_versions:
         yield f"Not compared, because the scoring of these tasks changed: {'; '.join(found.other_versions)}."
@@ -72,11 +75,3 @@ def of_whom(one: Standing) -> str:
 
 def in_parts(families: Sequence[str]) -> list[Sequence[str]]:
     return [families[at : at + ACROSS] for at in range(0, len(families), ACROSS)]
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _and(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

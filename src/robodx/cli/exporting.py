@@ -41,7 +41,9 @@ def export(
         bool, typer.Option("--offline", help="wandb: write an offline run, which wandb sync uploads later.")
     ] = False,
     project: Annotated[str | None, typer.Option(help="wandb: name of the project; default: robodx.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what an earlier export wrote.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace what an earlier export wrote; a W&B run on a server goes on.")
+    ] = False,
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:

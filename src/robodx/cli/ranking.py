@@ -39,8 +39,9 @@ def leaderboard(
 
     A rank of 1–2 says that the tests leave open whether the policy is first or second: pairs of policies are tested on
     the same situations, as in robodx compare, and adjusted for their number. Stressed episodes are left out.
+    Policies that read the simulator's state (privileged ones) stand below as a bound, without a rank.
 
-    For example: robodx leaderboard runs/expert runs/vision runs/guess --html board.html
+    For example: robodx leaderboard runs/vision runs/act runs/expert --html board.html
     """
     load_plugins(plugin)
     from robodx.records.flat import to_csv

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,14 +15,13 @@ import polars as pl
 from robodx.errors import UserError
 from robodx.records.about import read_about
 from robodx.records.film_name import film_name
+from robodx.records.logins import all_without_logins, texts_without_logins
 from robodx.records.table import is_finished, load
 from robodx.records.trajectory import DAMAGED, Trajectory
 from robodx.records.trajectory_files import Advance, trajectory_file
 from robodx.registry import Registry, unknown
 from robodx.users_code import calling
 
-# Who logs in at a policy's address, and with what: an export is handed on.
-LOGIN = r"(://)[^\s/@]+@"
 # A trial may be named by the beginning of its id, as names of films show it.
 SHORTEST_ID = 4
 # Of ids that are all named where none is near.
@@ -118,10 +116,9 @@ def needed(module: str, extra: str) -> Any:
 
 def read(run: Path, entry: Exporter, wishes: Wishes) -> Source:
     """The run with the episodes that are wanted."""
-    about, episodes = _without_logins(read_about(run)), load(run)
+    about, episodes = all_without_logins(read_about(run)), texts_without_logins(load(run))
     if episodes.is_empty():
         raise UserError(f"{run} has no episodes yet")
-    episodes = episodes.with_columns(pl.col("policy", "error").str.replace_all(LOGIN, "${1}…@"))
     return Source(run, about, chosen(episodes, run, entry, wishes), is_finished(run))
 
 
@@ -182,14 +179,6 @@ def export(
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return paths
-
-
-def _without_logins(value: Any) -> Any:
-    if isinstance(value, str):
-        return re.sub(LOGIN, r"\1…@", value)
-    if isinstance(value, Mapping):
-        return {_without_logins(key): _without_logins(one) for key, one in value.items()}
-    return [_without_logins(one) for one in value] if isinstance(value, list) else value
 
 
 def _check(item: Item, *, is_forced: bool) -> None:

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import io
-
-import polars as pl
-
 from robodx.exports.base import Exporter, exporter
 from robodx.exports.tables import planned
-
-
-def _encoded(table: pl.DataFrame) -> bytes:
-    buffer = io.BytesIO()
-    table.write_parquet(buffer)
-    return buffer.getvalue()
-
+from robodx.records.flat import to_parquet
 
 exporter(
     Exporter(
         "parquet",
         "the same table with types, for pandas, polars, DuckDB and Spark",
-        planned(".parquet", _encoded),
+        planned(".parquet", to_parquet),
         ending=".parquet",
     )
 )

@@ -97,7 +97,7 @@ def _serve(answers: Connection, job: _Job, scratch: Path) -> None:
 
 
 def identity(source: Source, policy: str) -> str:
-    """The same for the same run and policy, so that a second export replaces the first and makes no second run."""
+    """The same for the same run and policy, so that a second export makes no second run."""
     request = source.about.get("request", {})
     return hashlib.blake2b(f"{source.name}\n{policy}\n{request.get('trials')}".encode(), digest_size=8).hexdigest()
 
@@ -109,7 +109,8 @@ def _log(wandb: Any, job: _Job, scratch: Path) -> None:
     run = wandb.init(
         project=wishes.project or PROJECT, id=job.run_id, name=job.policy, group=source.name, job_type="robodx",
         mode="offline" if wishes.is_offline else "online", dir=str(scratch), config=dict(source.about),
-        # Offline nobody can know what is there already.
+        # Offline nobody can know what is there already. A server never gives the id of a deleted run again, so what is
+        # there cannot be replaced: the run goes on.
         resume=None if wishes.is_offline else "allow" if wishes.is_forced else "never",
         settings=wandb.Settings(**known),
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -10,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from robodx.records.design import COLUMN as DESIGN
+from robodx.records.logins import texts_without_logins
 from robodx.records.schema import APPLIED_COLUMNS
 from robodx.records.values import as_option, read_applied
 
@@ -26,6 +28,7 @@ def flat(episodes: pl.DataFrame) -> pl.DataFrame:
 
     A struct becomes a column for each field (`target.kind`), values by name one for each name
     (`attributes.target_side`), words of a list one text; lists of structs are written as JSON.
+    Logins in a policy's address are left out.
     """
     columns: dict[str, pl.Series] = {}
     for plain in (plain for column in episodes for plain in _plain(column)):
@@ -34,13 +37,19 @@ def flat(episodes: pl.DataFrame) -> pl.DataFrame:
         while name in columns:
             name += "#2"
         columns[name] = plain
-    return pl.DataFrame(columns)
+    return texts_without_logins(pl.DataFrame(columns))
 
 
 def to_csv(table: pl.DataFrame) -> str:
     """What a spreadsheet would run as a formula gets an apostrophe before it, which makes it a text."""
     safe = table.with_columns(pl.col(pl.String).str.replace(FORMULA, "'${1}"))
     return safe.rename({name: f"'{name}" for name in safe.columns if name[:1] in "=+-@\t\r\n"}).write_csv()
+
+
+def to_parquet(table: pl.DataFrame) -> bytes:
+    content = io.BytesIO()
+    table.write_parquet(content)
+    return content.getvalue()
 
 
 def flat_design(rows: pl.DataFrame) -> pl.DataFrame:

@@ -8,6 +8,7 @@ from robodx import latex
 from robodx.analysis.leaderboard import Entrant, Leaderboard, Pair, Standing, leaderboard
 from robodx.analysis.leaderboard_sentences import basis, cautions, conclusion, in_parts, method, of_whom
 from robodx.analysis.statistics.estimates import Estimate
+from robodx.records.logins import without_logins
 from robodx.report import forest
 from robodx.report.blocks import Block, Cell, Column, Table, Text
 from robodx.report.material import Material, Subject
@@ -24,7 +25,7 @@ MOST_PAIRS = 10
 def ranked(material: Material) -> Leaderboard:
     """The policies of the runs, joined as the report joins them."""
     cards = {name: card for one in material.subjects for name, card in one.about.get("perturbations", {}).items()}
-    return leaderboard([_entrant(one) for one in material.subjects], cards)
+    return leaderboard([_entrant(one, name) for name, one in _named_subjects(material).items()], cards)
 
 
 def page(material: Material, found: Leaderboard, title: str | None = None) -> Report:
@@ -53,15 +54,28 @@ def tex(found: Leaderboard) -> str:
     told = " ".join([f"{basis(found)}.", *method()])
     tables = [latex.table(heads, rows, told, "tab:leaderboard")]
     for place, families in enumerate(in_parts(found.families) if len(found.families) > 1 else (), start=1):
-        rows = [[of_whom(one), *(rate(one.families[name]) for name in families)] for one in found.ranked]
+        rows = [[of_whom(one), *(rate(one.families[name]) for name in families)] for one in found.compared]
         caption = f"Success by family, with 95% intervals: {basis(found)}."
         tables.append(latex.table(["Policy", *families], rows, caption, f"tab:leaderboard-families-{place}"))
     return "\n".join(tables)
 
 
-def _entrant(one: Subject) -> Entrant:
+def _named_subjects(material: Material) -> dict[str, Subject]:
+    """By names that may be handed on; policies that differ in their logins alone are numbered."""
+    found: dict[str, Subject] = {}
+    for one in material.subjects:
+        name = shown = without_logins(one.policy)
+        number = 1
+        while shown in found:
+            number += 1
+            shown = f"{name} ({number})"
+        found[shown] = one
+    return found
+
+
+def _entrant(one: Subject, name: str) -> Entrant:
     return Entrant(
-        one.policy,
+        name,
         one.episodes,
         one.episodes.join(one.base, on="trial_id", how="semi", maintain_order="left"),
         one.summary.stopped,
@@ -92,7 +106,7 @@ def _standings(found: Leaderboard) -> list[Block]:
 
 def _families(found: Leaderboard) -> list[Block]:
     columns = [Column("policy"), *(Column(name, is_number=True) for name in found.families)]
-    rows = [[_named(one), *(_cell(one.families[name]) for name in found.families)] for one in found.ranked]
+    rows = [[_named(one), *(_cell(one.families[name]) for name in found.families)] for one in found.compared]
     return [Table("Success by family, with 95% intervals", columns, rows)]
 
 
@@ -144,11 +158,9 @@ def _basis(material: Material, found: Leaderboard) -> list[Block]:
 
 
 def _left_out(one: Standing, material: Material, found: Leaderboard) -> list[Cell]:
-    compared = 0 if one.best is None else found.trials
+    compared = found.trials if one.is_compared else 0
     lost = one.episodes - one.not_clean - one.unshared - compared
-    runs = ", ".join(
-        str(run.path) for subject in material.subjects if subject.policy == one.policy for run in subject.runs
-    )
+    runs = ", ".join(str(run.path) for run in _named_subjects(material)[one.policy].runs)
     counts = (one.episodes, one.not_clean, one.unshared, lost, compared)
     return [_named(one), *(Cell(f"{count:,}", sort=count) for count in counts), Cell(runs)]
 

@@ -280,7 +280,7 @@ def _subject(policy: str, runs: Sequence[Run], problems: list[str]) -> Subject:
     differing = pl.concat([run.episodes for run in kept]).group_by("trial_id").agg(pl.col("trajectory_hash").n_unique())
     if clashes := int((differing["trajectory_hash"] > 1).sum()):
         word = counted(clashes, "trial")
-        problems.append(f"{word} of {policy} ended differently in two of the runs: the run given last counts.")
+        problems.append(f"{word} of {plain(policy)} ended differently in two of the runs: the run given last counts.")
     return Subject(policy, tuple(own), _together(kept), _joined([run.about for run in kept]))
 
 

@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 from robodx.report.viewer.finding import run_id
 
 # Where `robodx view` serves unless the port is taken.
-ADDRESS = "http://127.0.0.1:7860/"
+PORT = 7860
+ADDRESS = f"http://127.0.0.1:{PORT}/"
 
 
 def episode_in_viewer(run: Path, trial: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from robodx.analysis import wording
 from robodx.analysis.statistics.estimates import Estimate
+from robodx.analysis.wording import counted as counted
+from robodx.records.logins import without_logins
 
 # They turn the direction of what follows, and could make a name read as another.
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f]")
-# Who logs in, and with what, is in a policy's address: no page that is handed on shall tell.
-_LOGIN = re.compile(r"(?<=://)[^\s/@]+@")
 _SPACES = re.compile(r"\s+")
 # What Markdown would take for markup: anywhere (but for the brackets of an interval), and where a line begins.
 _MARKED = re.compile(r"[\\`*_|~$]|\[(?![−+\d.]+, [−+\d.]+\])")
@@ -21,15 +22,13 @@ _CALLING = re.compile(r"([@#])(?=\w)")
 
 def plain(text: str) -> str:
     """On one line, without logins, and with characters that cannot be seen spelled out."""
-    spelled = _TURNING.sub(lambda found: f"\\u{ord(found[0]):04x}", _LOGIN.sub("…@", _SPACES.sub(" ", text)))
+    spelled = _TURNING.sub(lambda found: f"\\u{ord(found[0]):04x}", without_logins(_SPACES.sub(" ", text)))
     return "".join(f"\\u{ord(one):04x}" if unicodedata.category(one) in ("Cc", "Cs") else one for one in spelled)
 
 
 def short(text: str, limit: int = 40) -> str:
-    """Without its middle if it is long: tasks differ in their ends."""
-    text = plain(text)
-    half = (limit - 1) // 2
-    return text if len(text) <= limit else f"{text[:half]}…{text[-half:]}"
+    """Without its middle if it is long."""
+    return wording.shortened(plain(text), limit)
 
 
 def escaped(text: str) -> str:
@@ -47,16 +46,9 @@ def code(text: str) -> str:
     return f"{fence}{edge}{text}{edge}{fence}"
 
 
-def counted(number: int, what: str, plural: str = "s") -> str:
-    """As "1 episode" or "1,200 episodes"."""
-    return f"{number:,} {what}{'' if number == 1 else plural}"
-
-
 def listed(names: list[str], *, most: int = 4) -> str:
     """As "a, b and c", or "a, b, c and 5 more"."""
-    if len(names) > most:
-        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+    return wording.listed(names, most=most)
 
 
 def rate(found: Estimate) -> str:

@@ -8,12 +8,12 @@ from typing import Any
 
 from robodx.analysis.leaderboard import Leaderboard, Pair, Standing
 from robodx.analysis.leaderboard_sentences import basis, cautions, conclusion, in_parts, method, of_whom
+from robodx.analysis.wording import shortened
 from robodx.terminal.comparison import p_value, points
 from robodx.terminal.console import table_lines, wrapped
 
 # JSON and the page have all pairs.
 SHOWN_PAIRS = 21
-SHOWN_LETTERS = 40
 
 
 def lines(found: Leaderboard) -> Iterator[str]:
@@ -26,8 +26,8 @@ def lines(found: Leaderboard) -> Iterator[str]:
         yield ""
         yield from table_lines(
             [
-                {"success": _short(of_whom(one)), **{name: str(one.families[name]) for name in families}}
-                for one in found.ranked
+                {"success": shortened(of_whom(one)), **{name: str(one.families[name]) for name in families}}
+                for one in found.compared
             ]
         )
     yield ""
@@ -52,19 +52,14 @@ def as_dict(found: Leaderboard) -> dict[str, Any]:
 
 def _cells(one: Standing) -> dict[str, Any]:
     return {
-        "rank": one.rank, "policy": _short(of_whom(one)), "success": "—" if one.best is None else str(one.success),
+        "rank": one.rank, "policy": shortened(of_whom(one)), "success": str(one.success) if one.is_compared else "—",
         "n": one.success.n, "errors": one.errors or None,
     }  # fmt: skip
 
 
 def _pair(one: Pair) -> dict[str, Any]:
     return {
-        "pair": f"{_short(one.first)} − {_short(one.second)}",
+        "pair": f"{shortened(one.first)} − {shortened(one.second)}",
         "difference": points(one.difference), "n": one.difference.n,
         "p": p_value(one.adjusted_p), "verdict": "not told apart" if one.winner is None else "told apart",
     }  # fmt: skip
-
-
-def _short(name: str) -> str:
-    half = SHOWN_LETTERS // 2
-    return name if len(name) <= SHOWN_LETTERS else f"{name[: half - 1]}…{name[-half:]}"

@@ -19,6 +19,7 @@ from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.summary import By, Measured, Row, Subtotal, Summary, grouping
 from robodx.output import print_text, visible
 from robodx.records.about import read_about
+from robodx.records.logins import without_logins
 from robodx.records.table import is_finished, load
 from robodx.suites.cliff import Search
 from robodx.terminal import bias as of_bias
@@ -99,8 +100,8 @@ class _Read:
     def overview(self) -> list[dict[str, Any]]:
         rows = [
             {
-                "run": self.run, "policy": one.policy, "success": str(one.success), "n": one.success.n,
-                "tasks": one.tasks, "solved": f"{one.solved} of {one.judged}",
+                "run": self.run, "policy": without_logins(one.policy), "success": str(one.success),
+                "n": one.success.n, "tasks": one.tasks, "solved": f"{one.solved} of {one.judged}",
                 "unfinished": None if is_finished(self.run) else "yes",
             }
             for one in self.summary.headlines()
@@ -213,7 +214,7 @@ def _first(summary: Summary, has_policies: bool) -> Iterator[str]:
     """The average that a report and the viewer show first too, and what the progress bar counted."""
     told = [one for one in summary.headlines() if one.success.value is not None]
     for one in told:
-        whose = f"{visible(one.policy)}: " if has_policies else ""
+        whose = f"{visible(without_logins(one.policy))}: " if has_policies else ""
         where = f"the mean over {counted(one.tasks, 'task')}" if one.tasks > 1 else "of one task"
         without = ", without stress or real time" if one.is_part else ""
         yield from wrapped(
@@ -243,17 +244,18 @@ def _groups(summary: Summary, *, has_metrics: bool) -> list[By]:
 
 def _of_task(row: Row, has_policies: bool, has_one_variant: bool) -> dict[str, Any]:
     return {
-        "policy": row.policy if has_policies else None, "task": row.task, "tier": row.tier if has_one_variant else None,
-        "perturbed": row.perturbations or None, "success": str(row.success), "above chance": _percent(row.above_chance),
-        "n": row.success.n, "progress": None if row.progress is None else f"{100 * row.progress:.0f}%",
+        "policy": without_logins(row.policy) if has_policies else None, "task": row.task,
+        "tier": row.tier if has_one_variant else None, "perturbed": row.perturbations or None,
+        "success": str(row.success), "above chance": _percent(row.above_chance), "n": row.success.n,
+        "progress": None if row.progress is None else f"{100 * row.progress:.0f}%",
         "steps": None if row.median_steps is None else f"{row.median_steps:.0f}", "errors": row.errors or None,
     }  # fmt: skip
 
 
 def _of_group(one: Subtotal, by: By, has_policies: bool) -> dict[str, Any]:
     return {
-        "policy": one.policy if has_policies else None, by: one.group, **_perturbed(one, by), "tasks": one.tasks,
-        "success": str(one.success), "above chance": _percent(one.above_chance), "n": one.success.n,
+        "policy": without_logins(one.policy) if has_policies else None, by: one.group, **_perturbed(one, by),
+        "tasks": one.tasks, "success": str(one.success), "above chance": _percent(one.above_chance), "n": one.success.n,
         "progress": None if one.progress.value is None else f"{100 * one.progress.value:.0f}%",
         "errors": one.errors or None,
     }  # fmt: skip
@@ -263,7 +265,7 @@ def _measured(found: Sequence[Measured], by: By, titles: Mapping[str, str], has_
     return table_lines(
         [
             {
-                "policy": one.policy if has_policies else None, by: one.group, **_perturbed(one, by),
+                "policy": without_logins(one.policy) if has_policies else None, by: one.group, **_perturbed(one, by),
                 **{title: _number(name, one.values[name]) for name, title in titles.items()},
                 "n": max(one.values[name].n for name in titles),
             }

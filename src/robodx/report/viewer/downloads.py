@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from robodx.records.flat import flat, to_csv
+from robodx.records.flat import flat, to_csv, to_parquet
 from robodx.records.table import load_readable
 from robodx.report.viewer.library import Run
 from robodx.report.viewer.listing import Query, matching
@@ -22,17 +21,11 @@ class Kind:
     written: Callable[[pl.DataFrame], bytes]
 
 
-def _parquet(table: pl.DataFrame) -> bytes:
-    content = io.BytesIO()
-    table.write_parquet(content)
-    return content.getvalue()
-
-
 # By the ending of the file.
 KINDS: Mapping[str, Kind] = {
     # What a spreadsheet would run as a formula is written as a text there.
     "csv": Kind("text/csv; charset=utf-8", lambda table: to_csv(table).encode("utf-8", "backslashreplace")),
-    "parquet": Kind("application/vnd.apache.parquet", _parquet),
+    "parquet": Kind("application/vnd.apache.parquet", to_parquet),
 }
 
 

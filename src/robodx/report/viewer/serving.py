@@ -14,8 +14,8 @@ from robodx.errors import UserError
 from robodx.report.viewer.app import make_app
 from robodx.report.viewer.drawing import Films
 from robodx.report.viewer.guard import is_loopback
+from robodx.report.viewer_links import PORT
 
-PORT = 7860
 # If nobody asked for a port, the next free one does as well.
 TRIED_PORTS = 20
 
