@@ -56,7 +56,9 @@ def _matching(kind: str, every: Sequence[dict[str, Any]], word: str) -> set[str]
     if not found:
         message = unknown(_singular(kind), word, near)
         # A wall of all tasks helps nobody.
-        raise UnknownName(message if kind != "tasks" or "mean" in message else unknown("task", word, _families()))
+        raise UnknownName(
+            message if kind != "tasks" or "Did you mean" in message else unknown("task", word, _families())
+        )
     return set(found)
 
 

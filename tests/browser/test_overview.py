@@ -68,7 +68,8 @@ def viewed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewed]:
     film.parent.mkdir()
     write_mp4(film, (np.full((32, 64, 3), 2 * step, dtype=np.uint8) for step in range(STEPS + 1)), HZ)
     write_report([three], three / "report.html", videos="link")
-    write_run(root / "other", [episode(500, task="control/task_1", family="control", policy="rival", seed=1)])
+    rival = episode(500, task="control/task_1", family="control", policy="rival", seed=1, tier=None)
+    write_run(root / "other", [rival])
     harmful = episode(600, task=HOSTILE, policy=HOSTILE, family=HOSTILE, tier=HOSTILE, failure_kind=HOSTILE)
     write_run(root / HOSTILE.replace("/", "|")[:200], [harmful])
     run = next(one.id for one in find_runs(root.resolve()) if one.name == "three")
@@ -124,6 +125,12 @@ def test_tasks_sort_group_filter_and_open_their_seeds(page: Page, viewed: Viewed
     expect(page.locator("#list")).to_be_visible()
     page.go_back()
     expect(page.locator("#overview")).to_be_visible()
+
+
+def test_episodes_of_tasks_without_a_tier_are_counted(page: Page, viewed: Viewed) -> None:
+    page.goto(f"{viewed.address}/#run=other&view=tasks&by=tier")
+    expect(page.locator("#overview")).to_contain_text("1 episode is of a task without a tier.")
+    expect(page.locator("#overview")).not_to_contain_text("Nothing matches.")
 
 
 @pytest.mark.thorough

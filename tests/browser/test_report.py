@@ -245,7 +245,15 @@ def test_a_table_is_saved_as_csv_with_its_numbers_and_no_formula(page: Page, rep
     assert f"control/{SCRIPT}" in table["task"].to_list() and LONG in table["task"].to_list()
     row = table.row(by_predicate=pl.col("task") == "language/hard", named=True)
     assert (row["success"], row["success (number)"]) == ("50% [15, 85]", 0.5)
-    written = {"=1+1": "'=1+1", "@x": "'@x", "-cmd": "'-cmd", "+12 [+3, +4]": '"+12 [+3, +4]"', 'a"b': '"a""b"'}
+    formulas = (
+        "=1+1", "@x", "-cmd", "+1+HYPERLINK(1)", "-.5+A1", "-1+cmd|' /C calc'!A0", "-1 [2; 3]", "+1 [2+A1]", "-1 [A1]",
+        "\t=1", "＝1", "＋1", "－1", "＠x",  # noqa: RUF001
+    )  # fmt: skip
+    written = {text: f"'{text.strip()}" for text in formulas}
+    # Numbers stay numbers.
+    written |= {text: text for text in ("-12", "+.5", "-1.2e-05", "-3%", "a", "−12")}
+    written |= {"+12 [+3, +4]": '"+12 [+3, +4]"', "-1% [-2, 3]": '"-1% [-2, 3]"', "-1 [2, A1]": '"\'-1 [2, A1]"'}
+    written |= {'a"b': '"a""b"', "-1,A1": '"\'-1,A1"'}
     assert {text: page.evaluate("text => field(text)", text) for text in written} == written
 
 

@@ -104,6 +104,7 @@ def test_the_page_draws_colours_cameras_and_the_heat_map(page: str) -> None:
     assert page.count('class="camera"') == 21 and ">robot<" in page and ">table<" in page
     assert "Success of vision in % by camera pose (down) and colour (across), 3 robot starts in 1 context" in page
     assert page.count(" shaded") == 7 * 21
+    assert '<p class="advice">Advice, untested: If it is confirmed: add demonstrations with objects of these' in page
 
 
 def test_the_page_compares_before_and_after_on_the_same_trials(page: str) -> None:
@@ -128,6 +129,8 @@ def test_a_finding_names_the_factor_and_the_value(run: Path, mended: Path) -> No
     told = list(diagnosis_lines(diagnosis))
     assert "in all of its episodes something of the situation was set" in " ".join(told)
     assert any("visual bias: colour gray" in text for text in told)
+    advised = "dvice, untested: If it is confirmed: add demonstrations with objects of these colours"
+    assert advised in " ".join(" ".join(told).split())
     (unbiased,) = diagnose_runs([mended])
     assert not [one for one in unbiased.symptoms if one.name.startswith("visual bias")]
 

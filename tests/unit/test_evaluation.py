@@ -167,3 +167,9 @@ def test_results_are_shown_in_a_notebook_and_names_in_them_are_data() -> None:
     shown = Tags(named._repr_html_())
     assert "script" not in shown.tags and shown.text.count(hostile) == 2
     assert "No episodes" in Results(results.episodes.clear())._repr_html_()
+    is_one = pl.col("task") == "primitive/pick_cube"
+    erred = results.episodes.filter(is_one).with_columns(outcome=pl.lit("error"), success=pl.lit(None, pl.Boolean))
+    told = " ".join(Tags(Results(erred)._repr_html_()).text.split())
+    assert "Success — (n = 0) one task; 2 ended in an error" in told and "0 of 0" not in told
+    partly = " ".join(Tags(Results(pl.concat([erred, results.episodes.filter(~is_one)]))._repr_html_()).text.split())
+    assert "4 of 4 episodes solved; 2 ended in an error" in partly

@@ -46,6 +46,7 @@ def test_other_kinds_are_listed_by_a_word_of_their_names_or_descriptions() -> No
         (("tasks", "contrl"), 'No task "contrl". Did you mean "control"'),
         (("tasks", "control/hrd"), 'No task "control/hrd". Did you mean'),
         (("tasks", "xyzzy"), 'No task "xyzzy". There are: adaptability, bias, carrier, control'),
+        (("tasks", "meanx"), 'No task "meanx". There are: adaptability, bias, carrier, control'),
         (("tasks", "control", "spatial"), "no task is all of: control, spatial"),
         (("policies", "exprt"), 'No policy "exprt". Did you mean "expert"'),
     ],

@@ -102,7 +102,8 @@ def test_filters_choose_rows_and_marks_but_change_no_rate(tmp_path: Path) -> Non
     # As the list calls the variant, so that a click can filter it.
     assert failed["listed"] == "clean"
     assert names(overview(ask, text="seed0 v2")) == ["a/0"]
-    assert overview(ask, task="gone") == {"rows": [], "total": 0, "outside": 0, "problems": [], "several": []}
+    nothing = {"rows": [], "total": 0, "outside": 0, "without": 0, "problems": [], "several": []}
+    assert overview(ask, task="gone") == nothing
 
 
 def test_rows_are_sorted_with_what_is_unknown_last(tmp_path: Path) -> None:
@@ -120,7 +121,10 @@ def test_rows_are_sorted_with_what_is_unknown_last(tmp_path: Path) -> None:
     assert names(overview(ask, order="success", falls=1)) == [f"a/{n}" for n in (3, 2, 1, 0, 4)]
     assert names(overview(ask, order="time")) == [f"a/{n}" for n in (3, 2, 1, 0, 4)]
     assert names(overview(ask, order="tier")) == [f"a/{n}" for n in (1, 4, 3, 0, 2)]
-    assert names(overview(ask, by="tier")) == ["easy", "medium", "hard"]
+    by_tier = overview(ask, by="tier")
+    assert names(by_tier) == ["easy", "medium", "hard"] and by_tier["without"] == 5, "those of the task without a tier"
+    assert overview(ask, by="tier", task="a/2", outcome="success")["without"] == 2
+    assert overview(ask)["without"] == 0
     last = overview(ask)["rows"][4]
     assert (last["success"], last["n"], last["errors"], last["median_s"]) == (None, 0, 3, None)
 

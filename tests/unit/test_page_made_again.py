@@ -64,7 +64,9 @@ def said(**options: object) -> str:
 @pytest.mark.parametrize(
     "text",
     ["<html>mine</html>", "<meta name='robodx-made' content='{}'>", "<meta name='robodx-made' content='[1]'>", "\udcff",
-     said(runs=[]), said(runs=[3]), said(title=1), said(embed_mb="much"), said(sections=3), said(videos="film")],
+     said(runs=[]), said(runs=[3]), said(title=1), said(embed_mb="much"), said(sections=3), said(videos="film"),
+     said(embed_mb=10**400), f"<meta name='robodx-made' content='{'[' * 20_000}'>", f"<![what[{said()}",
+     said(runs=[".", "a\0b"]), said(runs=[".", "\ud800"])],
 )  # fmt: skip
 def test_a_page_that_does_not_say_how_it_was_made_is_left_alone(run: Path, text: str) -> None:
     page = run / "report.html"
@@ -80,6 +82,14 @@ def test_a_page_with_a_plugins_section_is_not_made_without_it(run: Path, monkeyp
     before = page.read_text()
     assert "has the section grip of a plugin" in remake(run)
     assert page.read_text() == before
+
+
+def test_a_page_that_is_of_another_run_is_not_made_of_that(run: Path, tmp_path: Path) -> None:
+    other = run_folder(tmp_path / "other", few("other"))
+    for text in (said(runs=["../other"]), write_report([other], run / "report.html").read_text()):
+        (run / "report.html").write_text(text)
+        assert f"does not say that it is of {run}, and is left as it is" in remake(run)
+        assert (run / "report.html").read_text() == text
 
 
 def test_a_page_whose_other_run_is_gone_is_left_alone(run: Path, tmp_path: Path) -> None:

@@ -95,6 +95,7 @@ def test_discover_loads_entry_points_of_other_packages(tmp_path: Path, monkeypat
         ("capability/lnaguage", r'No task or family "lnaguage". Did you mean "language"'),
         ("capability/", "has an empty part"),
         ("mine/x", r'No task or family "mine/x". Families: adaptability, bias, carrier, control'),
+        ("meanx", r'No task or family "meanx". Families: adaptability, bias, carrier, control'),
         ("isolation/contrl", r'Did you mean "control"'),
     ],
 )

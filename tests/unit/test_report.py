@@ -318,7 +318,7 @@ def test_causes_are_pairs_and_associations_have_rivals_and_symptoms_are_apart(
         next_test="robodx diagnose vision",
     )  # fmt: skip
     chance = finding(certainty="suspected", subject="size", when="the target is small", undo=None, p=0.4, advice="")
-    symptom = Symptom("unstable control", "It shakes in 9 of 10 episodes.", Estimate(0.9, 0.6, 1.0, 10), ())
+    symptom = Symptom("unstable control", "It shakes in 9 of 10 episodes.", Estimate(0.9, 0.6, 1.0, 10), (), "Hold it.")
     excluded = Excluded("the target is blue", "target_colour", ("blue",), 14, 14)
     told = diagnosis(cause, going, chance, symptoms=(symptom,), excluded=(excluded,))
     monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [told])
@@ -336,7 +336,7 @@ def test_causes_are_pairs_and_associations_have_rivals_and_symptoms_are_apart(
     assert "+88 [+40,\u00a0+100]" in whole and "8 of 8" in whole and "1 of 8" in whole
     assert "It may as well be that there are 2 acts, or something about these trials that is not recorded." in whole
     assert 'To decide it: <code class="command">robodx diagnose vision</code>' in whole
-    assert whole.count("Advice, untested: ") == 1
+    assert whole.count("Advice, untested: ") == 2 and '<p class="advice">Advice, untested: Hold it.</p>' in whole
     assert page.count("Why: <bdi>plain_words recovers 9 of 10: it is a matter of &lt;language&gt;</bdi>.") == 1
     gallery = page.partition('<section id="gallery"')[2]
     assert "language/<wbr>pair" not in gallery and 'id="episode-3"' in gallery
@@ -344,6 +344,7 @@ def test_causes_are_pairs_and_associations_have_rivals_and_symptoms_are_apart(
     assert [one["certainty"] for one in reported["findings"]] == ["cause", "associated", "suspected"]
     text = found.markdown()
     assert f"1. **{cause.statement}** (caused by this)" in text and "Undo: 8 pairs, success +88 points" in text
+    assert "(90% [60, 100])\n  Advice, untested: Hold it." in text
     assert text.count(r"Why: plain\_words recovers 9 of 10: it is a matter of &lt;language&gt;.") == 1
 
 

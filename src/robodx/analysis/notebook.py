@@ -29,7 +29,9 @@ def estimate_html(estimate: Estimate) -> str:
 
 def results_html(headlines: Sequence[Headline], rows: Sequence[Row], not_applicable: Sequence[str]) -> str:
     """The mean over tasks first, then each task."""
-    first = "".join(f"<p>{_told(one, len(headlines) > 1)}</p>" for one in headlines) or "<p>No episodes.</p>"
+    errors = [sum(row.errors for row in rows if row.policy == one.policy) for one in headlines]
+    told = [_told(one, count, len(headlines) > 1) for one, count in zip(headlines, errors, strict=True)]
+    first = "".join(f"<p>{one}</p>" for one in told) or "<p>No episodes.</p>"
     left_out = f"<p>Not applicable: {escape(', '.join(not_applicable))}.</p>" if not_applicable else ""
     return f"{STYLE}<section class=robodx>{first}{_table(rows) if rows else ''}{left_out}</section>"
 
@@ -66,13 +68,13 @@ def _table(rows: Sequence[Row]) -> str:
     return f"<div>{table}</div><p>success: with its 95% interval; n: number of situations.</p>"
 
 
-def _told(one: Headline, has_policies: bool) -> str:
+def _told(one: Headline, errors: int, has_policies: bool) -> str:
     whose = f"{escape(one.policy)}: " if has_policies else ""
     over = f"mean over {one.tasks} tasks" if one.tasks > 1 else "one task"
-    return (
-        f"{whose}<b>Success {escape(str(one.success))}</b> {bar(one.success)} "
-        f"{over}, {_n(one.success)}; {one.solved} of {one.judged} episodes solved"
-    )
+    mean = ", ".join(filter(None, (over, _n(one.success))))
+    counts = [f"{one.solved} of {one.judged} episodes solved"] if one.judged else []
+    counts += [f"{errors} ended in an error"] if errors else []
+    return f"{whose}<b>Success {escape(str(one.success))}</b> {bar(one.success)} {'; '.join([mean, *counts])}"
 
 
 def _n(estimate: Estimate) -> str:

@@ -36,7 +36,8 @@ def relative(runs: Sequence[Path], page: Path) -> tuple[str, ...]:
 
 def read_made(page: Path) -> Made | None:
     """None if it does not say so, or says what no page of ours does."""
-    with suppress(OSError, ValueError, TypeError, KeyError):
+    # A page may be of somebody else: nested without end, numbers beyond all measure, declarations that are none.
+    with suppress(OSError, ValueError, TypeError, KeyError, RecursionError, OverflowError, AssertionError):
         with page.open(encoding="utf-8", errors="replace") as file:
             parser = _Meta()
             parser.feed(file.read(LOOKED_AT))

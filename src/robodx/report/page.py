@@ -154,7 +154,13 @@ def remake(run: Path) -> str:
     if unknown := [name for name in known.sections if name not in SECTIONS]:
         ours = f"{page} has the section {unknown[0]} of a plugin, and is left as it is"
         return f"{ours}. To make it again: {command} --plugin …"
-    runs = [_as_given(page.resolve().parent / one, run) for one in known.runs]
+    try:
+        runs = [_as_given(page.resolve().parent / one, run) for one in known.runs]
+    # Names that no file can have, and links in a circle.
+    except (ValueError, OSError, RuntimeError):
+        runs = []
+    if run not in runs:
+        return f"{page} does not say that it is of {run}, and is left as it is. To make it again: {command}"
     try:
         write_report(runs, page, title=known.title, videos=mode(known.videos), embed_mb=known.embed_mb)
     except (UserError, OSError) as error:

@@ -100,7 +100,7 @@ def select(words: Sequence[str], tasks: Iterable[Task] | None = None) -> list[Ta
         message = unknown("task or family", "/".join(words), valid)
         # A wall of all tasks helps nobody.
         raise UnknownName(
-            message if "mean" in message else f'No task or family "{"/".join(words)}". Families: {families}.'
+            message if "Did you mean" in message else f'No task or family "{"/".join(words)}". Families: {families}.'
         )
     return found
 

@@ -71,6 +71,8 @@ def _symptoms(diagnosis: Diagnosis) -> Iterator[str]:
         yield "Symptoms (what can be seen, and not why):"
         for symptom in diagnosis.symptoms:
             yield from wrapped(visible(f"   {symptom.name}. {symptom.statement}"), indent="   ")
+            if symptom.advice:
+                yield from wrapped(visible(f"   advice, untested: {symptom.advice}"), indent="   ")
 
 
 def _cause(number: int, finding: Finding) -> Iterator[str]:
@@ -85,7 +87,7 @@ def _cause(number: int, finding: Finding) -> Iterator[str]:
     if finding.because is not None:
         yield from wrapped(visible(f"   why: {finding.because}"), indent="        ")
     if finding.advice:
-        yield from wrapped(visible(f"   advice: {finding.advice}"), indent="   ")
+        yield from wrapped(visible(f"   advice, untested: {finding.advice}"), indent="   ")
     yield visible(f"   next: {finding.next_test}")
 
 
@@ -102,5 +104,5 @@ def _other(finding: Finding) -> Iterator[str]:
     if finding.rivals:
         yield from wrapped(visible(f"   It may as well be that {', or that '.join(finding.rivals)}."), indent="   ")
     if finding.advice:
-        yield from wrapped(visible(f"   advice: {finding.advice}"), indent="   ")
+        yield from wrapped(visible(f"   advice, untested: {finding.advice}"), indent="   ")
     yield visible(f"   next: {finding.next_test}")

@@ -157,6 +157,8 @@ class Symptom:
     statement: str
     rate: Estimate
     examples: tuple[str, ...]
+    # What one might do about it, if it is confirmed.
+    advice: str = ""
 
 
 @dataclass(frozen=True)

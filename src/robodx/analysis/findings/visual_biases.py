@@ -14,6 +14,7 @@ from robodx.analysis.bias.words import baseline_label, label, with_baseline, wit
 from robodx.analysis.findings.base import Symptom
 from robodx.analysis.findings.failure_modes import FailureMode
 from robodx.analysis.findings.naming import symptom
+from robodx.analysis.findings.remedies import advice_on_factor
 from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE, Estimate, wilson
 
 ALPHA = 0.05
@@ -61,7 +62,8 @@ def _symptom(grid: Grid, shown: Sequence[Effect], tested: int) -> Symptom:
         f"start, and differ in {label(factor)} alone."
     )
     failed = pairs - (first.solved if is_less else first.solved_at_baseline)
-    return Symptom(f"{name.kind.name}: {name.subject}", says + _further(rest), wilson(failed, pairs), first.examples)
+    title, rate = f"{name.kind.name}: {name.subject}", wilson(failed, pairs)
+    return Symptom(title, says + _further(rest), rate, first.examples, advice_on_factor(factor))
 
 
 def _further(rest: Sequence[Effect]) -> str:

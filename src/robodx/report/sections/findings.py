@@ -130,7 +130,11 @@ class Symptoms:
         return fill("symptoms.html", rows=self.rows)
 
     def markdown(self) -> str:
-        return "\n".join(f"- {escaped(one.name)}: {escaped(one.statement)} ({rate(one.rate)})" for one in self.found)
+        lines = []
+        for one in self.found:
+            lines.append(f"- {escaped(one.name)}: {escaped(one.statement)} ({rate(one.rate)})")
+            lines += [f"  Advice, untested: {escaped(one.advice)}"] if one.advice else []
+        return "\n".join(lines)
 
 
 def links(trials: Sequence[str], anchors: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -111,10 +111,13 @@ for (const code of document.querySelectorAll("code.command")) {
   });
   code.after(button);
 }
-// As a file that a spreadsheet opens and does not calculate with.
+// As a file that a spreadsheet opens and does not calculate with: what begins like a formula and is neither a number nor
+// a number with its interval, as "-12 [-20, -4]", is marked as text.
+const NUMBER = String.raw`[+−-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?%?`;
+const NUMBERS = new RegExp(`^${NUMBER}( \\[${NUMBER}, ${NUMBER}\\])?$`);
 const field = (text) => {
   const words = text.replace(/\s+/g, " ").trim();
-  const safe = /^[=@]|^[+-](?![\d.])/.test(words) ? `'${words}` : words;
+  const safe = /^[=+\-@＝＋－＠]/.test(words) && !NUMBERS.test(words) ? `'${words}` : words;
   return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
 const asCsv = (table) => {

@@ -175,7 +175,8 @@ class _Answers:
     def report_page(self, request: Request) -> Response:
         found = self._run(request).found
         path = found.path / REPORT
-        if found.name != request.path_params["where"] or not is_inside(path, self._library.root):
+        is_there = path.is_file() and is_inside(path, self._library.root)
+        if found.name != request.path_params["where"] or not is_there:
             raise _Absent
         return FileResponse(path, media_type="text/html", headers={"Content-Security-Policy": POLICY})
 

@@ -69,7 +69,7 @@ class Overviews:
 
     def page(self, runs: Sequence[Run], query: Query, asked: Asked) -> dict[str, Any]:
         """Rows that have an episode which the query finds. Their numbers are of all their episodes, marks of these."""
-        rows, problems, outside = [], [], 0
+        rows, problems, outside, without = [], [], 0, 0
         for run in runs:
             counted = self._counted(run, asked.by)
             found = matching(run.listing, query)
@@ -78,6 +78,8 @@ class Overviews:
                 continue
             table = _marked(counted, found, asked.by)
             outside += len(found.join(counted.episodes, on="trial_id", how="anti"))
+            nameless = counted.episodes.filter(pl.col(asked.by).is_null())
+            without += len(found.join(nameless, on="trial_id", how="semi"))
             if len(table):
                 rows.append(table.with_columns(run=pl.lit(run.found.id), run_name=pl.lit(run.found.name)))
         every = _sorted(pl.concat(rows), asked) if rows else None
@@ -85,6 +87,8 @@ class Overviews:
             "rows": [] if every is None else every.slice(asked.offset, MOST_ROWS).drop("place").to_dicts(),
             "total": 0 if every is None else len(every),
             "outside": outside,
+            # Of tasks that have no tier, or no family.
+            "without": without,
             "problems": problems,
             "several": [
                 name for name in ("run", "policy", "variant") if every is not None and every[name].n_unique() > 1

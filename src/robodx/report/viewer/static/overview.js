@@ -71,15 +71,16 @@ export class Overview {
   }
 
   draw() {
-    const { rows, total, outside, problems, several, pages } = this.answer;
+    const { rows, total, outside, without, problems, several, pages } = this.answer;
     const focused = document.activeElement?.dataset?.at;
     const parts = problems.map((text) => el("p", { class: "warning", text: `⚠ ${text}`, dir: "auto" }));
     const notes = [];
     if (rows.some((row) => row.found < row.episodes)) notes.push("Rates and times are of all episodes of a row; marks are those that match the filters.");
     if (outside) notes.push(`${outside} episode${outside === 1 ? " is" : "s are"} in no row: ${outside === 1 ? "its situation was" : "their situations were"} changed to decide on a cause. The list has all.`);
+    if (without) notes.push(`${without} episode${without === 1 ? " is of a task" : "s are of tasks"} without a ${this.state.by}.`);
     if (notes.length) parts.push(el("p", { class: "muted small", text: notes.join(" ") }));
     if (rows.length) parts.push(legend(rows), el("div", { class: "task-table", role: "table", "aria-label": `Success by ${this.state.by}` }, this.#heads(), ...rows.map((row, at) => this.#row(row, at, several))));
-    else if (!problems.length) parts.push(el("p", { class: "muted", text: "Nothing matches." }));
+    else if (!problems.length && !outside && !without) parts.push(el("p", { class: "muted", text: "Nothing matches." }));
     if (rows.length < total) parts.push(el("button", { type: "button", class: "more-rows", text: `Show more (${total - rows.length} left)`, on: { click: () => this.#fetch(pages + 1, rows) } }));
     this.box.replaceChildren(...parts);
     if (focused) this.box.querySelector(`[data-at="${CSS.escape(focused)}"]`)?.focus();
