@@ -168,8 +168,8 @@ def test_what_holds_across_tasks_goes_with_failures() -> None:
     assert finding.advice.startswith("If it is confirmed: add demonstrations with objects of these colours")
     green = finding.inside.n
     assert finding.statement == (
-        f"It fails more often when the target is green: it fails in {green} of {green} of such trials (mostly, it stops "
-        f"before the task is done), and in 0 of {126 - green} of others. That it is because of this was not tested."
+        f"It fails more often when the target is green: it fails in {green} of {green} of such trials (mostly, it "
+        f"stops before the task is done), and in 0 of {126 - green} of others. That it is because of this was not tested."
     )
 
 

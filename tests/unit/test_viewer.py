@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -508,6 +510,17 @@ def test_a_run_that_stopped_is_not_live(ask: Viewer, tmp_path: Path, monkeypatch
     monkeypatch.setattr(library, "LIVE_S", -1.0)
     reported = ask.runs()["a"]
     assert reported["is_unfinished"] and not reported["is_live"]
+
+
+def test_a_run_whose_process_is_gone_is_not_live(ask: Viewer, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "runs" / "a", [episode(1)], part="part-00001")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    for process, host, is_live in (
+        (os.getpid(), platform.node(), True), (ended.pid, platform.node(), False), (ended.pid, "another", True),
+    ):  # fmt: skip
+        (run / ".lock").write_text(f"process {process} on {host}")
+        assert ask.runs()["a"]["is_live"] is is_live
 
 
 def test_runs_that_there_is_no_time_for_are_read_later(

@@ -44,6 +44,12 @@ class Unlike(UserError):
     """Two runs that have nothing in common, or a run that is not of one policy."""
 
 
+# Said below every table of it.
+ONE_ROW = (
+    "Intervals are of one row alone and p is of all together: an interval may leave out 0 where nothing is decided."
+)
+
+
 @dataclass(frozen=True)
 class Row:
     """B less A on one task or on several, each of which counts the same.

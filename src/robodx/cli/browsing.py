@@ -131,7 +131,8 @@ def doctor(
         print_json({**facts, "platform": platform.platform(), "gl": asdict(status)})
     else:
         for name, value in facts.items():
-            print_text(f"{name:12} {value}")
+            if value is not None:
+                print_text(f"{name:12} {value}")
         print_text("Pictures can be rendered." if status.is_available else f"\n{status.advice}")
     if require == "gl" and not status.is_available:
         raise typer.Exit(1)

@@ -33,6 +33,7 @@ PART = re.compile(r"part-([0-9]{1,12})\.parquet")
 # Of what differs between two runs: enough to tell which is which.
 SHOWN_PARTS = 5
 SHOWN_LETTERS = 60
+LONGEST_LOCK = 300
 
 
 class RunConflict(UserError):
@@ -152,6 +153,22 @@ def locked(path: Path) -> Iterator[None]:
         lock.write(f"process {os.getpid()} on {platform.node()}")
         lock.flush()
         yield
+
+
+def is_surely_stopped(path: Path) -> bool:
+    """Whether the process that wrote there last was of this machine, and is gone.
+
+    Read, not locked: a run that starts just then would take that for another run.
+    """
+    lock = path / ".lock"
+    with contextlib.suppress(OSError, ValueError):
+        written = lock.read_text()[:LONGEST_LOCK] if lock.is_file() else ""
+        if (found := re.fullmatch(r"process (\d{1,7}) on (.*)", written)) and found[2] == platform.node():
+            try:
+                os.kill(int(found[1]), 0)
+            except ProcessLookupError:
+                return True
+    return False
 
 
 def _write_about(path: Path, about: Mapping[str, Any]) -> None:

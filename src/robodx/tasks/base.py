@@ -194,7 +194,7 @@ def task(
             chance=chance,
             version=version,
             primitive=primitive,
-            summary=(situate.__doc__ or "").strip(),
+            summary=next(iter((situate.__doc__ or "").strip().splitlines()), ""),
             draws_as=draws_as,
         )
         return TASKS.add(entry.id, entry)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from robodx.analysis.compare import Comparison, Row, compare
+from robodx.analysis.compare import ONE_ROW, Comparison, Row, compare
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.variants import CLEAN
 from robodx.output import print_text
@@ -150,6 +150,6 @@ def _legend(found: Comparison) -> list[str]:
     return [
         f"n: {n}{alike}.",
         f"A, B: success rates; difference: B minus A in points, with its 95% interval ({which}).",
-        f"p: {test}; Holm-adjusted among rows of the same kind.",
+        f"p: {test}; Holm-adjusted among rows of the same kind. {ONE_ROW}",
         f"held: the whole interval of the difference lies within {_margin(found)}.",
     ]

@@ -75,7 +75,10 @@ def first_sentence(subject: Subject) -> list[Text | Missing]:
 
 
 def _not_asked(subject: Subject) -> list[Missing]:
-    wording = "The failures have not been run again with one component made perfect. To find the cause:"
+    wording = (
+        "The failures have not been run again with one component made perfect. To find which one fails (language, "
+        "perception, grasping …):"
+    )
     failed = untouched() & pl.col("outcome").is_in(["failure", "timeout"])
     return [Missing(wording, _command(run)) for run in subject.runs if len(run.episodes.filter(failed))][:1]
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from dataclasses import asdict
 
-from robodx.analysis.compare import Comparison, Row
+from robodx.analysis.compare import ONE_ROW, Comparison, Row
 from robodx.analysis.summary import TIERS
 from robodx.analysis.variants import CLEAN
 from robodx.report import forest
@@ -129,6 +129,7 @@ def _method(found: Comparison, stressed: Comparison | None) -> str:
         if n
     ]
     wording = f"{pairs}; p is exact (McNemar) or from permutations, Holm-adjusted among rows of the same kind."
+    wording += f" {ONE_ROW}"
     wording += f" Held means that the whole interval lies within ± {100 * found.margin:g} points."
     if stressed is not None and stressed is not found:
         wording += " Stressed episodes appear only in the table under stress."

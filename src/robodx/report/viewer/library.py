@@ -19,6 +19,7 @@ from robodx.errors import UserError
 from robodx.records.about import read_about
 from robodx.records.design import FILE as DESIGN
 from robodx.records.film_name import film_name, plain_film
+from robodx.records.folder import is_surely_stopped
 from robodx.records.table import explained, load_readable, parts_of
 from robodx.records.trial import Trial
 from robodx.report.viewer.finding import Found, find_runs, is_inside
@@ -124,7 +125,9 @@ class Library:
                     "id": id,
                     "name": found.name,
                     "contents": f"{found.contents}{'' if run is None else '+'}",
-                    "is_live": is_unfinished and time.time() - found.changed_s < LIVE_S,
+                    "is_live": is_unfinished
+                    and time.time() - found.changed_s < LIVE_S
+                    and not is_surely_stopped(found.path),
                     "is_unfinished": is_unfinished,
                     "changed_s": found.changed_s,
                     "videos": len(found.videos),
