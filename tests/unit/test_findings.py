@@ -169,7 +169,8 @@ def test_what_holds_across_tasks_goes_with_failures() -> None:
     green = finding.inside.n
     assert finding.statement == (
         f"It fails more often when the target is green: it fails in {green} of {green} of such trials (mostly, it "
-        f"stops before the task is done), and in 0 of {126 - green} of others. That it is because of this was not tested."
+        f"stops before the task is done), and in 0 of {126 - green} of others. That it is because of this was not "
+        "tested."
     )
 
 

@@ -59,6 +59,23 @@ def test_a_report_is_served_with_the_films_that_it_links_to(ask: Viewer, tmp_pat
         assert (answer.status, answer.headers["content-type"], answer.body) == (200, "video/mp4", content)
 
 
+@pytest.mark.parametrize(("above", "where"), [("demo", "demo"), ("", "-")])
+def test_a_report_of_several_runs_is_found_one_folder_up(ask: Viewer, tmp_path: Path, above: str, where: str) -> None:
+    folder = tmp_path / "runs" / above
+    runs = [filmed(folder / "a"), filmed(folder / "b", 0xABCDEF << 40, "rival")]
+    write_run(folder / "c", [episode(1)])
+    write_report(runs, folder / "report.html", videos="link")
+    found = {Path(name).name: run for name, run in ask.runs().items()}
+    assert [found[name]["has_report"] for name in "abc"] == [True, True, False]
+    to = ask(f"/report/{found['b']['id']}").headers["location"]
+    assert to == f"/report/{found['b']['id']}/{where}/"
+    page = ask(to)
+    assert page.status == 200
+    for link in set(re.findall(r'<video[^>]* src="([^"#]*)#', page.body.decode())):
+        assert ask(os.path.normpath(to + link)).status == 200
+    assert ask(f"/report/{found['c']['id']}").status == 404 == ask(f"/report/{found['c']['id']}/{where}/").status
+
+
 def test_a_report_may_run_the_script_of_our_pages_and_no_other(ask: Viewer, tmp_path: Path) -> None:
     run = write_run(tmp_path / "runs" / "a", [episode(1)])
     write_report([run], run / "report.html")

@@ -26,7 +26,7 @@ from robodx.report.viewer.guard import LONGEST_BODY, Guard
 from robodx.report.viewer.library import Library, Run
 from robodx.report.viewer.listing import EMPTY_PAGE, FACETS, LONGEST_PAGE, Query, page
 from robodx.report.viewer.overview import Asked, Overviews
-from robodx.report.viewer.report_pages import POLICY, address, report_command
+from robodx.report.viewer.report_pages import POLICY, ROOT, address, place, report_command
 from robodx.report.viewer.reviewing import Reviews
 from robodx.report.viewer.trajectory import Unreadable, curves
 
@@ -170,20 +170,22 @@ class _Answers:
         run = self._run(request)
         if run.found.report_s is None:
             raise _Absent
-        return RedirectResponse(address(run.found), 307)
+        return RedirectResponse(address(run.found, self._library.root), 307)
 
     def report_page(self, request: Request) -> Response:
         found = self._run(request).found
-        path = found.path / REPORT
-        is_there = path.is_file() and is_inside(path, self._library.root)
-        if found.name != request.path_params["where"] or not is_there:
+        root = self._library.root
+        if found.report is None or place(found, root) != request.path_params["where"]:
+            raise _Absent
+        path = found.report / REPORT
+        if not path.is_file() or not is_inside(path, root):
             raise _Absent
         return FileResponse(path, media_type="text/html", headers={"Content-Security-Policy": POLICY})
 
     def report_film(self, request: Request) -> Response:
         """A film of the run or of another that the page is of as well, as the page links it."""
         self._run(request)
-        where, name = request.path_params["where"], request.path_params["name"]
+        where, name = request.path_params["where"].removeprefix(f"{ROOT}/"), request.path_params["name"]
         found = next((one for one in self._library.found() if one.name == where and name in one.videos), None)
         if found is None or not is_inside(found.path / "videos" / name, self._library.root):
             raise _Absent

@@ -7,11 +7,13 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from robodx.records.pairs import FILE as PAIRS
 from robodx.records.review import FOLDER as REVIEWS
 from robodx.records.review import PICTURES
+from robodx.report.made import read_made
 
 # A run may lie in runs/day/name and hold a run of its own, name/why.
 DEEPEST = 4
@@ -35,7 +37,8 @@ class Found:
     has_pairs: bool
     # Names of pictures that a review may show.
     pictures: frozenset[str]
-    # When its report was written; None if it has none.
+    # The folder with a report of it, its own or the one above, and when that was written; None if there is none.
+    report: Path | None
     report_s: float | None
     # When anything in it last changed.
     changed_s: float
@@ -120,6 +123,25 @@ def _is_run(path: Path) -> bool:
     return is_run or bool(_files(path / REVIEWS, ".json"))
 
 
+def _reported(path: Path, root: Path) -> tuple[Path, float] | None:
+    """With the run; or one folder up, in a page of several runs or of the run that it lies within."""
+    if own := _files(path, REPORT, root).get(REPORT):
+        return path, own.st_mtime
+    above = path.parent
+    if path == root or not (report := _files(above, REPORT, root).get(REPORT)):
+        return None
+    runs = _runs_in(above / REPORT, report.st_mtime_ns)
+    is_of_it = path.name in runs or ("." in runs and path.name == "why")
+    return (above, report.st_mtime) if is_of_it else None
+
+
+@lru_cache(maxsize=MOST_FOLDERS)
+def _runs_in(page: Path, written_ns: int) -> tuple[str, ...]:
+    """As the page names them; read again when it was written again."""
+    made = read_made(page)
+    return () if made is None else made.runs
+
+
 def _look(path: Path, root: Path) -> Found:
     inside = {name: path / name for name in OF_A_RUN if is_inside(path / name, root)}
     parts = _files(inside["episodes"], ".parquet", root) if "episodes" in inside else {}
@@ -129,7 +151,7 @@ def _look(path: Path, root: Path) -> Found:
     pictures = _files(inside[PICTURES], ".png", root) if PICTURES in inside else {}
     folder = path / REVIEWS
     reviews = {**_files(folder, ".json", root), **_files(folder, ".jsonl", root)} if is_inside(folder, root) else {}
-    report = _files(path, REPORT, root).get(REPORT)
+    reported = _reported(path, root)
     times = [stat.st_mtime for stat in parts.values()]
     times += [] if parts else [stat.st_mtime for stat in reviews.values()]
     for folder in inside.values():
@@ -143,7 +165,8 @@ def _look(path: Path, root: Path) -> Found:
         reviews=_listed(reviews),
         has_pairs=is_inside(path / PAIRS, root),
         pictures=frozenset(pictures),
-        report_s=None if report is None else report.st_mtime,
+        report=None if reported is None else reported[0],
+        report_s=None if reported is None else reported[1],
         changed_s=max(times, default=0.0),
     )
 

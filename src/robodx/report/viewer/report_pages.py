@@ -28,14 +28,23 @@ def _policy() -> str:
 
 
 POLICY = _policy()
+# Stands for the viewed folder in addresses of reports that lie there.
+ROOT = "-"
 
 
-def address(found: Found) -> str:
+def place(found: Found, root: Path) -> str:
+    """Of the report in the viewed folder; the viewed folder itself has no name there that runs in it begin with."""
+    if found.report is None or found.report == found.path:
+        return found.name
+    return ROOT if found.report == root else found.report.relative_to(root).as_posix()
+
+
+def address(found: Found, root: Path) -> str:
     """With its place in the viewed folder: relative links, also to films of a run beside it, are then good as they are.
 
-    Nothing is looked up by that path. It is the name of a run in the table of runs.
+    Nothing is looked up by that path. It is compared with names in the table of runs.
     """
-    return f"/report/{found.id}/{quote(found.name)}/"
+    return f"/report/{found.id}/{quote(place(found, root))}/"
 
 
 def report_command(found: Found, root: Path) -> str:
