@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from robodx.errors import UserError
@@ -144,7 +144,7 @@ def _rows(kind: str) -> list[dict[str, Any]]:
 
         return [
             {
-                "intervention": i.name, "factor": i.factor, "values": ", ".join(i.values),
+                "intervention": i.name, "factor": i.factor, "values": _told_apart(i.values),
                 "sets": ", ".join(i.attributes), "entails": ", ".join(i.entails) or None, "summary": i.summary,
             }
             for i in INTERVENTIONS.entries()
@@ -196,3 +196,9 @@ def _level(name: str, value: Value) -> str:
     from robodx.records.values import spelled
 
     return name if name == value else f"{name}={spelled(value)}"
+
+
+def _told_apart(values: Iterable[str]) -> str:
+    """Some values have commas of their own."""
+    every = list(values)
+    return ("; " if any("," in value for value in every) else ", ").join(every)

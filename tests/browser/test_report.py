@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from robodx.report.page import write_report
 from robodx.video.mp4 import write_mp4
@@ -160,10 +160,10 @@ def test_a_link_unfolds_what_it_leads_to(steady: Page, report: Path) -> None:
     assert steady.locator("#tasks table").is_visible() and top_of(steady, "#tasks") < 200, "when it is loaded"
     assert not steady.locator("#methods table").first.is_visible()
     steady.locator("nav a", has_text="Methods").click()
-    assert steady.locator("#methods table").first.is_visible(), "by a click"
+    expect(steady.locator("#methods table").first, "by a click").to_be_visible()
     steady.locator("#methods summary").first.click()
     steady.locator("nav a", has_text="Methods").click()
-    assert steady.locator("#methods table").first.is_visible(), "by the same click once more"
+    expect(steady.locator("#methods table").first, "by the same click once more").to_be_visible()
     folded = steady.locator("#gallery .episode").nth(5)
     anchor = folded.get_attribute("id")
     assert not folded.is_visible()

@@ -126,7 +126,8 @@ def test_findings_are_told_in_words_and_without_empty_rows(tmp_path: Path, monke
     assert "A family that fails 59 points more often" in reported
     glance = section(found, "glance")
     assert finding().statement in glance
-    advised = "1. That it fails when the instruction has a negation, about 30% of its failures (caused by this)."
+    advised = "1. That it fails when the instruction has a negation, which explains about 30% of the failures seen "
+    advised += "(caused by this)."
     assert f"{advised} See the finding.Advice, untested: Train it on negations.Next test:" in glance
     assert "2. It is not decided whether it fails because steps have an order. See the finding." in glance
     assert f"To decide it: {asks}" in glance

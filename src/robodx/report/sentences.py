@@ -112,6 +112,10 @@ def _next(subject: Subject, anchor_of: Callable[[Finding], str]) -> Iterator[Lin
     found = [one for one in findings if one.certainty != "suspected"][:MOST]
     yield from (_to_do(number, one, anchor_of(one)) for number, one in enumerate(found, start=1))
     yield from _on_components(subject)
+    decided = [one for one in findings if one.is_decided and one.undo is not None]
+    explained = sum(one.share for one in decided)
+    if decided and explained < 0.5:
+        yield Line(f"Most of the failures seen, about {percent(1 - explained)}, have causes that were not decided.")
     if findings and not found:
         who = subject.asked_by.removeprefix("--policy ")
         yield Line("Nothing is shown yet. More situations may show it:", f"robodx diagnose {who} --seeds 10")
@@ -132,7 +136,7 @@ def _to_do(number: int, one: Finding, anchor: str) -> Line:
     if not one.is_decided:
         told = f"{number}. It is not decided whether it fails because {one.when}."
     else:
-        share = f", about {percent(one.share)} of its failures" if one.undo is not None else ""
+        share = f", which explains about {percent(one.share)} of the failures seen" if one.undo is not None else ""
         told = f"{number}. That it fails when {one.when}{share} ({one.certainty_says})."
     return Line(
         told, one.next_test, one.advice, anchor, "To decide it" if one.certainty == "associated" else "Next test"
