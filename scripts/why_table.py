@@ -11,9 +11,10 @@ from pathlib import Path
 
 from pages import DOCS, of_this_source, rewrite
 
-from robodx.analysis.cause_sentences import adds, listed
+from robodx.analysis.cause_sentences import adds
 from robodx.analysis.causes import SUBSTITUTES, Cause, Causes
 from robodx.analysis.summary import success_rate
+from robodx.analysis.wording import listed
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.records.table import load
 from robodx.running.request import Request
