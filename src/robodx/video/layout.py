@@ -201,6 +201,8 @@ def _even(size: int) -> int:
 
 def fitted(image: Image, height: int, width: int) -> Image:
     """In another size, each pixel the mean of what it covers: by whole numbers it is enlarged into squares."""
+    if image.shape[:2] == (height, width):
+        return image
     rows = _cover(image.shape[0], height) @ image.reshape(image.shape[0], -1).astype(np.float32)
     across = rows.reshape(height, image.shape[1], 3).swapaxes(0, 1).reshape(image.shape[1], -1)
     whole = (_cover(image.shape[1], width) @ across).reshape(width, height, 3).swapaxes(0, 1)
