@@ -35,6 +35,7 @@ from robodx.report.plots.svg import Scale
 from robodx.report.sections.methods import command
 from robodx.report.sentences import answers
 from robodx.report.videos import films
+from robodx.report.viewer_links import view_command
 from robodx.report.words import code, escaped, plain, short
 from tests.reporting import ABOUT, capability, diagnosis, episode, finding, run_folder, stressed
 
@@ -519,3 +520,12 @@ def test_names_are_written_so_that_markdown_shows_them() -> None:
 def test_scales_have_round_ticks() -> None:
     assert Scale(0.0, 1.0).ticks() == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert Scale(1.0, 100.0, True).ticks() == [1.0, 10.0, 100.0]
+
+
+def test_the_viewer_of_several_runs_is_that_of_the_folder_they_are_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert view_command(Path("runs/demo/a")) == "robodx view runs/demo/a"
+    assert view_command(Path("runs/demo/a"), Path("runs/demo/b b")) == "robodx view runs/demo"
+    assert view_command(Path("/x y/a"), Path("/x y/b")) == "robodx view '/x y'"

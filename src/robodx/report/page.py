@@ -82,7 +82,7 @@ class Report:
             tabled = [block for block in section.content.blocks if isinstance(block, Tabled)]
             each = [block.latex(f"tab:{section.name}-{at}") for at, block in enumerate(tabled, start=1)]
             lines += [f"% {plain(section.title)}", *filter(None, each)] if any(each) else []
-        return "\n".join(lines)
+        return "\n".join(line.replace(f"{latex.NEEDS}\n", "") for line in lines)
 
     def as_dict(self) -> dict[str, Any]:
         content = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -22,5 +24,9 @@ def run_in_viewer(run: Path) -> str:
     return f"#{urlencode({'run': run_id(run.resolve())})}"
 
 
-def view_command(run: Path) -> str:
-    return f"robodx view {shlex.quote(str(run))}"
+def view_command(*runs: Path) -> str:
+    """Of several runs, the folder that they are in."""
+    folder = runs[0] if len(runs) == 1 else Path(os.path.commonpath([run.absolute() for run in runs]))
+    with suppress(ValueError):
+        folder = folder.relative_to(Path.cwd()) if not runs[0].is_absolute() else folder
+    return f"robodx view {shlex.quote(str(folder))}"

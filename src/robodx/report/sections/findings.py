@@ -151,14 +151,14 @@ def findings(material: Material) -> Content | None:
             continue
         if material.is_comparison:
             blocks.append(Heading(subject.policy))
-        blocks += _of(subject.diagnosis, material)
+        blocks += _of(subject.diagnosis, material, subject.asked_by)
     data = [one.as_dict() for one in material.diagnoses]
     if not data:
         return Content([Missing("These episodes cannot be diagnosed.")])
     return Content(blocks, data)
 
 
-def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
+def _of(diagnosis: Diagnosis, material: Material, asked_by: str) -> list[Block]:
     """Causes, what is not decided, symptoms, and what is excluded, in this order."""
     anchors = material.anchors
     suspected = [one for one in diagnosis.findings if one.certainty == "suspected"]
@@ -178,7 +178,8 @@ def _of(diagnosis: Diagnosis, material: Material) -> list[Block]:
     elif diagnosis.paired:
         blocks.append(Text("No cause was shown."))
     else:
-        blocks.append(Text("No cause can be shown: these runs have no pairs of trials that differ in one thing."))
+        none = "No cause can be shown: these runs have no pairs of trials that differ in one thing. To run such pairs:"
+        blocks.append(Missing(none, f"robodx diagnose {asked_by.removeprefix('--policy ')}"))
     further: list[Block] = []
     if open_ or suspected:
         cards = [Card(one, anchors=anchors, anchor=material.finding_anchor(one), is_open=False) for one in open_]

@@ -52,7 +52,9 @@ def gallery(material: Material) -> Content | None:
         wording += f" {counted(hidden, 'more video')} {'is' if hidden == 1 else 'are'} in the run folder."
     blocks: list[Block] = [Text(wording, "quiet"), Gallery(episodes)]
     if films < len(episodes):
-        blocks.insert(1, Missing("The viewer must be running for that:", view_command(material.runs[0].path)))
+        blocks.insert(
+            1, Missing("The viewer must be running for that:", view_command(*(run.path for run in material.runs)))
+        )
     return Content(blocks, [_plain(one) for one in episodes])
 
 
