@@ -302,8 +302,11 @@ async function take(answer) {
   if (state.run === null && before) state.run = before;
   const ids = [...changed].map((one) => one.split(" ")[0]);
   const query = queryOf(state);
-  if (query !== list.query) list.show(query);
-  else if (runOf(state) === "" ? ids.length : ids.includes(runOf(state))) {
+  if (query !== list.query) {
+    // The run that the address names has only just begun.
+    list.show(query);
+    showView(query);
+  } else if (runOf(state) === "" ? ids.length : ids.includes(runOf(state))) {
     await list.refresh();
     if (state.view === "tasks") await overview.refresh();
   }
