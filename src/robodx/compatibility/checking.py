@@ -67,7 +67,7 @@ class Check:
         yield from (f"note: {note}" for note in self.notes)
         yield from (f"PROBLEM: {problem}" for problem in self.problems)
         if not self.problems:
-            yield "It fits."
+            yield "It fits." + (" What the notes say does not stop a run." if self.notes else "")
 
     def as_json(self) -> dict[str, Any]:
         return {

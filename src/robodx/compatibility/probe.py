@@ -78,7 +78,7 @@ class Verdict:
             yield (
                 f"Probe: inconclusive. On {used} frames of the expert's demonstrations the policy moves unlike the "
                 f"expert under any convention: it explains {said}, on average {mean:.0%}, and the probe needs "
-                f"{COMPETENT:.0%}. The policy is not competent on these frames."
+                f"{COMPETENT:.0%} (below 0 is worse than standing still). The policy is not competent on these frames."
             )
             return
         if not self.changes:
