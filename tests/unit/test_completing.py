@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -98,7 +97,6 @@ finally:
     assert (done.stdout.split(), done.stderr.split()) == (["capability"], ["[]"])
 
 
-@pytest.mark.skipif(importlib.util.find_spec("shellingham") is None, reason="typer has it by default")
 def test_completion_is_installed_when_asked_for_and_works_in_bash(tmp_path: Path) -> None:
     home, bin_ = tmp_path / "home", tmp_path / "bin"
     home.mkdir()

@@ -13,8 +13,10 @@ import polars as pl
 import pytest
 
 import robodx.analysis.findings
+from robodx.analysis.findings import diagnose as diagnosing
 from robodx.analysis.findings import proposals
 from robodx.analysis.findings.base import Diagnosis
+from robodx.analysis.findings.conditions import Condition
 from robodx.analysis.findings.diagnose import diagnose
 from robodx.analysis.findings.wording import HAS
 from robodx.analysis.statistics.estimates import wilson
@@ -158,6 +160,18 @@ def test_without_pairs_nothing_is_a_cause_and_the_command_that_would_decide_is_t
     assert "it fails in 6 of 6 of such trials" in told and "and in 0 of 120 of others" in told
     assert "It may as well be that the task is looks/by_shape. next: robodx diagnose a" in told
     assert found.headline.startswith("No cause was shown. It may fail more often when an object is told by its shape")
+
+
+def test_what_fails_less_often_is_not_suspected_of_failing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search looks at what is left by conditions before it, where the sign may be another."""
+
+    def proposed(colour: str) -> list[proposals.Suspect]:
+        return [proposals.Suspect(Condition.parse(f"target_colour={colour}"), 1.0, 0.0, ())]
+
+    episodes = table(lambda task, seed: failure() if colour_of(task, seed) == "green" or seed == 0 else None)
+    for colour, is_named in (("red", False), ("green", True)):
+        monkeypatch.setattr(diagnosing, "suspects", lambda *_, colour=colour: proposed(colour))
+        assert names(episodes) == [f"visual bias: target colour={colour}"] * is_named
 
 
 def test_what_holds_across_tasks_goes_with_failures() -> None:
