@@ -125,3 +125,8 @@ def test_completion_is_installed_when_asked_for_and_works_in_bash(tmp_path: Path
         'echo "${COMPREPLY[@]}"; complete -p robodx',
     )  # fmt: skip
     assert offered.splitlines()[0] == "control/push_cube" and "_robodx_completion robodx" in offered
+
+
+def test_completion_for_a_shell_that_is_named_is_refused_instead_of_that_of_another(tmp_path: Path) -> None:
+    said = call("--show-completion", "fish", cwd=tmp_path, expect=2)
+    assert "--show-completion is for the shell that it is typed in" in said and '"fish"' in said

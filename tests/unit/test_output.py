@@ -76,6 +76,24 @@ def test_json_on_the_terminal_can_be_read_again(tmp_path: Path) -> None:
     assert is_harmless(said) and json.loads(said)["policies"] == [f"{HOSTILE}{chr(0xE0001)}"]
 
 
+def test_each_round_is_counted_by_itself_because_nobody_knows_how_many_follow() -> None:
+    said = io.StringIO()
+    trial = Trial("primitive/press_switch", 2, "still", 0)
+    with redirect_stderr(said), progress_bar() as progress:
+        progress(None, done=0, total=2, solved=0)
+        progress(replace(lost(trial, "", 1, 0.0), outcome="success"), done=2, total=2, solved=1)
+        # Of a resumed run: this round is there already.
+        progress(None, done=2, total=2, solved=1)
+        progress(None, done=2, total=5, solved=1)
+        progress(replace(lost(trial, "", 1, 0.0), outcome="success"), done=5, total=5, solved=3)
+    assert said.getvalue().splitlines() == [
+        "0/2 episodes, 0 solved",
+        "2/2 episodes, 1 solved",
+        "round 3: 0/3 episodes, 1 solved of 2",
+        "round 3: 3/3 episodes, 3 solved of 5",
+    ]
+
+
 def test_the_errors_of_a_run_are_counted_by_trial_and_attempts_apart() -> None:
     said = io.StringIO()
     trials = [Trial("primitive/press_switch", 2, "still", seed) for seed in range(2)]

@@ -9,12 +9,22 @@ from typer.core import TyperGroup
 
 from robodx.output import print_text, visible
 
+COMPLETION = {"--install-completion", "--show-completion"}
+
 
 class Commands(TyperGroup):
     """Adds the rejected value to the error message: typer says only which values are valid.
 
     Typer prints such messages itself: what was typed does not steer the terminal by way of them.
     """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        # Typer would ignore the name of a shell, and print the completion of another one.
+        flags = {name for option in self.params if getattr(option, "is_flag", False) for name in option.opts}
+        if args[1:] and args[0] in COMPLETION & flags:
+            said = f'{args[0]} is for the shell that it is typed in: nothing follows it, not "{" ".join(args[1:])}"'
+            raise typer.BadParameter(visible(said))
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         try:

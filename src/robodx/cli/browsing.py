@@ -51,6 +51,10 @@ def list_(
         print_json(rows)
     else:
         print_table([{name: _shortened(value) for name, value in row.items() if name != "anchor"} for row in rows])
+        if kind == "tasks" and rows:
+            print_text(
+                "\nchance: the success of perfect skill that chooses at random; 1.0: there is nothing to choose."
+            )
         if anchored := [row for row in rows if row.get("anchor")]:
             print_text("\nWhat does this, at the levels v1, v2 and v3:")
             print_table([{"stressor": row["perturbation"], "for example": row["anchor"]} for row in anchored])

@@ -45,8 +45,8 @@ def eta_bar(console: Console) -> rich.progress.Progress:
 def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = None) -> Iterator[RunObserver]:
     """A bar with an ETA on a terminal; a line now and then elsewhere.
 
-    `note` says before each round, and at the end, what is known by then; `most` is how many episodes there can be, if
-    rounds decide.
+    Nobody knows how many rounds follow, so from the second on each is counted by itself. `note` says before each round,
+    and at the end, what is known by then; `most` is how many episodes there can be, if rounds decide.
     """
     from rich.console import Console
 
@@ -57,14 +57,20 @@ def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = No
     erred: set[str] = set()
     shown: set[str] = set()
     failed_attempts, is_started, noted, last_call = 0, False, "", (0, 0, 0)
+    # Episodes of earlier rounds, and the number of this one.
+    before, number = 0, 0
     with eta_bar(console) as bar:
         job = bar.add_task("episodes", total=None)
 
         def progress(episode: Episode | None, *, done: int, total: int, solved: int) -> None:
-            nonlocal failed_attempts, is_started, noted, last_call
+            nonlocal failed_attempts, is_started, noted, last_call, before, number
+            number += episode is None
             if episode is None and note is None and is_started and last_call == (done, total, solved):
                 # Of a finished run all rounds are there already, and each would say so.
                 return
+            if episode is None and most is None and is_started:
+                before = last_call[1]
+                bar.reset(job)
             last_call = (done, total, solved)
             total = most or total
             if not is_started and done:
@@ -83,10 +89,12 @@ def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = No
                     print_line(console, f"error in {episode.task} seed {episode.seed}: {last}")
             errors = f", {counted(len(erred), 'error')}" if erred else ""
             attempts = f", {counted(failed_attempts, 'attempt')} failed" if failed_attempts > len(erred) else ""
-            tally = f"{solved} solved{errors}{attempts}{noted}"
-            bar.update(job, completed=done, total=total, description=tally)
-            if not console.is_terminal and (done == total or done % 50 == 0 or (noted and episode is None)):
-                print_line(console, f"{done}/{total} episodes, {tally}")
+            tally = f"{solved} solved{f' of {done}' if before else ''}{errors}{attempts}{noted}"
+            of_round = f"round {number}: " if before else ""
+            bar.update(job, completed=done - before, total=total - before, description=f"{of_round}{tally}")
+            is_told = done == total or (done - before) % 50 == 0 or (noted and episode is None)
+            if is_told and not console.is_terminal:
+                print_line(console, f"{of_round}{done - before}/{total - before} episodes, {tally}")
 
         yield progress
         if note is not None:
