@@ -22,7 +22,7 @@ ABOUT: dict[str, Any] = {
     "policy_spec": {"hz": 20.0},
     "versions": {"robodx": "0.1.0", "mujoco": "4.0.0", "gl_renderer": None},
     "tasks": {},
-    "perturbations": {"noise": {"kind": "sensor", "levels": LEVELS, "is_ordered": True}},
+    "perturbations": {"noise": {"kind": "sensor", "levels": LEVELS, "is_ordered": True, "unit": "of 255"}},
 }
 
 

@@ -54,6 +54,7 @@ def test_the_stressors_are_there_and_graded() -> None:
         assert entry.most < float("inf") or not entry.is_ordered
         # What in the world does this, as a sentence.
         assert entry.anchor.endswith(".") and len(entry.anchor) > 40
+        assert entry.unit
 
 
 def test_substitutions_are_none_of_the_stressors_and_have_no_cliff() -> None:

@@ -66,7 +66,14 @@ def test_evidence_names_step_thing_and_condition() -> None:
     found = attribute(facts(grasp("blue cube", 30)))
     assert labels(found) == ("reference", "wrong object")
     assert (found.step, found.object, found.condition) == (30, "blue cube", "red cube grasped")
-    assert found.says == "the robot grasped blue cube instead of red cube"
+    assert found.says == "the robot grasped the blue cube instead of the red cube"
+
+
+def test_of_things_that_look_alike_it_is_told_how_far_the_right_one_is() -> None:
+    found = facts(grasp("cube 1", 30))
+    places = {**found.positions, "cube 1": found.positions["red cube"] + (0.12, 0.0, 0.0)}
+    says = attribute(replace(found, positions=places, tilts_rad=dict.fromkeys(places, np.zeros(STEPS + 1)))).says
+    assert says == "the robot grasped cube 1 instead of the red cube, 12 cm away"
 
 
 def test_a_thing_that_the_words_rule_out_breaks_a_constraint() -> None:
@@ -146,7 +153,7 @@ def test_what_was_touched_and_fell_was_knocked_over() -> None:
     assert attribute(knocked).kind == "timeout"
     knocked.tilts_rad["blue cube"][25:] = 1.5
     found = attribute(knocked)
-    assert labels(found) == ("motor", "collision") and "knocked blue cube over" in found.says
+    assert labels(found) == ("motor", "collision") and "knocked the blue cube over" in found.says
     assert quality_flags(knocked) == ("collision",)
 
 

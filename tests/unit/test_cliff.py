@@ -129,7 +129,9 @@ def test_a_stopped_search_goes_on_to_the_same_answer_whoever_works_on_it(
     assert print_summary(tmp_path / "parts", as_json=False)
     shown = capsys.readouterr().out
     assert "expert on primitive/press_switch under packet_loss" in shown and "Success without stress: " in shown
-    assert shown.count("severity  success") == 1 and "perturbation  tasks" not in shown, "what it found, once"
+    assert shown.count("severity (of the commands)  success") == 1 and "perturbation  tasks" not in shown, (
+        "what it found, once"
+    )
     assert print_summary(tmp_path / "parts", as_json=True)
     assert json.loads(capsys.readouterr().out)["cliffs"][0]["n"] == 12
 
@@ -161,6 +163,7 @@ def test_what_was_found_is_said_in_a_sentence() -> None:
     asked = search(f"cliff/packet_loss=1/{TASK}")
     text = "\n".join(cliff_text.lines(asked, played(asked, breaks_at=0.31)))
     assert "Cliff at packet_loss 0.3" in text and "Success without stress: " in text
+    assert "severity (of the commands)" in text and "] of the commands: success is half" in " ".join(text.split())
     text = "\n".join(cliff_text.lines(asked, played(asked, breaks_at=2.0)))
     assert "No cliff up to packet_loss 1" in text
     text = "\n".join(cliff_text.lines(asked, played(asked, breaks_at=-1.0)))

@@ -12,6 +12,7 @@ from robodx.perturbations.base import Perturbation, perturbation
     "action_repeat",
     kind="execution",
     levels={"v1": 0.1, "v2": 0.2, "v3": 0.3},
+    unit="of the actions",
     most=1.0,
     anchor="As packet_loss, with a controller that does its last action again. 0.1: a congested Wi-Fi network; "
     "0.3: its edge.",

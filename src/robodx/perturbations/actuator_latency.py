@@ -19,6 +19,7 @@ SLACK = 1e-9
     "actuator_latency",
     kind="execution",
     levels={"v1": 0.25, "v2": 0.75, "v3": 1.25},
+    unit="s",
     most=10.0,
     anchor="Seconds there and back. 0.25: another continent; 0.75: a geostationary satellite and buffers; 1.25: "
     "an overloaded link.",

@@ -159,6 +159,8 @@ class PerturbationEntry:
     takes_any_word: bool = False
     # What camera, network or robot does this at its levels, in a sentence.
     anchor: str = ""
+    # Of the numbers that it is set to, as it is read after one: "s", "of the frames".
+    unit: str = ""
 
     def __post_init__(self) -> None:
         values = [settled(value) for value in self.levels.values()]
@@ -241,17 +243,18 @@ def perturbation(
     most: float = math.inf,
     takes_any_word: bool = False,
     anchor: str = "",
+    unit: str = "",
 ) -> Callable[[type[Perturbation]], type[Perturbation]]:
     """Register the decorated class; `most` is the largest severity that has a meaning, as 1 for a probability.
 
-    `anchor` says what in the world does this at its levels.
+    `anchor` says what in the world does this at its levels; `unit` is read after a number: "s", "of the frames".
     """
     require("kind of perturbation", kind, get_args(Kind))
 
     def register(cls: type[Perturbation]) -> type[Perturbation]:
         summary = next(iter((cls.__doc__ or "").strip().splitlines()), "")
         PERTURBATIONS.add(
-            name, PerturbationEntry(name, kind, levels, cls, summary, is_ordered, most, takes_any_word, anchor)
+            name, PerturbationEntry(name, kind, levels, cls, summary, is_ordered, most, takes_any_word, anchor, unit)
         )
         return cls
 

@@ -17,6 +17,7 @@ TURN_RAD_PER_M = 1.0
     "calibration_offset",
     kind="sensor",
     levels={"v1": 0.005, "v2": 0.02, "v3": 0.05},
+    unit="m",
     most=0.5,
     anchor="Metres. 0.005: a calibration done with care; 0.02: one done by hand; 0.05: a tripod that was "
     "knocked (by 0.3, 1.1, 2.9°).",

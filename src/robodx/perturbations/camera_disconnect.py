@@ -12,6 +12,7 @@ from robodx.policy_contract import Observation
     "camera_disconnect",
     kind="sensor",
     levels={"v1": 0.25, "v2": 1.0, "v3": 4.0},
+    unit="s",
     most=20.0,
     anchor="Seconds. 0.25: a loose plug; 1: a driver that opens its device anew; 4: a camera that starts again.",
 )

@@ -12,6 +12,7 @@ from robodx.perturbations.base import SensorStress, perturbation
     "colour_shift",
     kind="sensor",
     levels={"v1": 30, "v2": 60, "v3": 120},
+    unit="of 255",
     most=255,
     anchor="8-bit steps. 30: white balance set for another lamp; 60: a coloured lamp; 120: a channel that is "
     "nearly lost.",

@@ -24,6 +24,7 @@ SETTLE_S = 0.5
     "encoder_bias",
     kind="execution",
     levels={"v1": 0.01, "v2": 0.02, "v3": 0.04},
+    unit="rad",
     most=0.5,
     anchor="Up to 0.6, 1.1 and 2.3° a joint: a zero taught by eye, a belt that jumped, a hobby servo's horn.",
 )

@@ -17,6 +17,7 @@ GAMMA = 2.2
     "exposure_drift",
     kind="sensor",
     levels={"v1": 0.5, "v2": 1.0, "v3": 2.0},
+    unit="stops",
     most=8.0,
     anchor="Stops. 0.5: an automatic exposure that hunts; 1: a cloud before the sun; 2: a blind that is drawn.",
 )

@@ -10,6 +10,7 @@ from robodx.perturbations.frames import WholeFrames
     "frame_drop",
     kind="sensor",
     levels={"v1": 0.1, "v2": 0.2, "v3": 0.3},
+    unit="of the frames",
     most=1.0,
     anchor="Of each camera's frames. 0.1: a USB hub or a Wi-Fi stream that is short of bandwidth; 0.3: one that "
     "hardly works.",

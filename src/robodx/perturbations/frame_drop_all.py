@@ -10,6 +10,7 @@ from robodx.perturbations.frames import WholeFrames
     "frame_drop_all",
     kind="sensor",
     levels={"v1": 0.1, "v2": 0.2, "v3": 0.3},
+    unit="of the frames",
     most=1.0,
     anchor="Of messages that carry all views, sent without repeats. 0.1: a congested Wi-Fi network; 0.3: the "
     "edge of its range.",

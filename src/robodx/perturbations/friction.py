@@ -31,6 +31,7 @@ class Oil:
     "friction",
     kind="execution",
     levels={"v1": 0.5, "v2": 0.8, "v3": 0.95},
+    unit="of the friction",
     most=1.0,
     anchor="Rubber on plastic has a coefficient of about 1: half of that when dusty, a fifth when wet, a "
     "twentieth when oiled.",

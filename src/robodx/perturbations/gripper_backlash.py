@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     "gripper_backlash",
     kind="execution",
     levels={"v1": 0.05, "v2": 0.1, "v3": 0.2},
+    unit="of the opening",
     most=1.0,
     anchor="Of 80 mm: 4, 8 and 16 mm of play, from a hobby servo's gears to a belt that has stretched.",
 )

@@ -10,6 +10,7 @@ from robodx.perturbations.intermittent import Intermittent
     "inference_pauses",
     kind="execution",
     levels={"v1": 0.25, "v2": 1.0, "v3": 4.0},
+    unit="s",
     most=20.0,
     anchor="Seconds. 0.25: a shared GPU is busy; 1: a network connects anew; 4: a model server loads its "
     "weights again.",

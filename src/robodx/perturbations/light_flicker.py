@@ -18,6 +18,7 @@ MOST_BANDS = 255
     "light_flicker",
     kind="sensor",
     levels={"v1": 20, "v2": 50, "v3": 80},
+    unit="bands per 512 rows",
     is_ordered=False,
     most=MOST_BANDS,
     anchor="If 512 rows are read in 33 ms: LED lamps dimmed at 0.6, 1.5 and 2.4 kHz. Lamps on the mains make "

@@ -28,6 +28,7 @@ class Tap(NamedTuple):
     "motion_blur",
     kind="sensor",
     levels={"v1": 0.02, "v2": 0.05, "v3": 0.1},
+    unit="of the width",
     most=1.0,
     anchor="A hand at 0.5 m/s that sees 0.35 m of the table and is exposed for 14, 35 and 70 ms: a lit, a dim "
     "and a dark room.",

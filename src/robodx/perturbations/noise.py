@@ -20,6 +20,7 @@ FAR = 12
     "noise",
     kind="sensor",
     levels={"v1": 10, "v2": 25, "v3": 75},
+    unit="of 255",
     most=255,
     anchor="8-bit steps. 10: a small sensor at high gain in a dim room; 25: the strong noise of denoising "
     "tests; 75: a sensor that hardly works.",

@@ -36,6 +36,7 @@ class Window(NamedTuple):
     "occluding_blob",
     kind="sensor",
     levels={"v1": 0.15, "v2": 0.45, "v3": 0.9},
+    unit="of the height",
     most=3.0,
     anchor="A hand, 9 cm wide, before a 45° camera: 0.7, 0.24 and 0.12 m away.",
 )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     "packet_loss",
     kind="execution",
     levels={"v1": 0.1, "v2": 0.2, "v3": 0.3},
+    unit="of the commands",
     most=1.0,
     anchor="Commands sent without repeats. A cable loses next to none; 0.1: a congested Wi-Fi network; 0.3: the "
     "edge of its range.",

@@ -12,6 +12,7 @@ from robodx.sim.scene import Scene
     "payload",
     kind="execution",
     levels={"v1": 0.5, "v2": 2.0, "v3": 4.0},
+    unit="kg",
     most=10.0,
     anchor="Kilograms. 0.5: a full cup; 2: a large bottle; 4: a third more than a Panda is rated for (3 kg).",
 )

@@ -17,6 +17,7 @@ Floats = NDArray[np.float32]
     "resolution",
     kind="sensor",
     levels={"v1": 2, "v2": 4, "v3": 8},
+    unit="times coarser",
     most=64,
     anchor="2, 4, 8: detail as from two, four and eight times the distance, or a stream that is sent so much smaller.",
 )

@@ -17,6 +17,7 @@ Pixels = TypeVar("Pixels", bound=np.generic)
     "rolling_shutter",
     kind="sensor",
     levels={"v1": 0.1, "v2": 0.2, "v3": 0.5},
+    unit="of the width",
     most=1.0,
     anchor="If 60° are read in 33 ms: a camera that turns at 180, 360 and 900°/s. The first is a quick wrist, "
     "the others a knock.",

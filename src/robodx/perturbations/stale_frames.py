@@ -15,6 +15,7 @@ from robodx.perturbations.intermittent import Intermittent
     "stale_frames",
     kind="sensor",
     levels={"v1": 0.25, "v2": 1.0, "v3": 4.0},
+    unit="s",
     most=20.0,
     anchor="Seconds. 0.25: a full buffer; 1: a video stream that waits for its key frame; 4: a stream that is "
     "connected anew.",

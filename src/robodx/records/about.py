@@ -147,6 +147,7 @@ SHAPES: dict[str, Shape] = {
     "perturbations.*.kind": TEXT,
     "perturbations.*.is_ordered": FLAG,
     "perturbations.*.anchor": TEXT,
+    "perturbations.*.unit": TEXT,
     "perturbations.*.levels": TABLE,
     "perturbations.*.levels.*": VALUE,
 }

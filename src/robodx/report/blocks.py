@@ -64,7 +64,7 @@ class Missing:
         return fill("missing.html", block=self)
 
     def markdown(self) -> str:
-        return f"{escaped(self.text)}{f' {code(self.command)}' if self.command else ''}"
+        return f"{escaped(self.text)} {code(self.command) if self.command else ''}".strip()
 
 
 @dataclass(frozen=True)
@@ -164,10 +164,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Folded:
-    """Blocks that are shown when they are asked for, and on paper."""
+    """Blocks that are shown when they are asked for, and on paper; what they come to (`told`) is always shown."""
 
     summary: str
     blocks: Sequence[Block]
+    told: str = ""
 
     def html(self) -> Markup:
         return fill("folded.html", folded=self)

@@ -101,7 +101,7 @@ def _at_cliffs(subject: Subject) -> Iterator[Line]:
         if one.found.is_found:
             yield Line(f"On {one.task}, {one.stressor} at {one.wording()} halves its success.")
         elif one.found.is_absent:
-            yield Line(f"On {one.task}, {one.stressor} up to {one.found.maximum:g} does not halve its success.")
+            yield Line(f"On {one.task}, {one.stressor} up to {one.maximum} does not halve its success.")
 
 
 def _by_tier(subject: Subject) -> Iterator[Line]:

@@ -23,12 +23,18 @@ class Search:
     found: Cliff
     asked: tuple[Asked, ...]
     errors: int
+    # Of the severities.
+    unit: str
 
     def wording(self) -> str:
         """The cliff with its interval, or why there is none."""
         if self.found.is_found and self.found.low is not None and self.found.high is not None:
-            return f"{self.found.severity:.3g} [{self.found.low:.3g}, {self.found.high:.3g}]"
-        return f"none up to {self.found.maximum:g}" if self.found.is_absent else "—"
+            return f"{self.found.severity:.3g} [{self.found.low:.3g}, {self.found.high:.3g}] {self.unit}".rstrip()
+        return f"none up to {self.maximum}" if self.found.is_absent else "—"
+
+    @property
+    def maximum(self) -> str:
+        return f"{self.found.maximum:g} {self.unit}".rstrip()
 
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "asked": [one._asdict() for one in self.asked], "verdict": self.found.verdict}
@@ -41,14 +47,15 @@ def searches(subject: Subject) -> Iterator[Search]:
             suite, _, rest = selector.partition("/")
             stressed, _, task = rest.partition("/")
             stressor, _, level = stressed.partition("=")
-            maximum = _maximum(run.about.get("perturbations", {}).get(stressor, {}), level)
+            card = run.about.get("perturbations", {}).get(stressor, {})
+            maximum = _maximum(card, level)
             if suite == "cliff" and task and maximum is not None:
                 episodes = run.episodes.filter(pl.col("task") == task)
-                if found := _search(subject.policy, task, stressor, maximum, episodes):
+                if found := _search(subject.policy, task, stressor, maximum, episodes, card.get("unit", "")):
                     yield found
 
 
-def _search(policy: str, task: str, stressor: str, maximum: float, episodes: pl.DataFrame) -> Search | None:
+def _search(policy: str, task: str, stressor: str, maximum: float, episodes: pl.DataFrame, unit: str) -> Search | None:
     procedure = Psychometric(severities(maximum))
     valid = episodes.filter(pl.col("outcome") != "error")
     applied = [
@@ -66,7 +73,7 @@ def _search(policy: str, task: str, stressor: str, maximum: float, episodes: pl.
         for severity, yes, no, rate in zip(procedure.severities, won, lost, foreseen, strict=True)
         if yes + no
     )
-    return Search(policy, task, stressor, procedure.read(won, lost), asked, len(episodes) - len(valid))
+    return Search(policy, task, stressor, procedure.read(won, lost), asked, len(episodes) - len(valid), unit)
 
 
 def _maximum(card: Mapping[str, Any], level: str) -> float | None:

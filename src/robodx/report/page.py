@@ -58,8 +58,10 @@ class Report:
 
     @property
     def in_viewer(self) -> list[tuple[str, str, str]]:
-        """Of a few runs: a name, the viewer's address of it, and the command that serves it."""
-        runs = [run.path for run in self.material.runs][:MOST_LINKED]
+        """Of a few runs: a name, the viewer's address of it, and the command that serves it; of many, of all."""
+        runs = [run.path for run in self.material.runs]
+        if len(runs) > MOST_LINKED:
+            return [("all runs in the viewer", "", view_command(*runs))]
         says = (
             ["all episodes in the viewer"] if len(runs) == 1 else [f"{plain(one.name)} in the viewer" for one in runs]
         )

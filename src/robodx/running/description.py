@@ -47,7 +47,8 @@ def perturbation_cards() -> dict[str, dict[str, Any]]:
     """What a report needs to know of perturbations, by name."""
     return {
         entry.name: {
-            "kind": entry.kind, "levels": dict(entry.levels), "is_ordered": entry.is_ordered, "anchor": entry.anchor
+            "kind": entry.kind, "levels": dict(entry.levels), "is_ordered": entry.is_ordered, "anchor": entry.anchor,
+            "unit": entry.unit,
         }
         for entry in PERTURBATIONS.entries()
     }  # fmt: skip

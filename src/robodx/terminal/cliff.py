@@ -39,7 +39,7 @@ def lines(search: Search, episodes: pl.DataFrame) -> list[str]:
     found = search.read(episodes)
     table = [
         {
-            "severity": f"{point.severity:g}",
+            f"severity ({search.stressor.unit})" if search.stressor.unit else "severity": f"{point.severity:g}",
             "success": f"{point.successes}/{point.n}",
             "fitted": probability(point.foreseen),
             "": "█" * round(BAR * point.foreseen),
@@ -56,24 +56,26 @@ def lines(search: Search, episodes: pl.DataFrame) -> list[str]:
             if errors
             else ""
         ),
-        *wrapped(sentence(found, search.stressor.name)),
+        *wrapped(sentence(found, search.stressor.name, search.stressor.unit)),
     ]
 
 
-def sentence(found: Cliff, stressor: str) -> str:
+def sentence(found: Cliff, stressor: str, unit: str = "") -> str:
     """The finding, as one would say it."""
-    odds = f"the probability of no cliff up to {found.maximum:g} is {probability(found.p_no_cliff)}"
+    of_unit = f" {unit}" if unit else ""
+    most = f"{found.maximum:g}{of_unit}"
+    odds = f"the probability of no cliff up to {most} is {probability(found.p_no_cliff)}"
     if not found.is_testable:
         return f"Not testable: success without stress is below {TESTABLE:.0%}, too low to look for half of it."
     if found.is_absent:
-        return f"No cliff up to {stressor} {found.maximum:g}: success stays above half of its clean level ({odds})."
+        return f"No cliff up to {stressor} {most}: success stays above half of its clean level ({odds})."
     if found.severity is None or found.low is None:
         return f"Undecided: {odds}. {MORE}"
     if found.high is None:
-        return f"Undecided: if there is a cliff, it is at {found.low:.3g} or above; {odds}. {MORE}"
+        return f"Undecided: if there is a cliff, it is at {found.low:.3g}{of_unit} or above; {odds}. {MORE}"
     return (
-        f"Cliff at {stressor} {found.severity:.3g} [{found.low:.3g}, {found.high:.3g}]: success is half of its clean "
-        f"level there; {odds}."
+        f"Cliff at {stressor} {found.severity:.3g} [{found.low:.3g}, {found.high:.3g}]{of_unit}: success is half of "
+        f"its clean level there; {odds}."
     )
 
 

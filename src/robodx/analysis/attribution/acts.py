@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from robodx.analysis.attribution.base import AWAY_M, REST_M, REST_S, SETTLED_S, FailureCause
+from robodx.analysis.attribution.base import AWAY_M, REST_M, REST_S, SETTLED_S, FailureCause, the
 from robodx.analysis.episode_facts import EpisodeFacts, Requirement
 from robodx.analysis.motion import is_shaking
 
@@ -70,7 +70,7 @@ def _knock(facts: EpisodeFacts, name: str, start: int, end: int) -> FailureCause
     if not is_met and not any(facts.apart_m(name, other, step) < AWAY_M for other in held):
         return None
     how = "over" if turns_rad.max() >= KNOCKED_RAD else f"{100 * shifts_m.max():.0f} cm away"
-    return FailureCause("motor", "collision", step, name, "", f"the robot knocked {name} {how}")
+    return FailureCause("motor", "collision", step, name, "", f"the robot knocked {the(name)} {how}")
 
 
 def _lost(facts: EpisodeFacts, requirement: Requirement) -> Iterator[FailureCause]:
@@ -81,10 +81,10 @@ def _lost(facts: EpisodeFacts, requirement: Requirement) -> Iterator[FailureCaus
         if facts.is_held_again(hold):
             continue
         if hold.is_dropped:
-            says = f"{hold.object} slipped out of the hand"
+            says = f"{the(hold.object)} slipped out of the hand"
             yield FailureCause("motor", "grasp stability", hold.end, hold.object, requirement.says, says)
         elif hold.end + round(SETTLED_S / facts.period_s) <= facts.steps:
-            says = f"the robot released {hold.object}, but the goal was not met: {requirement.says}"
+            says = f"the robot released {the(hold.object)}, but the goal was not met: {requirement.says}"
             yield FailureCause("motor", "placement and release", hold.end, hold.object, requirement.says, says)
 
 
@@ -100,11 +100,11 @@ def _missed(facts: EpisodeFacts, requirement: Requirement) -> Iterator[FailureCa
         # Near where the thing is, or was: who comes too late closes on its place.
         if names and step >= since and facts.nearest_m(names, step) < AWAY_M:
             away_m = facts.distance_m(names[0], step)
-            says = f"the gripper closed {100 * away_m:.0f} cm from {names[0]} and grasped nothing"
+            says = f"the gripper closed {100 * away_m:.0f} cm from {the(names[0])} and grasped nothing"
             yield FailureCause("motor", "grasp synthesis", step, names[0], requirement.says, says)
     for entry in facts.entries:
         if entry.kind == "contact" and entry.object in requirement.handled and entry.step >= since:
-            says = f"the robot touched {entry.object} but never grasped it"
+            says = f"the robot touched {the(entry.object)} but never grasped it"
             yield FailureCause("motor", "grasp synthesis", entry.step, entry.object, requirement.says, says)
 
 
@@ -119,5 +119,5 @@ def _misled(facts: EpisodeFacts, requirement: Requirement) -> Iterator[FailureCa
         last = round(REST_S / facts.period_s)
         path = facts.positions[name]
         if np.linalg.norm(path[-last:] - path[-1], axis=1).max() < REST_M:
-            says = f"the robot moved {name}, but the goal was not met: {requirement.says}"
+            says = f"the robot moved {the(name)}, but the goal was not met: {requirement.says}"
             yield FailureCause("motor", "placement and release", touched, name, requirement.says, says)

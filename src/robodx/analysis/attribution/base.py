@@ -30,3 +30,12 @@ class FailureCause(NamedTuple):
     object: str
     condition: str
     says: str
+
+
+def the(name: str) -> str:
+    """A thing, in a sentence; those that look alike are numbered."""
+    return name if is_numbered(name) else f"the {name}"
+
+
+def is_numbered(name: str) -> bool:
+    return name[-1:].isdigit()

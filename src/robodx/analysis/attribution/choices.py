@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from robodx.analysis.attribution.base import AWAY_M, SETTLED_S, FailureCause
+from robodx.analysis.attribution.base import AWAY_M, SETTLED_S, FailureCause, is_numbered, the
 from robodx.analysis.episode_facts import EpisodeFacts, Hold, Requirement
 
 # What is still held this long after the words have changed was not let go of because of them.
@@ -40,14 +40,15 @@ def _wrong_choice(facts: EpisodeFacts, name: str, step: int, did: str) -> Failur
     was_tried = any(hold.object in requirement.handled and hold.start < step for hold in facts.holds)
     cause = FailureCause("constraint", "incorrect action sequence", step, name, requirement.says, "")
     if name in facts.excluded:
-        return cause._replace(says=f"the robot {did} {name}, which the instruction excludes")
+        return cause._replace(says=f"the robot {did} {the(name)}, which the instruction excludes")
     if any(name in each.handled for each in later):
         # Who goes on after an act that failed did not mistake the order.
-        return None if was_tried else cause._replace(says=f"the robot {did} {name} before its turn")
+        return None if was_tried else cause._replace(says=f"the robot {did} {the(name)} before its turn")
     if was_tried:
-        return cause._replace(says=f"the robot {did} {name} in addition to {_listed(requirement)}")
+        return cause._replace(says=f"the robot {did} {the(name)} in addition to {_listed(requirement)}")
     since_when = f", the target from step {facts.informed_step} on" if facts.informed_step else ""
-    says = f"the robot {did} {name} instead of {_listed(requirement)}{since_when}"
+    right = f"{_listed(requirement)}{_where(facts, name, requirement, step)}{since_when}"
+    says = f"the robot {did} {the(name)} instead of {right}"
     return cause._replace(kind="reference", type="wrong object", says=says)
 
 
@@ -73,7 +74,7 @@ def _wrong_place(facts: EpisodeFacts, hold: Hold) -> FailureCause | None:
         return None
     is_later = any(wrong[0] in each.mentioned for each in later)
     mistake = "before its turn" if is_later else f"but the goal was: {requirement.says}"
-    says = f"the robot put {hold.object} at {wrong[0]}, {mistake}"
+    says = f"the robot put {the(hold.object)} at {the(wrong[0])}, {mistake}"
     cause = FailureCause("reference", "wrong object", hold.end, wrong[0], requirement.says, says)
     return cause._replace(kind="constraint", type="incorrect action sequence") if is_later else cause
 
@@ -114,5 +115,11 @@ def violation(facts: EpisodeFacts, broken: Requirement, step: int) -> FailureCau
     return FailureCause("constraint", "incorrect action sequence", step, name, broken.says, says)
 
 
+def _where(facts: EpisodeFacts, name: str, requirement: Requirement, step: int) -> str:
+    """Of things that look alike, only their places say which is meant."""
+    apart_m = [facts.apart_m(name, right, step) for right in requirement.handled & facts.positions.keys()]
+    return f", {100 * min(apart_m):.0f} cm away" if is_numbered(name) and apart_m else ""
+
+
 def _listed(requirement: Requirement) -> str:
-    return " or ".join(sorted(requirement.handled)) or "the requested object"
+    return " or ".join(map(the, sorted(requirement.handled))) or "the requested object"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from robodx.analysis.attribution.base import FailureCause
+from robodx.analysis.attribution.base import FailureCause, the
 from robodx.analysis.episode_facts import ARENA, ROBOT, EpisodeFacts
 
 # A Panda with its usual settings stops itself at 20 to 100 N: to press harder than this on table or things is unsafe.
@@ -25,7 +25,7 @@ def unsafe(facts: EpisodeFacts) -> Iterator[FailureCause]:
             continue
         limit = MAX_SELF_FORCE_N if entry.object == ROBOT else MAX_FORCE_N
         if entry.value > limit:
-            what = {ARENA: "the table", ROBOT: "itself"}.get(entry.object, entry.object)
+            what = {ARENA: "the table", ROBOT: "itself"}.get(entry.object, the(entry.object))
             says = f"the robot pressed on {what} with {entry.value:.0f} N (limit {limit:g} N)"
             yield FailureCause("safety", "collision", entry.step, entry.object, f"at most {limit:g} N", says)
             break

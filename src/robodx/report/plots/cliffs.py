@@ -23,7 +23,7 @@ class Asked(NamedTuple):
     foreseen: float
 
 
-def cliff_curve(title: str, note: str, asked: Sequence[Asked], found: Cliff) -> Markup:
+def cliff_curve(title: str, note: str, asked: Sequence[Asked], found: Cliff, unit: str) -> Markup:
     scale = Scale(0.0, found.maximum)
 
     def x(severity: float) -> float:
@@ -42,7 +42,9 @@ def cliff_curve(title: str, note: str, asked: Sequence[Asked], found: Cliff) -> 
     for severity in scale.ticks(3):
         value = f"{severity:g}"
         parts.append(tag("text", value, x=x(severity), y=HEIGHT - BOTTOM + 16, text_anchor="middle", class_="tick"))
-    parts.append(tag("text", "severity", x=WIDTH - RIGHT, y=HEIGHT - 10, text_anchor="end", class_="tick"))
+    parts.append(
+        tag("text", short(unit, 40) or "severity", x=WIDTH - RIGHT, y=HEIGHT - 10, text_anchor="end", class_="tick")
+    )
     if found.is_found and found.severity is not None and found.low is not None and found.high is not None:
         left, right = x(found.low), x(found.high)
         wording = f"Half of the clean success at {found.severity:.3g} [{found.low:.3g}, {found.high:.3g}]"

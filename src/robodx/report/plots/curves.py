@@ -21,6 +21,7 @@ APART = 30.0
 # Of names beside their marks: how far rows are apart, how wide a letter is, and how many there may be.
 LEGEND_ROW = 15.0
 LETTER = 6.4
+UNIT_ROW = 12.0
 LONGEST = 40
 # The repeated variant stands beside the clean one, both at no stress.
 BESIDE = 11.0
@@ -59,7 +60,13 @@ class Fall:
 
 
 def curves(
-    title: str, note: str, of_policies: Sequence[Curve], *, is_ordered: bool = True, fall: Fall | None = None
+    title: str,
+    note: str,
+    of_policies: Sequence[Curve],
+    *,
+    is_ordered: bool = True,
+    fall: Fall | None = None,
+    unit: str = "",
 ) -> Markup:
     """One small picture a stressor; several policies have a line each and their names in place of the note."""
     names = sorted({(one.severity, one.name) for curve in of_policies for one in curve.levels})
@@ -77,6 +84,10 @@ def curves(
         parts.append(tag("text", short(name, 8), x=x, y=FLOOR + 18, text_anchor="middle", class_="label"))
         if severity and name != value:
             parts.append(tag("text", value, x=x, y=FLOOR + 32, text_anchor="middle", class_="tick"))
+    if unit:
+        parts.append(
+            tag("text", short(unit, LONGEST), x=(LEFT + WIDTH) / 2, y=FLOOR + 48, text_anchor="middle", class_="tick")
+        )
     if is_alone:
         parts += _background(of_policies[0], places)
     if fall is not None and is_ordered and len(places) > 1:
@@ -86,7 +97,7 @@ def curves(
         parts += _curve(curve, {severity: x + 4.0 * place for severity, x in places.items()})
     lower = LEGEND_ROW * max(0, len(rows) - 1)
     plot = tag("g", *parts, transform=f"translate(0 {lower:g})")
-    return drawing(WIDTH, HEIGHT + lower, f"{title}: {_said(of_policies)}", *above, plot)
+    return drawing(WIDTH, HEIGHT + lower + (UNIT_ROW if unit else 0), f"{title}: {_said(of_policies)}", *above, plot)
 
 
 def _rows(of_policies: Sequence[Curve]) -> list[list[Curve]]:

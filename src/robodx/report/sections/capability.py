@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.summary import TIERS, success_rate
-from robodx.report.blocks import Block, Cell, Column, Figure, Missing, Table, Text
+from robodx.report.blocks import Block, Cell, Column, Figure, Folded, Missing, Table, Text
 from robodx.report.forest import Compared, Row, compared, forest
 from robodx.report.material import Material, Subject
 from robodx.report.plots.radar import Series, radar
@@ -22,8 +22,13 @@ BY_TIER = "Success by family and tier, with 95% intervals (every task counts equ
 COMMAND = "robodx run capability --policy {} --seeds 25"
 # What these test is no ability of the profile: they stress, isolate or carry other tests.
 NO_AXES = ("adaptability", "pursuit", "isolation", "primitive", "carrier", "bias")
+RIM = "The rim is 100%. A line is left out where nothing was measured. The table gives the intervals."
 # Fewer axes make no shape.
 FEWEST_AXES = 3
+
+
+# By policy, family and tier.
+Rates = dict[tuple[str, str, str | None], float | None]
 
 
 @dataclass(frozen=True)
@@ -41,13 +46,19 @@ def capability(material: Material) -> Content | None:
     found = [ability for subject in material.subjects for ability in abilities(subject)]
     families = [one for one in found if one.tier is None]
     table = _compared(material, families, CAPTION) if material.is_comparison else _table(families, CAPTION)
-    drawings = _radars(material, found)
+    by_tier = _radars(material, found)
+    drawings = [_compared_radar(material, found)] if by_tier and material.is_comparison else by_tier
     blocks: list[Block] = (
         [Figure(drawings, _caption(material), table, is_beside=not material.is_comparison)] if drawings else [table]
     )
     if len(_ordered(found)) > len(families):
         tiers = _compared(material, found, BY_TIER) if material.is_comparison else _table(found, BY_TIER)
-        blocks.append(replace(tiers, is_folded=True))
+        # Of several policies there is room for one plot: those of each are shown with the rates by tier.
+        blocks.append(
+            Folded(BY_TIER, [Figure(by_tier, RIM, tiers)])
+            if by_tier and material.is_comparison
+            else replace(tiers, is_folded=True)
+        )
     if not any(one.tier for one in found):
         blocks.append(
             Missing(
@@ -120,29 +131,40 @@ def abilities(subject: Subject) -> list[Ability]:
 
 
 def _radars(material: Material, found: list[Ability]) -> list[Markup]:
-    tiered = [one for one in found if one.tier is not None and one.family not in NO_AXES]
-    axes = list(dict.fromkeys(one.family for one in tiered))
+    """Each policy by tier."""
+    tiered, axes = _tiered(found)
     if len(axes) < FEWEST_AXES:
         return []
-    rates = {(one.policy, one.family, one.tier): one.success.value for one in found}
+    rates = _rates(found)
     drawings = []
     for subject in material.subjects[: len(MARKS)]:
         tiers = [tier for tier in TIERS if any(one.tier == tier and one.policy == subject.policy for one in tiered)]
         series = [Series(tier, [rates.get((subject.policy, family, tier)) for family in axes]) for tier in tiers]
         drawings.append(radar(f"{subject.policy} by tier", axes, series))
-    if material.is_comparison:
-        shared = [tier for tier in TIERS if all(_has(tiered, subject.policy, tier) for subject in material.subjects)]
-        series = [
-            Series(one.policy, [_mean(rates, one.policy, family, shared) for family in axes])
-            for one in material.subjects
-        ]
-        drawings.append(radar("policies", axes, series[: len(MARKS)]))
     return drawings
 
 
-def _mean(
-    rates: dict[tuple[str, str, str | None], float | None], policy: str, family: str, tiers: list[str]
-) -> float | None:
+def _compared_radar(material: Material, found: list[Ability]) -> Markup:
+    tiered, axes = _tiered(found)
+    rates = _rates(found)
+    shared = [tier for tier in TIERS if all(_has(tiered, subject.policy, tier) for subject in material.subjects)]
+    series = [
+        Series(one.policy, [_mean(rates, one.policy, family, shared) for family in axes]) for one in material.subjects
+    ]
+    return radar("policies", axes, series[: len(MARKS)])
+
+
+def _tiered(found: list[Ability]) -> tuple[list[Ability], list[str]]:
+    """Those of the profile, and its axes."""
+    tiered = [one for one in found if one.tier is not None and one.family not in NO_AXES]
+    return tiered, list(dict.fromkeys(one.family for one in tiered))
+
+
+def _rates(found: list[Ability]) -> Rates:
+    return {(one.policy, one.family, one.tier): one.success.value for one in found}
+
+
+def _mean(rates: Rates, policy: str, family: str, tiers: list[str]) -> float | None:
     """Over the tiers that all policies have, so that nobody looks better for having fewer."""
     known = [value for tier in tiers if (value := rates.get((policy, family, tier))) is not None]
     return sum(known) / len(known) if known else None
@@ -162,7 +184,4 @@ def _mark(tier: str | None) -> int:
 
 
 def _caption(material: Material) -> str:
-    wording = "The rim is 100%. A line is left out where nothing was measured. The table gives the intervals."
-    if not material.is_comparison:
-        return wording
-    return f"{wording} The last plot compares the policies: means over the tiers that all of them have."
+    return f"{RIM} Means over the tiers that all of the policies have." if material.is_comparison else RIM

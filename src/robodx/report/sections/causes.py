@@ -15,7 +15,7 @@ from robodx.report.blocks import Block, Cell, Column, Heading, Missing, Text
 from robodx.report.forest import Row, forest
 from robodx.report.material import Material, Run, Subject
 from robodx.report.sections.base import Content, section
-from robodx.report.words import p_cell, points
+from robodx.report.words import listed, p_cell, points
 
 FURTHER = (
     Column("adds", "trials that fail again when repeated: the least and the most over all orders", is_number=True),
@@ -30,12 +30,11 @@ def causes(material: Material) -> Content | None:
     data = []
     for subject in material.subjects:
         found = causes_in(subject)
-        wording = _not_asked(subject) if found is None else [*first_sentence(subject), *_told(found)]
-        if wording and material.is_comparison:
-            blocks.append(Heading(subject.policy))
-        blocks += wording
-        data += [] if found is None else [{"policy": subject.policy, **as_dict(found)}]
-    return Content(blocks, data)
+        if found is not None:
+            blocks += [Heading(subject.policy)] if material.is_comparison else []
+            blocks += [*first_sentence(subject), *_told(found)]
+            data.append({"policy": subject.policy, **as_dict(found)})
+    return Content([*blocks, *_not_asked(material)], data)
 
 
 def causes_in(subject: Subject) -> Causes | None:
@@ -74,13 +73,25 @@ def first_sentence(subject: Subject) -> list[Text | Missing]:
     return [Missing(f"{conclusion(found)} Run more of them again:", f"{_command(run)} --episodes {episodes}")]
 
 
-def _not_asked(subject: Subject) -> list[Missing]:
+def _not_asked(material: Material) -> list[Missing]:
+    """The policies whose failures were not run again, with a command for each."""
+    failed = untouched() & pl.col("outcome").is_in(["failure", "timeout"])
+    runs = {
+        subject.policy: run
+        for subject in material.subjects
+        if causes_in(subject) is None
+        for run in [next((run for run in subject.runs if len(run.episodes.filter(failed))), None)]
+        if run is not None
+    }
+    if not runs:
+        return []
+    whose = f"The failures of {listed(list(runs))}" if material.is_comparison else "The failures"
     wording = (
-        "The failures have not been run again with one component made perfect. To find which one fails (language, "
+        f"{whose} have not been run again with one component made perfect. To find which one fails (language, "
         "perception, grasping …):"
     )
-    failed = untouched() & pl.col("outcome").is_in(["failure", "timeout"])
-    return [Missing(wording, _command(run)) for run in subject.runs if len(run.episodes.filter(failed))][:1]
+    first, *others = map(_command, runs.values())
+    return [Missing(wording, first), *(Missing("", command) for command in others)]
 
 
 def _command(run: Run) -> str:

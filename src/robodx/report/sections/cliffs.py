@@ -34,5 +34,7 @@ def cliffs(material: Material) -> Content | None:
     ]  # fmt: skip
     table = Table("The severity that halves success, with 95% credible intervals", columns, rows)
     titles = [f"{one.stressor}, {one.policy}" if material.is_comparison else one.stressor for one in found]
-    drawings = [cliff_curve(title, one.task, one.asked, one.found) for title, one in zip(titles, found, strict=True)]
+    drawings = [
+        cliff_curve(title, one.task, one.asked, one.found, one.unit) for title, one in zip(titles, found, strict=True)
+    ]
     return Content([Figure(drawings, CAPTION, table)], [one.as_dict() for one in found])

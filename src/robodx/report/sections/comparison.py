@@ -10,7 +10,7 @@ from robodx.analysis.compare import ONE_ROW, Comparison, Row
 from robodx.analysis.summary import TIERS
 from robodx.analysis.variants import CLEAN
 from robodx.report import forest
-from robodx.report.blocks import Block, Cell, Column, Heading, Text
+from robodx.report.blocks import Block, Cell, Column, Folded, Heading, Text
 from robodx.report.material import Material
 from robodx.report.plots.svg import Scale
 from robodx.report.sections.base import Content, section
@@ -25,21 +25,27 @@ def comparison(material: Material) -> Content | None:
         return None
     blocks: list[Block] = []
     for found in material.comparisons:
-        blocks.append(Heading(f"{found.policy_b} against {found.policy_a}"))
-        blocks.append(Text(sentence(found)))
-        blocks.append(_table(found, _broad(found), "Over all, by family and tier", is_folded=False))
-        blocks.append(_table(found, [row for row in found.rows if row.kind == "task"], "By task", is_folded=True))
-        stressed = material.under_stress.get(found.policy_b)
-        if stressed is not None and stressed is not found:
-            tasks = [row for row in stressed.rows if row.kind == "task"]
-            blocks.append(_table(stressed, tasks, "Under stress, by task and level", is_folded=True))
-        blocks.append(Text(_method(found, stressed), "quiet"))
+        tables = _tables(found, material.under_stress.get(found.policy_b))
+        # One is looked at; of a dozen, those that are asked for.
+        shown = [Folded("By family, tier and task", tables)] if blocks else tables
+        blocks += [Heading(f"{found.policy_b} against {found.policy_a}"), Text(sentence(found)), *shown]
     blocks += [Text(wording, "warning") for wording in material.not_compared]
     stressed_too = {policy: asdict(found) for policy, found in material.under_stress.items()}
     return Content(
         blocks,
         [{**asdict(found), "under_stress": stressed_too.get(found.policy_b)} for found in material.comparisons],
     )
+
+
+def _tables(found: Comparison, stressed: Comparison | None) -> list[Block]:
+    tables = [
+        _table(found, _broad(found), "Over all, by family and tier", is_folded=False),
+        _table(found, [row for row in found.rows if row.kind == "task"], "By task", is_folded=True),
+    ]
+    if stressed is not None and stressed is not found:
+        tasks = [row for row in stressed.rows if row.kind == "task"]
+        tables.append(_table(stressed, tasks, "Under stress, by task and level", is_folded=True))
+    return [*tables, Text(_method(found, stressed), "quiet")]
 
 
 def sentence(found: Comparison) -> str:

@@ -16,6 +16,9 @@ from robodx.report.shown import Shown, shown
 from robodx.report.templating import fill
 from robodx.report.words import code, escaped
 
+# Of a comparison, side by side.
+MOST_PICTURES = 3
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -44,6 +47,10 @@ class Glance:
     def html(self) -> Markup:
         return fill("glance.html", glance=self)
 
+    def first(self, word: str) -> str:
+        """The first sentence of the first answer to such a question."""
+        return next(answer.lines[0].text for answer in self.answers if answer.question.startswith(word))
+
     def markdown(self) -> str:
         lines = [f"### {escaped(self.policy)}", ""] if self.has_name else []
         for answer in self.answers:
@@ -56,10 +63,13 @@ class Glance:
 
 @dataclass(frozen=True)
 class Verdicts:
+    """Who is better, and an episode of each policy that shows what it does wrong."""
+
     sentences: Sequence[str]
+    pictures: Sequence[tuple[str, Picture]]
 
     def html(self) -> Markup:
-        return fill("verdicts.html", sentences=self.sentences)
+        return fill("verdicts.html", verdicts=self)
 
     def markdown(self) -> str:
         return "\n\n".join(f"**{escaped(text)}**" for text in self.sentences)
@@ -67,14 +77,15 @@ class Verdicts:
 
 @section(order=0, title="At a glance")
 def glance(material: Material) -> Content | None:
+    pictures = [_picture(material, one) for one in material.subjects]
     each = [
         Glance(
             one.policy,
             list(answers(one, material.finding_anchor)),
             material.is_comparison,
-            _picture(material, one),
+            None if material.is_comparison else picture,
         )
-        for one in material.subjects
+        for one, picture in zip(material.subjects, pictures, strict=True)
     ]
     data = [
         {
@@ -87,9 +98,10 @@ def glance(material: Material) -> Content | None:
     if not material.is_comparison:
         return Content(each, data)
     verdicts = [sentence(found) for found in material.comparisons] + material.not_compared
-    # Who is better comes first; of each policy there is room for a line, and the rest when it is asked for.
-    folded = [Folded(f"{one.policy}: {one.answers[0].lines[0].text}", [one]) for one in each]
-    return Content([Verdicts(verdicts), *folded], {"verdicts": verdicts, "policies": data})
+    # Who is better comes first; of each policy what it can do and why it fails, and the rest when it is asked for.
+    folded = [Folded(f"{one.policy}: {one.first('What')}", [one], f"Why? {one.first('Why')}") for one in each]
+    seen = [(one.policy, picture) for one, picture in zip(each, pictures, strict=True) if picture is not None]
+    return Content([Verdicts(verdicts, seen[:MOST_PICTURES]), *folded], {"verdicts": verdicts, "policies": data})
 
 
 def _picture(material: Material, subject: Subject) -> Picture | None:

@@ -46,13 +46,15 @@ class Picture:
     lines: list[Curve]
     is_ordered: bool
     fall: Fall | None
+    # Of the severities.
+    unit: str
 
     @property
     def is_alone(self) -> bool:
         return len(self.lines) == 1
 
     def drawn(self) -> Markup:
-        return curves(self.title, self.note, self.lines, is_ordered=self.is_ordered, fall=self.fall)
+        return curves(self.title, self.note, self.lines, is_ordered=self.is_ordered, fall=self.fall, unit=self.unit)
 
 
 @section(order=30, title="When it breaks")
@@ -175,7 +177,8 @@ def _picture(material: Material, name: str, each: Stressed, cliffs: list[Search]
     mine = [one for one in cliffs if one.stressor == first.perturbation and one.task in first.tasks]
     falls = [fall for one in mine if (fall := _fall(one)) is not None]
     note = f"{who}success; {first.kind or 'stressor'}, n = {first.clean.n}"
-    return Picture(name, note, lines, is_ordered, falls[0] if len(falls) == len(each) == 1 else None)
+    unit = str(_card(subject, first.perturbation).get("unit", ""))
+    return Picture(name, note, lines, is_ordered, falls[0] if len(falls) == len(each) == 1 else None, unit)
 
 
 def _level(subject: Subject, row: Degradation) -> Level:
