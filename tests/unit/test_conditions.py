@@ -24,7 +24,7 @@ from robodx.scoring.contact import (
     Touching,
 )
 from robodx.scoring.parts import grasped_in, leaves, walk
-from robodx.scoring.relations import LeftOf
+from robodx.scoring.relations import LeftOf, On
 from robodx.scoring.stages import Stage
 from robodx.sim.geometry import Pose
 from robodx.sim.objects import SWITCH_TRAVEL_M, cube, switch
@@ -231,3 +231,10 @@ def test_the_leaves_of_a_stage_are_its_conditions_without_parts() -> None:
 def test_what_is_to_be_let_go_of_is_not_to_be_grasped() -> None:
     assert grasped_in(Stage((Grasped("mug") & Touched("bowl"),))) == ["mug"]
     assert grasped_in(Grasped("mug") & Released("mug")) == []
+
+
+def test_a_thing_of_which_several_parts_speak_is_named_once() -> None:
+    placed = On("red cube", "tray") & Released("red cube") & Static("red cube")
+    assert str(placed) == "red cube on tray, released and at rest"
+    assert str(placed & Released("peg")) == "red cube on tray, released and at rest, and peg released"
+    assert str(Touched("sphere") & ~Lit("lamp")) == "sphere touched and not lamp lit"

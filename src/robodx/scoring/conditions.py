@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -78,7 +79,22 @@ class All(Condition):
         return sum([part.progress(world) for part in self.parts]) / len(self.parts)
 
     def __str__(self) -> str:
-        return " and ".join(str(part) for part in self.parts)
+        """A thing of which several parts speak is named once: "red cube on green cube, released and at rest"."""
+        groups = [_told(name, [str(part) for part in parts]) for name, parts in itertools.groupby(self.parts, _subject)]
+        return ", and ".join(groups) if len(groups) < len(self.parts) else " and ".join(groups)
+
+
+def _subject(part: Condition) -> str:
+    """The thing that its words begin with; "" if they begin otherwise."""
+    name = getattr(part, "thing", "")
+    return name if str(part).startswith(f"{name} ") else ""
+
+
+def _told(name: str, parts: list[str]) -> str:
+    if not name:
+        return " and ".join(parts)
+    *first, last = (part.removeprefix(f"{name} ") for part in parts)
+    return f"{name} {', '.join(first)} and {last}" if first else parts[0]
 
 
 @dataclass(frozen=True)

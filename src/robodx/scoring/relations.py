@@ -361,7 +361,7 @@ class Lifted(Condition):
         return world.position(self.thing)[2] - world.reach(self.thing)[2]
 
     def __str__(self) -> str:
-        return f"{self.thing} lifted by {100 * self.height_m:g} cm"
+        return f"{self.thing} lifted by {100 * self.height_m:.3g} cm"
 
 
 @dataclass(frozen=True)

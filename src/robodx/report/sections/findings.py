@@ -24,7 +24,10 @@ SYMPTOMS = "Symptoms: what can be seen, and not why"
 # Causes whose films and plots are seen at once, and cards of what is not decided; the rest is folded.
 OPEN = 1
 OPEN_CARDS = 3
-CAPTION = "What one change does to success beyond a placebo, in points, with intervals that hold whenever one stops"
+CAPTION = (
+    "What it does to success beyond a placebo if “{}” is taken away or brought about, in points, with intervals that "
+    "hold whenever one stops"
+)
 
 
 @dataclass(frozen=True)
@@ -245,7 +248,7 @@ def _of_pairs(finding: Finding) -> Table:
         Column("placebo", "successes with as much changed and the factor kept", is_number=True),
     ]
     return forest(
-        CAPTION, [f"{finding.when}:"], rows,
+        CAPTION.format(finding.when), [""], rows,
         what="difference", scale=DIFFERENCES, tick=signed, wording=points, line=0.0, further=further,
     )  # fmt: skip
 
