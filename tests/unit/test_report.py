@@ -151,6 +151,10 @@ def test_a_trial_that_went_differently_in_two_runs_is_told(tmp_path: Path) -> No
     assert "3 trials of vision ended differently" in report([first, second]).material.problems[0]
 
 
+# What each of them fails in.
+COMPARED = {"expert": "", "deaf": "language", "blind": "perception"}
+
+
 def test_several_policies_are_compared_in_pairs(tmp_path: Path) -> None:
     expert = run_folder(tmp_path / "expert", capability("expert", seeds=8, fails=""))
     vision = run_folder(tmp_path / "vision", capability("vision", seeds=8))
@@ -161,6 +165,18 @@ def test_several_policies_are_compared_in_pairs(tmp_path: Path) -> None:
     overall = comparison["rows"][-1]
     assert comparison["is_paired"] and overall["verdict"]["word"] == "regressed"
     assert "vision regressed against expert" in both.markdown()
+
+
+def test_a_page_that_compares_shows_a_failure_of_each_and_says_why_before_it_is_unfolded(tmp_path: Path) -> None:
+    runs = [run_folder(tmp_path / name, capability(name, seeds=8, fails=fails)) for name, fails in COMPARED.items()]
+    page = report(runs).html()
+    closed = re.findall(r"<summary>([^<]*)<span class=\"told\">([^<]*)</span>", page)
+    assert [summary.split(":")[0] for summary, _ in closed] == list(COMPARED)
+    assert all(why.startswith("Why? ") for _, why in closed)
+    pictured = page.split('<div class="pictures">')[1].split("</div>\n<details")[0]
+    assert re.findall(r"<b><bdi>(\w+)</bdi></b>", pictured) == ["deaf", "blind"], "of those that fail"
+    assert page.count("By family, tier and task") == 1, "the first pair is open"
+    assert [one for one in COMPARED if f"robodx why {tmp_path / one}" in page] == ["deaf", "blind"]
 
 
 def test_policies_without_a_shared_task_are_shown_beside_each_other(tmp_path: Path) -> None:
