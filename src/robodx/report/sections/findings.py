@@ -24,6 +24,8 @@ SYMPTOMS = "Symptoms: what can be seen, and not why"
 # Causes whose films and plots are seen at once, and cards of what is not decided; the rest is folded.
 OPEN = 1
 OPEN_CARDS = 3
+# Policies of whom all that was found is seen at once.
+MOST_OPEN = 2
 CAPTION = (
     "What it does to success beyond a placebo if “{}” is taken away or brought about, in points, with intervals that "
     "hold whenever one stops"
@@ -154,11 +156,20 @@ def findings(material: Material) -> Content | None:
             continue
         if material.is_comparison:
             blocks.append(Heading(subject.policy))
-        blocks += _of(subject.diagnosis, material, subject.asked_by)
+        found = _of(subject.diagnosis, material, subject.asked_by)
+        # Those of many policies, one below the other, would be a page of their own.
+        is_folded = len(material.subjects) > MOST_OPEN
+        blocks += [Folded(_counts(subject.diagnosis), found)] if is_folded else found
     data = [one.as_dict() for one in material.diagnoses]
     if not data:
         return Content([Missing("These episodes cannot be diagnosed.")])
     return Content(blocks, data)
+
+
+def _counts(diagnosis: Diagnosis) -> str:
+    causes, symptoms = len(diagnosis.decided), len(diagnosis.symptoms)
+    undecided = len(diagnosis.findings) - causes
+    return f"{counted(causes, 'cause')}, {undecided} not decided, {counted(symptoms, 'symptom')}"
 
 
 def _of(diagnosis: Diagnosis, material: Material, asked_by: str) -> list[Block]:
