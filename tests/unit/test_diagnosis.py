@@ -198,7 +198,7 @@ def test_a_cause_is_told_with_its_pairs_and_two_episodes_that_differ_in_it() -> 
     found = ran(SIDE).diagnosis
     (finding,) = found.findings
     assert finding.statement.startswith("It fails because the target lies on the right. Taken away, ")
-    assert "such situations succeed (with a placebo 0); brought about elsewhere, " in finding.statement
+    assert "such situations succeed (with a placebo 0); brought about where it is not, " in finding.statement
     assert finding.contexts >= 8 and finding.new_contexts <= finding.contexts and "target_side" not in finding.along
     outcome = dict(ran(SIDE).episodes.select("trial_id", "success").iter_rows())
     assert finding.pair is not None and [outcome[one] for one in finding.pair] == [False, True]

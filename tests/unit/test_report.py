@@ -164,7 +164,7 @@ def test_several_policies_are_compared_in_pairs(tmp_path: Path) -> None:
     (comparison,) = json.loads(both.json())["sections"]["comparison"]
     overall = comparison["rows"][-1]
     assert comparison["is_paired"] and overall["verdict"]["word"] == "regressed"
-    assert "vision regressed against expert" in both.markdown()
+    assert "vision is worse than expert" in both.markdown()
 
 
 def test_a_page_that_compares_shows_a_failure_of_each_and_says_why_before_it_is_unfolded(tmp_path: Path) -> None:

@@ -280,6 +280,20 @@ def test_failed_episodes_are_shown_with_what_they_show() -> None:
     assert "… and 10 more" in text(many, failures=True)
 
 
+def test_failures_under_stress_are_apart_and_those_without_an_input_are_none_of_its_own() -> None:
+    blind = {"perturbations": [{"name": "camera_blank", "word": "all"}], "suite": "null_inputs"}
+    summary = Summary(
+        table(
+            *tries("a/one", 3, 5, failure_kind="motor", suite="capability"),
+            *tries("a/one", 0, 4, failure_kind="timeout", **{**noisy(25.0), "suite": "stress"}),
+            *tries("a/one", 0, 6, failure_kind="reference", **blind),
+        )
+    )
+    found = [(one.variant, {kind.label: kind.count for kind in one.kinds}) for one in summary.failures()]
+    assert found == [(None, {"motor": 2}), ("under stress", {"timeout": 4})]
+    assert "failures under stress" in "\n".join(text(summary))
+
+
 def test_errors_are_counted_by_their_last_line() -> None:
     rows = tries("a/one", 3, 4, outcome="error", success=False)
     texts = ["Traceback\nTypeError: no", "TypeError: no\n", "Traceback\nKeyError: 3", None]

@@ -9,6 +9,8 @@ from robodx.analysis.causes import AGAIN, SOME, SUBSTITUTES, Cause, Causes
 from robodx.analysis.wording import listed
 
 DOES = {one.name: one.does for one in SUBSTITUTES} | {AGAIN: "the same trial, simply repeated"}
+# More substitutions than this are told in a few words each.
+FEW = 2
 # So many tasks with trials that nothing recovers are named; a program gets them all.
 MOST_TASKS = 6
 
@@ -112,6 +114,10 @@ def as_dict(found: Causes) -> dict[str, Any]:
 
 
 def _recovers(found: Causes) -> str:
+    if len(found.leading) > FEW:
+        # The table beside it has the rest.
+        each = [f"{one.substitution} recovers {one.count} of {one.n}" for one in found.leading]
+        return f"Of the failed trials that each applies to, {listed(each)}"
     return "; ".join(
         f"{one.substitution} ({DOES[one.substitution]}) recovers {one.count} of {one.n} failed trials it applies to "
         f"and adds {adds(one)} of {found.lasting}"

@@ -11,10 +11,13 @@ import polars as pl
 
 from robodx.analysis.metrics.failures import UNKNOWN, Column, FailureShare, failure_shares, share_of
 from robodx.analysis.metrics.observations import distinct_episodes
+from robodx.analysis.null_inputs import NULL_INPUTS
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.statistics.sequential import Stopped
 from robodx.analysis.variants import CLEAN
 from robodx.records.episode import WRONG_OBJECT
+
+UNDER_STRESS = "under stress"
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,10 @@ class Failed:
 
 @dataclass(frozen=True)
 class Failures:
-    """How one policy fails, in one variant or (None) in all. `types_of` splits the kinds, `examples` shows them."""
+    """How one policy fails, in one variant, under stress or (None) by itself.
+
+    `types_of` splits the kinds, `examples` shows them.
+    """
 
     policy: str
     variant: str | None
@@ -63,6 +69,33 @@ def shown_outcome() -> pl.Expr:
     """
     is_wrong = (pl.col("failure_type") == WRONG_OBJECT) & pl.col("outcome").is_in(["failure", "timeout"])
     return pl.when(is_wrong).then(pl.lit(WRONG_OBJECT)).otherwise("outcome")
+
+
+def failures(episodes: pl.DataFrame, stopped: Stopped) -> list[Failures]:
+    """How each policy fails by itself, and under what was done to it if it fails there.
+
+    Episodes have the columns of `with_variants`. What it gets no pictures or words for, it need not solve.
+    """
+    found = []
+    for (policy,), tried in episodes.group_by("policy", maintain_order=True):
+        own, rest = tried.filter("is_base"), tried.filter(~pl.col("is_base") & ~_lacks_input())
+        found.append(failures_of(own if len(own) else tried, str(policy), None, stopped))
+        stressed = failures_of(rest, str(policy), UNDER_STRESS, stopped)
+        found += [stressed] if len(own) and stressed.kinds else []
+    return found
+
+
+def failures_in_variants(episodes: pl.DataFrame, stopped: Stopped) -> list[Failures]:
+    ordered = episodes.sort("variant_rank", maintain_order=True)
+    return [
+        failures_of(tried, str(policy), str(variant) or CLEAN, stopped)
+        for (policy, variant), tried in ordered.group_by("policy", "variant", maintain_order=True)
+    ]
+
+
+def _lacks_input() -> pl.Expr:
+    names = pl.col("perturbations").list.eval(pl.element().struct.field("name"))
+    return names.list.set_intersection(pl.lit(list(NULL_INPUTS))).list.len().fill_null(0) > 0
 
 
 def failures_of(episodes: pl.DataFrame, policy: str, variant: str | None, stopped: Stopped) -> Failures:

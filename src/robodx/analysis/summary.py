@@ -18,7 +18,8 @@ from robodx.analysis.failure_summary import (
     Failures,
     errors_of,
     failed_episodes,
-    failures_of,
+    failures,
+    failures_in_variants,
     shown_outcome,
     without_fixed_interval,
 )
@@ -265,13 +266,10 @@ class Summary:
         }
 
     def failures(self, *, by_variant: bool = False) -> list[Failures]:
-        """How each policy fails, in all variants together or in each."""
-        keys = ["policy", "variant"] if by_variant else ["policy"]
-        ordered = self.episodes.sort("variant_rank", maintain_order=True) if by_variant else self.episodes
-        return [
-            failures_of(episodes, str(key[0]), (str(key[1]) or CLEAN) if by_variant else None, self.stopped)
-            for key, episodes in ordered.group_by(keys, maintain_order=True)
-        ]
+        """How each policy fails, by itself and then under stress, or in each variant."""
+        return (
+            failures_in_variants(self.episodes, self.stopped) if by_variant else failures(self.episodes, self.stopped)
+        )
 
     def failed(self) -> list[Failed]:
         return failed_episodes(self.episodes)

@@ -21,7 +21,7 @@ MOST = 3
 SCREEN = "This is a screen: one trial each says little of any one stressor. To test each at three levels:"
 PAIRS = {
     "effect": "In further pairs, it breaks under",
-    "none": "Further pairs show no drop of 20 points under",
+    "none": "Further pairs show that it loses less than 20 points under",
     "undecided": "Further pairs do not decide on",
 }
 
@@ -60,6 +60,8 @@ def _screened(subject: Subject) -> Iterator[str]:
 
 def _in_pairs(one: StressSeen) -> str:
     assert one.difference is not None
+    if one.verdict == "none" and one.most_lost is not None:
+        return f"{one.name} (at most {100 * max(0.0, one.most_lost):.1f} points with 95% confidence, n = {one.pairs})"
     return f"{one.name} ({points(one.difference, unit=True)}, n = {one.pairs})"
 
 

@@ -20,7 +20,9 @@ from robodx.report.sections.causes import causes_in, first_sentence
 from robodx.report.words import counted, listed, percent, rate
 
 MOST = 3
-NOTHING_SHOWN = "No cause was shown, and nothing goes with its failures more often than by chance."
+NOTHING_SHOWN = (
+    "No cause was shown, and nothing goes with its failures more than chance gives among so many attributes."
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,10 @@ def _abilities(subject: Subject) -> Iterator[Line]:
     (first,) = subject.summary.headlines()
     tasks = f"the mean over {counted(first.tasks, 'task')}" if first.tasks > 1 else "of one task"
     without = ", without stress or real time" if first.is_part else ""
-    yield Line(f"It solves {rate(success)} of its trials, {tasks}{without} (n = {success.n:,}).")
+    solved = (
+        f", of which it solves {int(base['success'].sum()):,}" if first.tasks > 1 and len(base) == success.n else ""
+    )
+    yield Line(f"It solves {rate(success)}, {tasks}{without} (n = {success.n:,}{solved}).")
     found = [one for one in abilities(subject) if one.success.value is not None]
     families = sorted(
         (one for one in found if one.tier is None), key=lambda one: one.success.value or 0.0, reverse=True
@@ -90,20 +95,18 @@ def _why(subject: Subject) -> Iterator[Line]:
         yield from (Line(one.statement) for one in diagnosis.decided[:2])
         if not diagnosis.decided:
             is_chance = diagnosis.findings and all(one.certainty == "suspected" for one in diagnosis.findings)
-            yield Line(NOTHING_SHOWN if is_chance else diagnosis.headline)
+            first = diagnosis.findings[0].statement if is_chance else ""
+            yield Line(f"{NOTHING_SHOWN} {first}" if is_chance else diagnosis.headline)
         for symptom in diagnosis.symptoms[:1]:
             yield Line(f"A symptom, and no cause: {symptom.name}. {symptom.statement}")
     for wording in first_sentence(subject):
         yield Line(wording.text, wording.command if isinstance(wording, Missing) else "")
-    for failures in subject.summary.failures():
-        if failures.kinds:
-            total = sum(share.count for share in failures.kinds)
-            kind = failures.kinds[0]
-            verb = "is" if kind.count == 1 else "are"
-            label = f"{kind.label} ({WRONG_OBJECT})" if kind.label == "reference" else kind.label
-            yield Line(
-                f"{kind.count:,} of {counted(total, 'failure')} ({rate(kind.share)}) {verb} of the kind {label}."
-            )
+    failures = subject.summary.failures()[0]
+    for kind in failures.kinds[:1]:
+        total = sum(share.count for share in failures.kinds)
+        verb = "is" if kind.count == 1 else "are"
+        label = f"{kind.label} ({WRONG_OBJECT})" if kind.label == "reference" else kind.label
+        yield Line(f"{kind.count:,} of {counted(total, 'failure')} ({rate(kind.share)}) {verb} of the kind {label}.")
 
 
 def _next(subject: Subject, anchor_of: Callable[[Finding], str]) -> Iterator[Line]:
@@ -115,7 +118,7 @@ def _next(subject: Subject, anchor_of: Callable[[Finding], str]) -> Iterator[Lin
     decided = [one for one in findings if one.is_decided and one.undo is not None]
     explained = sum(one.share for one in decided)
     if decided and explained < 0.5:
-        yield Line(f"Most of the failures seen, about {percent(1 - explained)}, have causes that were not decided.")
+        yield Line(f"About {percent(1 - explained)} of the failures seen have other causes, which were not decided.")
     if findings and not found:
         who = subject.asked_by.removeprefix("--policy ")
         yield Line("Nothing is shown yet. More situations may show it:", f"robodx diagnose {who} --seeds 10")
@@ -136,8 +139,8 @@ def _to_do(number: int, one: Finding, anchor: str) -> Line:
     if not one.is_decided:
         told = f"{number}. It is not decided whether it fails because {one.when}."
     else:
-        share = f", which explains about {percent(one.share)} of the failures seen" if one.undo is not None else ""
-        told = f"{number}. That it fails when {one.when}{share} ({one.certainty_says})."
+        share = f" Taking it away recovers about {percent(one.share)} of the failures seen, beyond the placebo."
+        told = f"{number}. That it fails when {one.when} ({one.certainty_says}).{share if one.undo is not None else ''}"
     return Line(
         told, one.next_test, one.advice, anchor, "To decide it" if one.certainty == "associated" else "Next test"
     )

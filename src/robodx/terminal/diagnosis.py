@@ -29,8 +29,7 @@ def lines(diagnosis: Diagnosis) -> Iterator[str]:
         return
     yield from wrapped(
         f"{visible(diagnosis.policy)} succeeds in {diagnosis.success} of its trials, the mean over tasks (n = "
-        f"{diagnosis.success.n}). RoboDx searched {counted(diagnosis.screened, 'episode')} for "
-        f"weaknesses and ran {counted(diagnosis.paired, 'further episode')} in pairs that differ in one thing."
+        f"{diagnosis.success.n}). {diagnosis.searched_says}"
     )
     if not diagnosis.is_whole:
         yield "The run is not finished, so more may be decided. The same command continues it."

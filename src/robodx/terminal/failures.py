@@ -20,7 +20,9 @@ def lines(summary: Summary, *, in_full: bool) -> Iterator[str]:
     """Kinds with an example each or, in full, by variant and episode by episode; then errors."""
     has_policies = summary.episodes["policy"].n_unique() > 1
     for failures in summary.failures():
-        yield from _of_failures(failures, f" of {failures.policy}" if has_policies else "", has_example=not in_full)
+        whose = f" of {failures.policy}" if has_policies else ""
+        whose += f" {failures.variant}" if failures.variant else ""
+        yield from _of_failures(failures, whose, has_example=not in_full)
     if in_full:
         if not summary.has_one_variant:
             yield from table_lines([_of_variant(one, has_policies) for one in summary.failures(by_variant=True)])

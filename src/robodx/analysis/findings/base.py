@@ -177,6 +177,8 @@ class StressSeen:
     pairs: int = 0
     difference: Estimate | None = None
     verdict: Literal["effect", "none", "undecided"] | None = None
+    # With 95% confidence it costs no more than this: below 20 points, there is no drop to speak of.
+    most_lost: float | None = None
 
     @property
     def lost(self) -> int:
@@ -235,6 +237,16 @@ class Diagnosis:
     def examples(self) -> tuple[tuple[str, ...], ...]:
         """Trial ids, of each finding and then of each symptom."""
         return (*(one.examples for one in self.findings), *(one.examples for one in self.symptoms))
+
+    @property
+    def searched_says(self) -> str:
+        """What it rests on."""
+        pairs = f"{self.paired} in pairs that differ in one thing" if self.paired else ""
+        tried = sum(one.tried for one in self.inputs)
+        inputs = f"{tried} without one of its inputs" if tried else ""
+        ran = " and ".join(filter(None, (pairs, inputs)))
+        seen = f"{self.screened} {'episode' if self.screened == 1 else 'episodes'}"
+        return f"RoboDx searched {seen} for weaknesses{f', and ran {ran}' if ran else ''}."
 
     @property
     def inputs_say(self) -> str:

@@ -24,6 +24,7 @@ from robodx.analysis.findings.base import (
 )
 from robodx.analysis.findings.conditions import Condition, Mask
 from robodx.analysis.findings.decisions import Tally, context_of, needing_both, tallies, told_apart
+from robodx.analysis.findings.factors import factors_of
 from robodx.analysis.findings.failure_modes import FailureMode, failure_modes
 from robodx.analysis.findings.inconsistencies import inconsistencies
 from robodx.analysis.findings.inputs import SUITE, inputs_seen, with_missing_input
@@ -125,7 +126,7 @@ def because_of(runs: Sequence[Path]) -> Because:
         for failed, substituted, kinds in asked:
             found = causes_of(failed.filter(pl.col("trial_id").is_in(trial_ids)), substituted, kinds)
             if found.is_shown:
-                return pointed_to(found)
+                return f"of its failures that were run again, {pointed_to(found)}"
         return None
 
     return because
@@ -322,7 +323,8 @@ def _finding(
         new_contexts=len(tally.contexts.keys() - subject.contexts),
         is_general=certainty == "cause" and tally.is_general(subject.contexts),
         crossed=crossed,
-        rivals=tuple(when(one) for one in rivals),
+        # What is recorded of the same thing in other words is no rival.
+        rivals=tuple(when(one) for one in rivals if not _is_same(one, condition)),
         along=along,
         without=without,
         share=evidence.share(tally, tested_inside, failed),
@@ -347,6 +349,10 @@ def _next_test(
     return of_kind(ask)
 
 
+def _is_same(one: Condition, other: Condition) -> bool:
+    return bool(factors_of(one.attribute, one.levels) & factors_of(other.attribute, other.levels))
+
+
 def _is_open(condition: Condition, tested: Mapping[Condition, Tally]) -> bool:
     return condition not in tested or tested[condition].certainty not in REFUTED
 
@@ -367,10 +373,11 @@ def _symptoms(subject: _Policy, findings: Sequence[Finding]) -> Iterator[Symptom
     rest = failed & ~np.any([np.zeros_like(failed), *explained], axis=0)
     if rest.sum() < max(2, LEAST_SYMPTOM * len(failed)):
         return
+    what = "failures where none of the causes holds" if explained else "failures"
     told = [(int((mode.has & rest).sum()), mode) for mode in subject.modes if mode.sort == "type"]
     for count, mode in sorted(told, key=lambda each: -each[0]):
         if count >= OFTEN * rest.sum():
-            yield _symptom(subject, mode, mode.has & rest, int(rest.sum()), "failures that no cause explains")
+            yield _symptom(subject, mode, mode.has & rest, int(rest.sum()), what)
 
 
 def _symptom(subject: _Policy, mode: FailureMode, has: Mask, of: int, what: str) -> Symptom:

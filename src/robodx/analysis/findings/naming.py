@@ -90,7 +90,9 @@ def statement(
         rest = (
             "Where it is there anyway, taking it away did not help"
             if undo and undo.verdict == "none"
-            else f"Taking it away {'was not decided' if undo else 'could not be tested'}"
+            else f"{_undone(undo)}, which is too little to decide"
+            if undo
+            else "Taking it away could not be tested"
         )
         return f"{told} because {when}{bundle}: {_put(put_in)}. {rest}."
     # The counts are of all failures: how most of those inside fail is told beside them.
@@ -115,7 +117,7 @@ def _put(evidence: PairEvidence | None) -> str:
     if evidence is None:
         return "that it suffices could not be tested"
     return (
-        f"brought about elsewhere, {evidence.pairs - evidence.changed} of {evidence.pairs} fail (with a placebo "
+        f"brought about where it is not, {evidence.pairs - evidence.changed} of {evidence.pairs} fail (with a placebo "
         f"{evidence.pairs - evidence.placebo})"
     )
 

@@ -86,8 +86,7 @@ BY_COMPONENT = {
     "actuation": "check the robot's controller, delays and gripper, or add demonstrations under such commands.",
     "timing": "make it answer sooner, or compute the next chunk while the last one is executed.",
     "language": "add demonstrations with such instructions in more wordings; until then ask in plain words.",
-    "perception": "add demonstrations among objects like the target, and give it larger pictures or a camera on the "
-    "wrist.",
+    "perception": "add demonstrations among objects like the target, and give it larger pictures or a nearer camera.",
     "grasping": "add demonstrations of grasps and of recoveries (robodx generate TASK… --disturb 0.006), and check "
     "when the gripper closes and how far (robodx check POLICY --probe).",
     "acting": "add demonstrations of the stage that fails, also of recoveries (robodx generate TASK… --disturb 0.006).",

@@ -42,7 +42,8 @@ def _stress_seen(one: Tally, put: Decision | None) -> StressSeen:
     # A loss, told as what becomes of success.
     loss = put.estimate
     value, low, high = (None if each is None else 0.0 - each for each in (loss.value, loss.high, loss.low))
-    return replace(seen, pairs=put.pairs, difference=Estimate(value, low, high, loss.n), verdict=put.verdict)
+    difference = Estimate(value, low, high, loss.n)
+    return replace(seen, pairs=put.pairs, difference=difference, verdict=put.verdict, most_lost=put.upper)
 
 
 def _seen(episodes: pl.DataFrame) -> Iterator[tuple[Condition, tuple[PairSeen, ...]]]:

@@ -63,6 +63,8 @@ AT_LEVEL = {
 }  # fmt: skip
 # At the end of a name: what a number is in.
 UNIT = re.compile(r"_(m|deg|s)$")
+# By whose name one would take them for the things themselves.
+NUMBERS = {name: f"number of {name.replace('_', ' ')}" for name in ("words", *COUNTED)}
 ROLES = {"target": "the target", "goal": "the goal"}
 
 
@@ -112,7 +114,7 @@ def attribute_in_words(name: str) -> str:
         return f"the word “{name.removeprefix(WORD)}”"
     if name.startswith(REQUIRES):
         return f"what is required of {name.removeprefix(REQUIRES)}"
-    return UNIT.sub("", name).replace("_", " ")
+    return NUMBERS.get(name) or UNIT.sub("", name).replace("_", " ")
 
 
 def levels_in_words(condition: Condition) -> str:

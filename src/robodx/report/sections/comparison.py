@@ -38,8 +38,10 @@ def comparison(material: Material) -> Content | None:
 
 
 def _tables(found: Comparison, stressed: Comparison | None) -> list[Block]:
+    broad = _broad(found)
+    tiers = " and tier" if any(row.kind == "tier" for row in broad) else ""
     tables = [
-        _table(found, _broad(found), "Over all, by family and tier", is_folded=False),
+        _table(found, broad, f"Over all and by family{tiers}", is_folded=False),
         _table(found, [row for row in found.rows if row.kind == "task"], "By task", is_folded=True),
     ]
     if stressed is not None and stressed is not found:
@@ -58,9 +60,9 @@ def sentence(found: Comparison) -> str:
     n += "" if CLEAN in found.variants else f" under {listed(list(found.variants))}"
     more = "" if row.verdict.more is None else f" About {row.verdict.more:,} more would probably decide it."
     wording = {
-        "improved": f"{b} improved on {a}",
-        "regressed": f"{b} regressed against {a}",
-        "held": f"{b} held against {a} (within ± {100 * row.verdict.margin:g} points)",
+        "improved": f"{b} is better than {a}",
+        "regressed": f"{b} is worse than {a}",
+        "held": f"{b} is as good as {a} (within ± {100 * row.verdict.margin:g} points)",
         "undecided": f"Undecided between {b} and {a}",
     }[row.verdict.word]
     return f"{wording}: {rates}, a difference of {points(row.difference, unit=True)} on {n}.{more}"

@@ -28,8 +28,8 @@ def failures(material: Material) -> Content | None:
     blocks: list[Block] = []
     found = [one for subject in material.subjects for one in subject.summary.failures()]
     for one in found:
-        if material.is_comparison:
-            blocks.append(Heading(one.policy))
+        heading = ": ".join(filter(None, (one.policy if material.is_comparison else "", one.variant or "")))
+        blocks += [Heading(heading[0].upper() + heading[1:] if one.variant == heading else heading)] if heading else []
         blocks += _of(one)
     for subject in material.subjects:
         blocks += [

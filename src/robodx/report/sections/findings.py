@@ -27,7 +27,7 @@ OPEN_CARDS = 3
 # Policies of whom all that was found is seen at once.
 MOST_OPEN = 2
 CAPTION = (
-    "What it does to success beyond a placebo if “{}” is taken away or brought about, in points, with intervals that "
+    "Pairs in which it changes whether {}: success with the change less success with a placebo, in points. Intervals "
     "hold whenever one stops"
 )
 
@@ -229,18 +229,17 @@ def _suspected(found: Sequence[Finding]) -> Table:
     ]  # fmt: skip
     further = [
         Column("otherwise", "how often it fails in the other trials", is_number=True),
-        Column("p", "that so good a condition is found if none mattered", is_number=True), Column("or it may be that"),
+        Column("p", "adjusted for all conditions that were looked at", is_number=True), Column("or it may be that"),
     ]  # fmt: skip
     return forest(
-        "Suspected: how often it fails in the screening", ["when"], rows, what="rate",
+        "Suspected: how often it fails in the screening; p is adjusted for all conditions that were looked at",
+        ["when"], rows, what="rate",
         further=further, kind="worded",
     )  # fmt: skip
 
 
 def _resolution(diagnosis: Diagnosis) -> str:
-    pairs = f"ran {counted(diagnosis.paired, 'further episode')} in pairs that differ in one thing"
-    wording = f"RoboDx searched {counted(diagnosis.screened, 'episode')} for weaknesses"
-    wording += f" and {pairs}." if diagnosis.paired else "."
+    wording = diagnosis.searched_says
     if diagnosis.resolution is None:
         return f"{wording} These are too few to say how small a weakness would have been detected."
     seen = f"A family that fails {100 * diagnosis.resolution:.0f} points more often than the rest"
@@ -255,7 +254,7 @@ def _of_pairs(finding: Finding) -> Table:
         if one is not None
     ]
     further = [
-        Column("changed", "successes with the factor changed", is_number=True),
+        Column("solved so", "successes with the factor changed", is_number=True),
         Column("placebo", "successes with as much changed and the factor kept", is_number=True),
     ]
     return forest(
@@ -273,24 +272,22 @@ def _of_cause(one: Finding) -> list[str]:
     by = sorted({name for each in (one.undo, one.put_in) if each is not None for name in each.interventions})
     said = [f"Changed by {listed(by)}."] if by else []
     if one.contexts:
+        contexts = f"{counted(one.contexts, 'context')} (combinations of task, act and kind of object)"
         reach = (
-            "goes the same way in at least three quarters of"
+            f"It goes the same way in at least three quarters of {contexts}"
             if one.is_general
-            else "is a claim about the situations tested alone, of"
+            else f"It was tested in {contexts}, and may not hold in others"
         )
-        said.append(
-            f"It {reach} {counted(one.contexts, 'context')} (task, act and kind of object), {one.new_contexts} of them "
-            "not met in the screening."
-        )
+        said.append(f"{reach}; {one.new_contexts} of them did not occur in the screening.")
     if one.undo is not None and one.share > 0:
-        said.append(f"Taking it away recovers about {percent(one.share)} of the failures of the screening.")
+        said.append(f"Taking it away recovers about {percent(one.share)} of the failures seen, beyond the placebo.")
     said += [harder(one.panel)] if harder(one.panel) else []
     return [*said, *_below_chance(one)]
 
 
 def _of_association(one: Finding) -> list[str]:
     effect = f"Difference {points(one.effect, unit=True)}" if one.outside.n else f"Rate {rate(one.effect)}"
-    chance = "" if one.p is None else f"; {p_value(one.p)} that so good a condition is found if none mattered"
+    chance = "" if one.p is None else f"; {p_value(one.p)}, adjusted for all conditions that were looked at"
     more = next((each.pairs_more for each in (one.undo, one.put_in) if each and each.pairs_more), None)
     decided = [f"About {counted(more, 'more pair')} would decide it, if it goes on like this."] if more else []
     return [f"{effect}{chance}.", *decided, *_below_chance(one)]

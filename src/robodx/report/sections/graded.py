@@ -1,4 +1,4 @@
-"""Stability, adaptability and rate: tests of the suite `stress` whose levels are tasks of their own."""
+"""Stability, adaptability and inference frequency: tests of the suite `stress` whose levels are tasks of their own."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ LATE = Column("latency, ms", "95th percentile of an episode's answers", is_numbe
 TESTS = {
     "stability": "Stability: success and steadiness in ever finer stacking",
     "adaptability": "Adaptability: success when the task changes while it is under way",
-    "inference_frequency": "Rate: success on a belt that waits for the policy (lockstep) and on one that does not",
+    "inference_frequency": "Rate: success on a moving belt, which waits for the policy in lockstep, not in real time",
 }
-LEGEND = (
-    "Stability is exp(−mean speed of the commanded joints, in radians per 1/20 s). Calls and actions per second and "
-    "latency are medians over episodes, measured on the machine of the run."
-)
+LEGENDS = {
+    "stability": "Stability is exp(−mean speed of the commanded joints, in radians per 1/20 s).",
+    "inference_frequency": "Calls and actions per second and latency are medians over episodes, measured on the "
+    "machine of the run.",
+}
 
 
-@section(order=34, title="Stability, adaptability and rate", folded=True)
+@section(order=34, title="Other tests in levels", folded=True)
 def graded(material: Material) -> Content | None:
     found = [(place, one) for place, subject in enumerate(material.subjects) for one in subject.summary.levels]
     blocks: list[Block] = [
@@ -38,7 +39,8 @@ def graded(material: Material) -> Content | None:
     ]
     if not blocks:
         return None
-    return Content([*blocks, Text(LEGEND, "quiet")], [asdict(one) for _, one in found])
+    legend = " ".join(says for test, says in LEGENDS.items() if any(one.test == test for _, one in found))
+    return Content([*blocks, *([Text(legend, "quiet")] if legend else [])], [asdict(one) for _, one in found])
 
 
 def _table(test: str, found: Sequence[tuple[int, Graded]], *, has_policies: bool) -> Table:

@@ -15,9 +15,7 @@ from robodx.report.words import listed
 
 METHODS = (
     "The success rate is success / (success + failure + timeout). Errors are counted apart; if more than 5% of the "
-    "episodes end in errors, no rate is given. The rate of several tasks is their mean, and every task counts equally. "
-    "“By episode” counts all episodes, also under stress, in real time and repeated: it weighs a task by how often it "
-    "was run.",
+    "episodes end in errors, no rate is given. The rate of several tasks is their mean, and every task counts equally.",
     "n counts situations: episodes with the same instructions and bit-identical trajectories count once. Intervals are "
     "95% intervals: Wilson's for one rate, score or bootstrap intervals of seeds within tasks for means, Newcombe's "
     "and Tango's for differences; p of pairs is exact (McNemar), Holm-adjusted within a family of tests.",

@@ -28,7 +28,8 @@ COMMAND = "robodx run stress --policy {} --seeds 10"
 SCREENED = "This is a screen, and says little of any one stressor. To test each at three levels:"
 CAPTION = "Success with 95% intervals over the severity of each stressor."
 AGAIN = "A hollow diamond shows repeated trials without stress: how much success varies by chance."
-DECIDED_SAYS = {"effect": "breaks it", "none": "no drop of 20 points", "undecided": "undecided"}
+DECIDED_SAYS = {"effect": "breaks it", "none": "loses less than 20 points", "undecided": "undecided"}
+ONE_SIDED = "at most {:.1f} points with 95% confidence, one-sided"
 HARMED = "Shaded: from this level on, success is lower at every level."
 CLIFF = "The line marked cliff is the severity at which a search found success halved, with its interval."
 TREND = "trend over the levels, Holm-adjusted over the stressors"
@@ -97,7 +98,10 @@ def _screen(subject: Subject, seen: Sequence[StressSeen], *, has_policies: bool)
             further=[
                 Cell(str(one.pairs or "")),
                 Cell("" if one.difference is None else points(one.difference)),
-                Cell(DECIDED_SAYS.get(one.verdict or "", "")),
+                Cell(
+                    DECIDED_SAYS.get(one.verdict or "", ""),
+                    title="" if one.most_lost is None else ONE_SIDED.format(100 * max(0.0, one.most_lost)),
+                ),
             ],
         )
         for one in lost_first
