@@ -7,11 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from robodx.analysis.findings.base import PairEvidence
 from robodx.analysis.findings.conditions import Condition, Features, conditions
 from robodx.analysis.findings.decisions import PairSeen, Tally, differences, needing_both, told_apart
 from robodx.analysis.findings.factors import is_same_factor, says_the_same
+from robodx.analysis.findings.kinds.base import FINDING_KINDS
+from robodx.analysis.findings.naming import Name, statement
 from robodx.analysis.findings.proposals import Screened, chance_of, suspects
 from robodx.analysis.findings.wording import attribute_in_words, when
+from robodx.analysis.statistics.estimates import Estimate
 from robodx.records.features import features, level, order
 
 
@@ -181,7 +185,7 @@ def test_what_needs_another_is_shown_by_pairs_with_that_and_by_pairs_without_it(
 
 def test_attributes_are_told_in_words_without_their_units() -> None:
     names = [attribute_in_words(name) for name in ("goal_size_m", "target_turn_deg", "word then", "things")]
-    assert names == ["goal size", "target turn", "the word “then”", "things"]
+    assert names == ["goal size", "target turn", "the word “then”", "number of things"]
 
 
 def test_what_says_the_same_is_not_told_as_going_along() -> None:
@@ -268,3 +272,19 @@ def test_an_attribute_and_a_level_are_known_in_other_words(planted: str, found: 
     attribute, _, levels = found.partition("=")
     name, _, wanted = planted.partition("=")
     assert is_same_factor(name, wanted, attribute, tuple(levels.split("|"))) is is_same
+
+
+def test_what_changed_along_is_told_by_whose_it_is() -> None:
+    name = Name(FINDING_KINDS["visual bias"], "room")
+    put_in = PairEvidence(10, 0, 10, Estimate(-1.0, -1.0, -0.3, 10), "effect", 99.0, ("room",))
+    undo = PairEvidence(18, 8, 0, Estimate(0.44, 0.08, 0.82, 18), "undecided", 9.0, ("room",))
+    rates = (Estimate(1.0, 0.5, 1.0, 6), Estimate(0.5, 0.4, 0.6, 99))
+    told = statement(
+        name, "the room is not a familiar one", "it fails", "sufficient", undo, put_in, *rates,
+        along=("room table colour", "room wall colour"),
+    )  # fmt: skip
+    assert "(room: table colour, wall colour): brought about where it is not, 10 of 10 fail (with a placebo 0)" in told
+    assert told.endswith(
+        "Taken away, 8 of 18 such situations succeed (with a placebo 0), which is too little to decide."
+    )
+    assert attribute_in_words("words") == "number of words" and attribute_in_words("goal_colour") == "goal colour"

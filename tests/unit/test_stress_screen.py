@@ -46,6 +46,19 @@ SCREENED = (
 )
 
 
+def test_that_it_loses_little_is_told_with_the_bound_that_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = Tally(NOISE, 1, put_in=tuple(pair(True) for _ in range(20)))
+    (noise,) = stress_seen([Tally(NOISE, 1, put_in=(pair(False),))], [later])
+    assert noise.verdict == "none" and noise.most_lost is not None and 0.1 < noise.most_lost < 0.2
+    assert noise.difference is not None and (noise.difference.low or 0.0) < -noise.most_lost, "that has two sides"
+    monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [diagnosis(stress=(noise,))])
+    page = report([run_folder(tmp_path, capability())]).markdown()
+    bound = f"at most {100 * noise.most_lost:.1f} points with 95% confidence, n = {noise.pairs}"
+    assert f"it loses less than 20 points under noise at v2 ({bound})" in page
+
+
 def test_a_diagnosis_answers_from_its_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [diagnosis(stress=SCREENED)])
     found = report([run_folder(tmp_path, capability())])

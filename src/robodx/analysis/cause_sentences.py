@@ -116,8 +116,9 @@ def as_dict(found: Causes) -> dict[str, Any]:
 def _recovers(found: Causes) -> str:
     if len(found.leading) > FEW:
         # The table beside it has the rest.
-        each = [f"{one.substitution} recovers {one.count} of {one.n}" for one in found.leading]
-        return f"Of the failed trials that each applies to, {listed(each)}"
+        first, *others = found.leading
+        told = f"{first.substitution} recovers {first.count} of {first.n} failed trials it applies to"
+        return listed([told, *(f"{one.substitution} {one.count} of {one.n}" for one in others)])
     return "; ".join(
         f"{one.substitution} ({DOES[one.substitution]}) recovers {one.count} of {one.n} failed trials it applies to "
         f"and adds {adds(one)} of {found.lasting}"

@@ -11,7 +11,7 @@ import polars as pl
 
 from robodx.analysis.metrics.failures import UNKNOWN, Column, FailureShare, failure_shares, share_of
 from robodx.analysis.metrics.observations import distinct_episodes
-from robodx.analysis.null_inputs import NULL_INPUTS
+from robodx.analysis.null_inputs import lacks_input
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.statistics.sequential import Stopped
 from robodx.analysis.variants import CLEAN
@@ -78,7 +78,7 @@ def failures(episodes: pl.DataFrame, stopped: Stopped) -> list[Failures]:
     """
     found = []
     for (policy,), tried in episodes.group_by("policy", maintain_order=True):
-        own, rest = tried.filter("is_base"), tried.filter(~pl.col("is_base") & ~_lacks_input())
+        own, rest = tried.filter("is_base"), tried.filter(~pl.col("is_base") & ~lacks_input())
         found.append(failures_of(own if len(own) else tried, str(policy), None, stopped))
         stressed = failures_of(rest, str(policy), UNDER_STRESS, stopped)
         found += [stressed] if len(own) and stressed.kinds else []
@@ -91,11 +91,6 @@ def failures_in_variants(episodes: pl.DataFrame, stopped: Stopped) -> list[Failu
         failures_of(tried, str(policy), str(variant) or CLEAN, stopped)
         for (policy, variant), tried in ordered.group_by("policy", "variant", maintain_order=True)
     ]
-
-
-def _lacks_input() -> pl.Expr:
-    names = pl.col("perturbations").list.eval(pl.element().struct.field("name"))
-    return names.list.set_intersection(pl.lit(list(NULL_INPUTS))).list.len().fill_null(0) > 0
 
 
 def failures_of(episodes: pl.DataFrame, policy: str, variant: str | None, stopped: Stopped) -> Failures:

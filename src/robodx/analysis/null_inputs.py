@@ -29,6 +29,12 @@ NULL_INPUTS = (*WORDS, "camera_blank", "frozen_state")
 Verdict = Literal["not needed", "used", "not decided", "nothing to lose"]
 
 
+def lacks_input() -> pl.Expr:
+    """Whether an episode was run without one of the policy's inputs."""
+    names = pl.col("perturbations").list.eval(pl.element().struct.field("name"))
+    return names.list.set_intersection(pl.lit(list(NULL_INPUTS))).list.len().fill_null(0) > 0
+
+
 @dataclass(frozen=True)
 class Loss:
     """Success as it is and without the input, on the same situations: of one task, or of all of `tasks` together."""

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
+from robodx.analysis.null_inputs import lacks_input
+
 # More would make a page that nobody scrolls through; the viewer shows all.
 MOST = 48
 EXAMPLES = 3
@@ -29,7 +31,8 @@ def _wanted(episodes: pl.DataFrame, examples: Sequence[Sequence[str]], films: Ma
     # The first example of each finding, then the second of each.
     for turn in itertools.zip_longest(*(each[:EXAMPLES] for each in examples)):
         yield from (trial for trial in turn if trial in there)
-    failed = episodes.filter(pl.col("outcome").is_in(["failure", "timeout"]))
+    # Without pictures or words nobody need succeed.
+    failed = episodes.filter(pl.col("outcome").is_in(["failure", "timeout"]) & ~lacks_input())
     solved = episodes.filter(pl.col("outcome") == "success")
     yield from (trial for trial in _varied(failed) if trial in films)
     yield from itertools.islice((trial for trial in _varied(solved) if trial in films), SOLVED)

@@ -141,9 +141,7 @@ def _to_do(number: int, one: Finding, anchor: str) -> Line:
     else:
         share = f" Taking it away recovers about {percent(one.share)} of the failures seen, beyond the placebo."
         told = f"{number}. That it fails when {one.when} ({one.certainty_says}).{share if one.undo is not None else ''}"
-    return Line(
-        told, one.next_test, one.advice, anchor, "To decide it" if one.certainty == "associated" else "Next test"
-    )
+    return Line(told, one.next_test, one.advice, anchor, "Next test" if one.is_decided else "To decide it")
 
 
 def _on_components(subject: Subject) -> Iterator[Line]:
@@ -152,7 +150,8 @@ def _on_components(subject: Subject) -> Iterator[Line]:
     if found is None or not found.is_shown:
         return
     names = list(dict.fromkeys(one.component for one in found.leading))
-    for name in names[:MOST]:
-        told = "Failed trials that were run again point to" if len(names) == 1 else "It may be"
-        if says := advice_on(name):
-            yield Line(f"{told} {name}.", advice=says, anchor="causes")
+    told = "Failed trials that were run again point to"
+    if len(names) == 1:
+        yield Line(f"{told} {names[0]}.", advice=advice_on(names[0]), anchor="causes")
+    elif names:
+        yield Line(f"{told} {' or '.join(names)}, or to several of these.", anchor="causes")

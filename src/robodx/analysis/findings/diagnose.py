@@ -61,6 +61,8 @@ LEAST_EFFECT = 0.1
 LEAST_FAILURES = 2
 # Failures that no other cause explains, from which on these say how it fails for this one.
 LEAST_OWN = 3
+# Of a diagnosis whose pairs did not decide: as many times the pairs.
+MORE_SEEDS = 5
 # How surely something goes with failures.
 SURE = 0.05
 # Of a condition that pairs have shown, the share of another's failures from which that one says nothing more.
@@ -126,7 +128,7 @@ def because_of(runs: Sequence[Path]) -> Because:
         for failed, substituted, kinds in asked:
             found = causes_of(failed.filter(pl.col("trial_id").is_in(trial_ids)), substituted, kinds)
             if found.is_shown:
-                return f"of its failures that were run again, {pointed_to(found)}"
+                return f"of its failures that were run again: {pointed_to(found)}"
         return None
 
     return because
@@ -344,8 +346,12 @@ def _next_test(
 ) -> str:
     """What would tell more; of what only goes with failures, what would decide."""
     ask = NextTest(about, tasks or subject.table["task"].unique().sort().to_list(), subject.who)
+    diagnose = f"robodx diagnose {subject.who.removeprefix('--policy ')}"
     if certainty in ("associated", "suspected") and not subject.decided:
-        return f"robodx diagnose {subject.who.removeprefix('--policy ')}"
+        return diagnose
+    if certainty == "undecided":
+        # Only pairs decide, and these were too few.
+        return f"{diagnose} --seeds {MORE_SEEDS}"
     return of_kind(ask)
 
 

@@ -75,7 +75,7 @@ def statement(
     """What is wrong, and the numbers that say so. What changed along with it in all its pairs may be it as well."""
     says = name.kind.says(name.subject)
     told = f"{says}: it fails" if says else "It fails"
-    bundle = f", or because of what changed with that ({', '.join(along)})" if along else ""
+    bundle = f", or because of what changed with that ({_grouped(along)})" if along else ""
     if certainty == "cause" and undo is None and put_in is not None:
         lost = f"{put_in.pairs - put_in.changed} of {put_in.pairs} trials fail when {when}"
         return f"{says or told}: {lost}, and {put_in.pairs - put_in.placebo} of the same trials otherwise."
@@ -103,6 +103,14 @@ def statement(
     if certainty == "undecided":
         return f"It may fail because {when}: {rates}. Pairs that differ in this alone did not decide it."
     return f"It may fail more often when {when}: {rates}."
+
+
+def _grouped(names: Sequence[str]) -> str:
+    """As "room: table colour, wall colour" of "room table colour" and "room wall colour"."""
+    whose = {name.partition(" ")[0] for name in names}
+    if len(names) < 2 or len(whose) > 1 or not all(" " in name for name in names):
+        return ", ".join(names)
+    return f"{whose.pop()}: {', '.join(name.partition(' ')[2] for name in names)}"
 
 
 def _undone(evidence: PairEvidence | None) -> str:

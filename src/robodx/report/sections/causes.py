@@ -8,10 +8,11 @@ import polars as pl
 
 from robodx.analysis.cause_sentences import DOES, adds, as_dict, conclusion, not_told_apart, unrecovered
 from robodx.analysis.causes import FOLDER, Cause, Causes, causes_of, kinds_of, sample
+from robodx.analysis.findings.remedies import advice_on
 from robodx.analysis.variants import untouched
 from robodx.records.about import UnreadableRun, read_about
 from robodx.records.table import load_readable, parts_of
-from robodx.report.blocks import Block, Cell, Column, Heading, Missing, Text
+from robodx.report.blocks import Block, Cell, Column, Folded, Heading, Missing, Text
 from robodx.report.forest import Row, forest
 from robodx.report.material import Material, Run, Subject
 from robodx.report.sections.base import Content, section
@@ -114,7 +115,13 @@ def _told(found: Causes) -> list[Block]:
     )
     does = "; ".join(f"{one.substitution}: {DOES[one.substitution]}" for one in run)
     said = [*not_told_apart(found), *unrecovered(found)]
-    return [table, *(Text(sentence) for sentence in said), Text(adding, "quiet"), Text(f"{does}.", "quiet")]
+    remedies = [(name, advice_on(name)) for name in dict.fromkeys(one.component for one in found.leading)]
+    # With one, the first screen says it.
+    advised = [
+        Text(f"If it is {name}, advice, untested: {says}") for name, says in remedies if says and len(remedies) > 1
+    ]
+    means = Folded("What the columns and the substitutions mean", [Text(adding), Text(f"{does}.")])
+    return [table, *(Text(sentence) for sentence in said), *advised, means]
 
 
 def _row(one: Cause) -> Row:

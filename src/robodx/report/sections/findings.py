@@ -94,7 +94,7 @@ class Card:
 
     @property
     def next_label(self) -> str:
-        return "To decide it" if self.finding.certainty == "associated" else "Next test"
+        return "To decide it" if self.finding.certainty in ("associated", "undecided") else "Next test"
 
     def html(self) -> Markup:
         return fill("finding.html", card=self, finding=self.finding)
@@ -207,10 +207,10 @@ def _of(diagnosis: Diagnosis, material: Material, asked_by: str) -> list[Block]:
         further += [Heading(SYMPTOMS), Symptoms(diagnosis.symptoms, anchors)]
     others = [*([diagnosis.inputs_say] if diagnosis.inputs else []), *diagnosis.ruled_out]
     further += [Text(sentence, "quiet") for sentence in (*others, _resolution(diagnosis))]
-    # Of several policies there is room for what is decided.
+    # Beside what is decided, and of several policies, there is no room for the rest.
     return (
         [*blocks, Folded("What is not decided, and symptoms", further)]
-        if material.is_comparison
+        if material.is_comparison or diagnosis.decided
         else [*blocks, *further]
     )
 
@@ -247,7 +247,7 @@ def _resolution(diagnosis: Diagnosis) -> str:
 
 
 def _of_pairs(finding: Finding) -> Table:
-    every = (("taken away where it is", finding.undo), ("brought about elsewhere", finding.put_in))
+    every = (("taken away", finding.undo), ("brought about", finding.put_in))
     rows = [
         Row([says], one.gain, colour=3 if (one.gain.value or 0.0) > 0 else 2, further=_further(one))
         for says, one in every
