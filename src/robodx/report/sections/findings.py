@@ -208,11 +208,9 @@ def _of(diagnosis: Diagnosis, material: Material, asked_by: str) -> list[Block]:
     others = [*([diagnosis.inputs_say] if diagnosis.inputs else []), *diagnosis.ruled_out]
     further += [Text(sentence, "quiet") for sentence in (*others, _resolution(diagnosis))]
     # Beside what is decided, and of several policies, there is no room for the rest.
-    return (
-        [*blocks, Folded("What is not decided, and symptoms", further)]
-        if material.is_comparison or diagnosis.decided
-        else [*blocks, *further]
-    )
+    has_no_room = material.is_comparison or diagnosis.decided
+    is_folded = has_no_room and (open_ or suspected or diagnosis.symptoms)
+    return [*blocks, Folded("What is not decided, and symptoms", further)] if is_folded else [*blocks, *further]
 
 
 def _suspected(found: Sequence[Finding]) -> Table:
