@@ -5,6 +5,7 @@ What a process of its own has no part in is called in this one, which is quicker
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import signal
@@ -12,11 +13,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import av
 import polars as pl
 import pytest
+import typer
 
+from robodx.cli.commands import app
 from robodx.records.schema import TIMINGS
 from robodx.records.table import load
 from tests.commands import call
@@ -102,6 +106,21 @@ def test_help_teaches_and_every_command_has_it(tmp_path: Path) -> None:
     for command in ("list", "show", "run", "summary", "merge", "diff", "doctor"):
         assert command in text
         assert "Usage" in call(command, "--help", cwd=tmp_path)
+
+
+def test_help_flows_and_loses_no_bracket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    group: Any = typer.main.get_command(app)
+    commands = {(name,): command for name, command in group.commands.items()}
+    commands |= {("data", name): command for name, command in commands.pop(("data",)).commands.items()}
+    assert len(commands) > 20
+    for words, command in commands.items():
+        shown = call(*words, "--help", cwd=tmp_path)
+        for paragraph in inspect.cleandoc(command.callback.__doc__).split("\n\n"):
+            assert " ".join(paragraph.split()) in shown
+        for parameter in command.params:
+            assert parameter.help.replace("\\[", "[") in shown
+    assert "pip install 'robodx[wandb]' or 'robodx[rerun]'." in call("export", "--help", cwd=tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["tasks", "policies", "robots", "perturbations", "suites", "cameras"])
