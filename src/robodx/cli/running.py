@@ -61,8 +61,8 @@ class RunOptions:
     selectors: Annotated[
         list[str],
         typer.Argument(
-            help="Tasks, families, tiers or suites: control/stack_cube, control/easy, capability, stress/packet_loss, "
-            "stress/sensor, cliff/noise/primitive/pick_cube …",
+            help="Tasks, families, tiers or suites: control/stack_cube, control, control/easy, easy, "
+            "capability/easy, stress/packet_loss, stress/sensor, cliff/noise/primitive/pick_cube …",
             autocompletion=selector_names,
         ),
     ] = None  # type: ignore[assignment]  # older versions of typer take no other default here; it is a list from then on
