@@ -145,6 +145,11 @@ def test_a_replay_moves_bit_for_bit_like_its_record(tmp_path: Path) -> None:
     call("run", TASK, "--policy", "expert", "--seeds", "2", "--out", "record", cwd=tmp_path)
     call("run", TASK, "--policy", "replay:record", "--seeds", "2", "--out", "replay", cwd=tmp_path)
     assert "2 trajectories are the same" in call("diff", "record", "replay", cwd=tmp_path)
+    said = call("run", TASK, "--policy", "replay:record", "--seeds", "2", cwd=tmp_path)
+    folder = "runs/primitive.press_switch+replay.record"
+    assert said.endswith(
+        f"Episodes: {folder}\nNext: robodx report {folder}, robodx view {folder}, robodx summary {folder}\n"
+    )
     words = ("run", TASK, "--policy", "replay:record", "--seeds", "3", "--out", "more")
     text = call(*words, cwd=tmp_path, expect=1)
     assert "no primitive/press_switch at seed 2" in text
@@ -154,7 +159,8 @@ def test_parts_of_a_run_merge_into_the_whole(tmp_path: Path) -> None:
     common = ("run", "primitive", "--policy", "expert", "--seeds", "4")
     call(*common, "--out", "whole", cwd=tmp_path)
     for part in ("1", "2", "3"):
-        call(*common, "--shard", f"{part}/3", "--out", f"part{part}", cwd=tmp_path)
+        said = call(*common, "--shard", f"{part}/3", "--out", f"part{part}", cwd=tmp_path)
+        assert f"Episodes: part{part}\nNext: when all shards are done, robodx merge" in said
     parts = [load(tmp_path / f"part{part}") for part in (1, 2, 3)]
     assert sum(len(part) for part in parts) == 12 and max(len(part) for part in parts) < 12
     call("merge", "part1", "part2", "--out", "merged", cwd=tmp_path)
