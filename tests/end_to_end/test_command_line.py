@@ -111,7 +111,7 @@ def test_help_teaches_and_every_command_has_it(tmp_path: Path) -> None:
 def test_help_flows_and_loses_no_bracket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
     group: Any = typer.main.get_command(app)
-    commands = {(name,): command for name, command in group.commands.items()}
+    commands: dict[tuple[str, ...], Any] = {(name,): command for name, command in group.commands.items()}
     commands |= {("data", name): command for name, command in commands.pop(("data",)).commands.items()}
     assert len(commands) > 20
     for words, command in commands.items():
