@@ -22,7 +22,7 @@ ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-demo: setup  ## diagnose `vision` and two faulty policies on easy tasks, into runs/demo, and write the page
+demo: setup  ## evaluate `vision` and two faulty policies on easy tasks, write a report that compares them, then diagnose `act`; all in runs/demo
 	@sh scripts/demo.sh
 
 test: setup  ## run the tests

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Diagnoses `vision` and two policies with planted faults on easy tasks and under one stressor, and writes the page.
+# Evaluates `vision` and two policies with planted faults on easy tasks and under one stressor, and writes the page.
 # Then it puts `act`, a learned policy, through the whole diagnosis, with a page of its own.
 # `make demo` calls it. Finished runs are kept: the second time only the page is written.
 set -eu

@@ -23,7 +23,8 @@ def rows(kind: str, words: Sequence[str] = ()) -> list[dict[str, Any]]:
     Of tasks a word is a family, a tier, a suite of tasks or a selector; a word that is none of these, and any of other
     kinds, is true of what has it in its name or its description.
     """
-    every = _rows(kind)
+    # A docstring may have line breaks.
+    every = [{name: _flat(value) for name, value in row.items()} for row in _rows(kind)]
     found = every
     for word in words:
         names = _matching(kind, every, word)
@@ -186,7 +187,11 @@ def _rows(kind: str) -> list[dict[str, Any]]:
         return [{"export": e.name, "summary": e.summary} for e in EXPORTERS.entries()]
     from robodx.suites.base import SUITES
 
-    return [{"suite": name, "summary": (SUITES[name].__doc__ or "").strip()} for name in SUITES]
+    return [{"suite": name, "summary": (SUITES[name].__doc__ or "").partition("\n\n")[0]} for name in SUITES]
+
+
+def _flat(value: Any) -> Any:
+    return " ".join(value.split()) if isinstance(value, str) else value
 
 
 def _level(name: str, value: Value) -> str:

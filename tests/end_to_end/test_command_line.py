@@ -5,6 +5,7 @@ What a process of its own has no part in is called in this one, which is quicker
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import signal
@@ -12,11 +13,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import av
 import polars as pl
 import pytest
+import typer
 
+from robodx.cli.commands import app
 from robodx.records.schema import TIMINGS
 from robodx.records.table import load
 from tests.commands import call
@@ -104,6 +108,21 @@ def test_help_teaches_and_every_command_has_it(tmp_path: Path) -> None:
         assert "Usage" in call(command, "--help", cwd=tmp_path)
 
 
+def test_help_flows_and_loses_no_bracket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    group: Any = typer.main.get_command(app)
+    commands: dict[tuple[str, ...], Any] = {(name,): command for name, command in group.commands.items()}
+    commands |= {("data", name): command for name, command in commands.pop(("data",)).commands.items()}
+    assert len(commands) > 20
+    for words, command in commands.items():
+        shown = call(*words, "--help", cwd=tmp_path)
+        for paragraph in inspect.cleandoc(command.callback.__doc__).split("\n\n"):
+            assert " ".join(paragraph.split()) in shown
+        for parameter in command.params:
+            assert parameter.help.replace("\\[", "[") in shown
+    assert "pip install 'robodx[wandb]' or 'robodx[rerun]'." in call("export", "--help", cwd=tmp_path)
+
+
 @pytest.mark.parametrize("kind", ["tasks", "policies", "robots", "perturbations", "suites", "cameras"])
 def test_lists_are_there_for_people_and_programs(kind: str, tmp_path: Path) -> None:
     rows = json.loads(call("list", kind, "--json", cwd=tmp_path))
@@ -126,6 +145,11 @@ def test_a_replay_moves_bit_for_bit_like_its_record(tmp_path: Path) -> None:
     call("run", TASK, "--policy", "expert", "--seeds", "2", "--out", "record", cwd=tmp_path)
     call("run", TASK, "--policy", "replay:record", "--seeds", "2", "--out", "replay", cwd=tmp_path)
     assert "2 trajectories are the same" in call("diff", "record", "replay", cwd=tmp_path)
+    said = call("run", TASK, "--policy", "replay:record", "--seeds", "2", cwd=tmp_path)
+    folder = "runs/primitive.press_switch+replay.record"
+    assert said.endswith(
+        f"Episodes: {folder}\nNext: robodx report {folder}, robodx view {folder}, robodx summary {folder}\n"
+    )
     words = ("run", TASK, "--policy", "replay:record", "--seeds", "3", "--out", "more")
     text = call(*words, cwd=tmp_path, expect=1)
     assert "no primitive/press_switch at seed 2" in text
@@ -135,7 +159,8 @@ def test_parts_of_a_run_merge_into_the_whole(tmp_path: Path) -> None:
     common = ("run", "primitive", "--policy", "expert", "--seeds", "4")
     call(*common, "--out", "whole", cwd=tmp_path)
     for part in ("1", "2", "3"):
-        call(*common, "--shard", f"{part}/3", "--out", f"part{part}", cwd=tmp_path)
+        said = call(*common, "--shard", f"{part}/3", "--out", f"part{part}", cwd=tmp_path)
+        assert f"Episodes: part{part}\nNext: when all shards are done, robodx merge" in said
     parts = [load(tmp_path / f"part{part}") for part in (1, 2, 3)]
     assert sum(len(part) for part in parts) == 12 and max(len(part) for part in parts) < 12
     call("merge", "part1", "part2", "--out", "merged", cwd=tmp_path)

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from robodx.running.rollout import rollout
 from robodx.wires.base import WireError
 from robodx.wires.local import Local
 from robodx.wires.remote import RemotePolicy, declared
+from tests.commands import call
 
 HOLD = np.array([[0, 0, 0, 0, 0, 0, 1]], dtype=np.float32)
 TASK = "primitive/press_switch"
@@ -62,7 +64,8 @@ def moved(by: float) -> ActionChunk:
 def test_a_policys_nature_is_told(answer: Callable[[int, int], ActionChunk], nature: str) -> None:
     found = check("answering", Answering(answer), task=TASK)
     assert found.nature == nature and found.problems == []
-    assert f"The policy is {nature}" in "\n".join(found.lines())
+    is_repeated = {"deterministic": "deterministic: ", "stateful": "deterministic and stateful: "}
+    assert f"The policy is {is_repeated.get(nature, 'not deterministic: ')}" in "\n".join(found.lines())
 
 
 @pytest.mark.parametrize(
@@ -80,7 +83,8 @@ def test_a_policy_without_a_usable_action_is_a_problem_and_both_sides_are_shown(
     assert found.nature is None and len(found.problems) == 1
     assert re.search(f"its reply cannot be executed: .*{message}", found.problems[0])
     said = "\n".join(found.lines())
-    assert "action ee_delta, 7 numbers" in said and "PROBLEM: " in said and "It fits" not in said
+    assert "action ee_delta, 7 numbers" in said and "PROBLEM: " in said
+    assert found.conclusion(None) == "It cannot be run."
 
 
 def test_only_calls_after_settling_are_timed() -> None:
@@ -135,3 +139,11 @@ def test_a_camera_that_is_not_there_and_a_width_that_no_robot_has_are_refused() 
 @pytest.mark.parametrize(("name", "nature"), [("still", "deterministic"), ("random", "stateful")])
 def test_shipped_policies_can_be_checked(name: str, nature: str) -> None:
     assert check(name, make_policy(name), task=TASK).nature == nature
+
+
+def test_the_verdict_comes_last_and_is_no_better_than_what_was_found(tmp_path: Path) -> None:
+    *_, probed, last = call("check", "random", "--probe", cwd=tmp_path).splitlines()
+    assert probed.startswith("Probe: inconclusive.")
+    assert last.startswith("It can be run, but whether its conventions fit is not known: the probe is inconclusive.")
+    last = call("check", "still", cwd=tmp_path).splitlines()[-1]
+    assert last.startswith("It can be run. To test whether its conventions fit, add --probe")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from robodx.analysis.statistics.psychometric import MINIMUM
+from robodx.analysis.statistics.estimates import Estimate
+from robodx.analysis.statistics.psychometric import MINIMUM, Cliff
 from robodx.cli import interrupts
 from robodx.cli.commands import app
 from robodx.errors import UserError
@@ -164,6 +167,9 @@ def test_what_was_found_is_said_in_a_sentence() -> None:
     text = "\n".join(cliff_text.lines(asked, played(asked, breaks_at=0.31)))
     assert "Cliff at packet_loss 0.3" in text and "Success without stress: " in text
     assert "severity (of the commands)" in text and "] of the commands: success is half" in " ".join(text.split())
+    clean, fitted = re.search(r"^  0 +\d+/(\d+) +(\d+%)", text, re.MULTILINE).groups()  # type: ignore[union-attr]
+    of_all = rf"without stress: {fitted} \[\d+, \d+\] \(fitted to all \d+ episodes, {clean} of them without stress"
+    assert re.search(of_all, " ".join(text.split()))
     text = "\n".join(cliff_text.lines(asked, played(asked, breaks_at=2.0)))
     assert "No cliff up to packet_loss 1" in text
     text = "\n".join(cliff_text.lines(asked, played(asked, breaks_at=-1.0)))
@@ -175,3 +181,12 @@ def test_what_was_found_is_said_in_a_sentence() -> None:
 
 def test_nothing_is_said_to_be_certain() -> None:
     assert [cliff_text.probability(p) for p in (1.0, 0.994, 0.97, 0.5, 0.004)] == [">99%", ">99%", "97%", "50%", "<1%"]
+
+
+def test_where_it_is_undecided_the_estimate_is_told() -> None:
+    found = Cliff(0.653, 0.395, None, False, 0.06, 0.0, Estimate(0.95, 0.69, 1.0, 16), 1.25, 16)
+    assert found.verdict == "undecided"
+    told = cliff_text.sentence(found, "actuator_latency", "s")
+    assert told.startswith("Undecided: the estimate so far is 0.653 [0.395, 1.25+] s; the probability of no cliff")
+    beyond = cliff_text.sentence(replace(found, severity=None, p_no_cliff=0.6), "actuator_latency", "s")
+    assert beyond.startswith("Undecided: if there is a cliff, it is at 0.395 s or above; ")

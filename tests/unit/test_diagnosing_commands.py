@@ -23,6 +23,7 @@ from robodx.running.run import run
 from robodx.sim import gl
 from robodx.terminal.console import progress_bar
 from robodx.video import filming
+from tests.commands import call
 from tests.reporting import episode, run_folder
 
 NOT_ASKED = "The failures have not been run again"
@@ -41,6 +42,12 @@ def test_a_number_that_cannot_be_is_named(words: list[str]) -> None:
 def test_a_fault_without_a_name_is_told_where_the_names_are(name: str) -> None:
     with pytest.raises(UserError, match=r"NAME is missing.*colour_blind.*robodx list faults"):
         make_policy(name)
+
+
+def test_a_policy_that_does_not_exist_is_refused_before_anything_is_said_to_begin(tmp_path: Path) -> None:
+    refused = call("diagnose", "fault:ignores_negations", "--out", "run", cwd=tmp_path, expect=2)
+    assert refused.startswith('robodx: No fault "ignores_negations". Did you mean "ignores_negation"')
+    assert not (tmp_path / "run").exists()
 
 
 def test_rounds_that_are_there_already_are_told_of_once(capsys: pytest.CaptureFixture[str]) -> None:

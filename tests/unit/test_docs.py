@@ -8,6 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium
+import pytest
+
+import robodx.environments  # noqa: F401  (registers them)
 from robodx.language.lexicon import KINDS
 from robodx.language.reading import read
 from robodx.perturbations.base import PERTURBATIONS
@@ -69,3 +73,18 @@ print(json.dumps([vocabulary.text(), [*said, vocabulary.sentences_said()]]))
         assert read(sentence).clauses, sentence
     for name in ("README.md", "docs/tasks.md"):
         assert "vocabulary.md" in (DOCS.parent / name).read_text()
+
+
+def test_the_readmes_python_runs_and_every_environment_that_is_named_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    root = DOCS.parent
+    (snippet,) = re.findall(r"```python\n(.*?)```", (root / "README.md").read_text(), re.DOTALL)
+    exec(snippet, {})
+    assert re.fullmatch(r"success 1\.0 \(\d+, 1, 7\)\n", capsys.readouterr().out)
+    named = {
+        name
+        for page in (root / "README.md", *DOCS.rglob("*.md"), *(root / "src").rglob("*.py"))
+        for name in re.findall(r"robodx/\w+\.\w+-v\d+", page.read_text())
+    }
+    assert named
+    for name in named:
+        gymnasium.make(name).close()

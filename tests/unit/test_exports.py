@@ -36,9 +36,10 @@ def run(tmp_path: Path) -> Path:
 def test_csv_and_parquet_hold_every_episode_flat(run: Path, tmp_path: Path) -> None:
     for form in ("csv", "parquet"):
         said = call("export", run, "--to", form, cwd=tmp_path)
-        assert said.splitlines() == [f"Wrote my run.{form}", f"10 episodes of {run}."]
+        assert said.splitlines() == [f"Wrote {run / f'my run.{form}'}", f"10 episodes of {run}."]
+        assert "is there already" in call("export", run, "--to", form, cwd=tmp_path, expect=2)
     expected = flat(load(run))
-    typed, text = pl.read_parquet(tmp_path / "my run.parquet"), pl.read_csv(tmp_path / "my run.csv")
+    typed, text = pl.read_parquet(run / "my run.parquet"), pl.read_csv(run / "my run.csv")
     assert typed.schema == expected.schema and text.columns == expected.columns
     assert typed.drop("policy", "error").equals(expected.drop("policy", "error"))
     assert text["success"].to_list() == expected["success"].to_list() and set(text["design.variant"]) == {"clean"}
@@ -142,7 +143,7 @@ def test_ids_that_lead_elsewhere_are_not_followed(tmp_path: Path) -> None:
 def test_the_example_adds_an_export(run: Path, tmp_path: Path) -> None:
     try:
         call("export", run, "--to", "markdown", "--plugin", EXAMPLE, cwd=tmp_path)
-        assert (tmp_path / "my run.md").read_text().splitlines()[2] == "| control/a | 0 | failure |"
+        assert (run / "my run.md").read_text().splitlines()[2] == "| control/a | 0 | failure |"
     finally:
         EXPORTERS._entries.pop("markdown", None)
 

@@ -61,4 +61,33 @@ def test_what_matches_nothing_is_told_with_what_is_near(words: tuple[str, ...], 
 def test_the_command_lists_what_was_asked_for_as_text_and_as_json(tmp_path: Path) -> None:
     listed = json.loads(call("list", "tasks", "control", "easy", "--json", cwd=tmp_path))
     assert [row["task"] for row in listed] == names("tasks", "control/easy")
-    assert len(call("list", "tasks", "control", "easy", cwd=tmp_path).splitlines()) == 1 + len(listed)
+    shown = call("list", "tasks", "control", "easy", cwd=tmp_path)
+    assert [line.split()[0] for line in shown.splitlines() if line.startswith("control/")] == names(
+        "tasks", "control/easy"
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_listings_are_no_wider_than_the_terminal(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = rows(kind)
+    texts = [value for row in listed for value in row.values() if isinstance(value, str)]
+    assert all(text.isprintable() for text in texts)
+    for columns in (80, 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        shown = call("list", kind, cwd=tmp_path)
+        assert max(map(len, shown.splitlines())) <= columns
+        assert "\\u" not in shown
+        for row in listed:
+            assert f"\n{next(iter(row.values()))} " in shown
+    # Without a terminal.
+    monkeypatch.delenv("COLUMNS")
+    assert max(map(len, call("list", kind, cwd=tmp_path).splitlines())) <= 120
+
+
+def test_of_what_is_asked_for_nothing_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    (row,) = rows("interventions", ["target position"])
+    shown = call("list", "interventions", "target position", cwd=tmp_path)
+    assert "…" not in shown and set(row["values"].replace(",", "").split()) <= set(shown.replace(",", "").split())
+    whole = call("list", "interventions", cwd=tmp_path)
+    assert "…: there is more. All of it: robodx list interventions WORD, or --json." in whole

@@ -94,6 +94,21 @@ def test_each_round_is_counted_by_itself_because_nobody_knows_how_many_follow() 
     ]
 
 
+def test_a_log_goes_on_by_the_clock_too() -> None:
+    said, trial = io.StringIO(), Trial("primitive/press_switch", 2, "still", 0)
+    ended, now_s = replace(lost(trial, "", 1, 0.0), outcome="timeout"), 0.0
+    with redirect_stderr(said), progress_bar(first="Into runs/x.", clock=lambda: now_s) as progress:
+        assert not said.getvalue()
+        progress(None, done=0, total=40, solved=0)
+        for done in range(1, 9):
+            now_s += 10
+            progress(ended, done=done, total=40, solved=0)
+    assert said.getvalue().splitlines() == [
+        "Into runs/x.",
+        *(f"{done}/40 episodes, 0 solved" for done in (0, 3, 6)),
+    ]
+
+
 def test_the_errors_of_a_run_are_counted_by_trial_and_attempts_apart() -> None:
     said = io.StringIO()
     trials = [Trial("primitive/press_switch", 2, "still", seed) for seed in range(2)]

@@ -92,16 +92,27 @@ def test_discover_loads_entry_points_of_other_packages(tmp_path: Path, monkeypat
     ("selector", "message"),
     [
         ("capabilty", r'No suite "capabilty". Did you mean "capability"'),
-        ("capability/lnaguage", r'No task or family "lnaguage". Did you mean "language"'),
+        ("capability/lnaguage", r'capability/lnaguage: No task, family or tier "lnaguage". Did you mean "language"'),
+        ("capability/esy", r'capability/esy: No task, family or tier "esy". Did you mean "easy"'),
+        ("capability/x", r"Families: primitive, .*\. Tiers, also after a family and a slash: easy, medium, hard\."),
         ("capability/", "has an empty part"),
-        ("mine/x", r'No task or family "mine/x". Families: adaptability, bias, carrier, control'),
-        ("meanx", r'No task or family "meanx". Families: adaptability, bias, carrier, control'),
+        ("mine/x", r'No task, family or tier "mine/x". Families: adaptability, bias, carrier, control'),
+        ("meanx", r'No task, family or tier "meanx". Families: adaptability, bias, carrier, control'),
         ("isolation/contrl", r'Did you mean "control"'),
     ],
 )
 def test_a_wrong_selector_names_what_was_meant(selector: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         plan_round(Request((selector,), "still", 1), to_table([]))
+
+
+@pytest.mark.parametrize("selector", ["easy", "capability/easy"])
+def test_a_tier_alone_selects_its_tasks_of_all_families(selector: str) -> None:
+    planned = plan_round(Request((selector,), "still", 1), to_table([]))
+    asked = {one.trial.task for one in planned}
+    is_easy = {task.id for task in TASKS.entries() if task.tier == "easy"}
+    within = is_easy if selector == "easy" else {name for name in is_easy if "capability" in TASKS[name].tags}
+    assert asked == within and len({TASKS[name].family for name in asked}) > 5
 
 
 @pytest.mark.parametrize("wrong", [{"chance": 1.5}, {"chance": 0.0}, {"tier": "esay"}, {"family": "a/b"}])

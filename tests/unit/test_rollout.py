@@ -317,8 +317,10 @@ def test_the_expert_takes_again_what_it_lost_on_the_way(monkeypatch: pytest.Monk
 
 
 def test_another_version_of_a_task_is_not_run() -> None:
-    with pytest.raises(Unfit, match="at version 2, but the trial is of 99"):
-        Environment(Trial("primitive/pick_cube", 99, "still", 0), PolicySpec())
+    trial = Trial("primitive/pick_cube", 99, "still", 0)
+    for run in (lambda: Environment(trial, PolicySpec()), lambda: list(rollout([trial], make_policy("still")))):
+        with pytest.raises(UserError, match="at version 2, but the trial is of 99"):
+            run()
 
 
 def test_a_trial_refuses_what_it_cannot_mean() -> None:

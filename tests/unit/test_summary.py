@@ -119,7 +119,7 @@ def test_failures_are_counted_by_kind_and_type_and_faults_of_successes_beside() 
     assert found.flags_on_successes == {"detour": wilson(5, 5), "collision": wilson(4, 5)}
     shown = "\n".join(text(Summary(table(*rows))))
     assert "grasp synthesis 2, placement and release 1" in shown
-    assert "Quality flags in 5 successful episodes: detour 100% [57, 100], collision 80% [38, 96]." in shown
+    assert "Quality flags in 5 distinct successful episodes: detour 100% [57, 100], collision 80% [38, 96]." in shown
 
 
 def test_the_mean_over_everything_is_told_of_one_variant_only() -> None:
@@ -312,6 +312,21 @@ def test_above_chance_is_explained_where_it_is_shown_and_has_a_proper_minus() ->
     shown = text(Summary(table(*tries("a/one", 0, 8, chance=0.5))))
     assert any(line.startswith("above chance: ") for line in shown) and "−100% [−100, " in shown[3]
     assert not any(line.startswith("above chance: ") for line in text(Summary(table(*tries("a/one", 0, 8)))))
+
+
+def test_a_family_says_of_how_many_of_its_tasks_it_is_above_chance() -> None:
+    tasks = [*tries("a/one", 8, 8), *tries("a/two", 0, 8, chance=0.5), *tries("b/one", 0, 8, chance=0.5)]
+    rows = [line for line in text(Summary(table(*tasks)), by="family") if line.startswith(("a ", "b "))]
+    assert " (1 of 2 tasks)  16 " in rows[0] and "of 1 tasks" not in rows[1]
+
+
+@pytest.mark.parametrize(("lowest", "shown"), [(1.0, " 100%"), (0.99, " >99%"), (0.9, " 99%")])
+def test_progress_is_rounded_to_all_only_where_it_is_all(lowest: float, shown: str) -> None:
+    rows = [*tries("a/one", 8, 8, progress=1.0), *tries("a/one", 0, 1, progress=lowest)]
+    said = text(Summary(table(*rows)))
+    (row,) = (line for line in said if line.startswith("a/one"))
+    assert shown in row
+    assert {"progress", "steps"} <= {line.partition(":")[0] for line in said}
 
 
 def test_a_run_that_is_not_finished_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

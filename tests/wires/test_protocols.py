@@ -44,7 +44,7 @@ def test_a_protocol_of_one_plugin_file_is_listed_served_and_asked(tmp_path: Path
     assert "json-lines:" in say("list", "policies")
     assert "There are: gr00t, json-lines, openpi, vla-eval." in say("serve", "still", "--protocol", "x", expect=2)
     with served(f"replay:{tmp_path / 'recorded'}", "json-lines", *PLUGIN) as server:
-        assert "It fits." in say("check", server.address, "--task", TASK)
+        assert "It can be run." in say("check", server.address, "--task", TASK)
         say("run", TASK, "--policy", server.address, "--seeds", "3", "--batch", "2", "--out", "asked")
     assert hashes(tmp_path / "asked") == hashes(tmp_path / "recorded")
 

@@ -331,10 +331,10 @@ def test_the_check_names_all_contradictions_and_offers_no_preset_that_has_one(tm
             "it reads task_description",
         ):
             assert both in said
-        assert "?declared=ignore" in said and "It fits" not in said
+        assert "?declared=ignore" in said and "It can be run" not in said
         offered = call("check", address, cwd=tmp_path, expect=2)
         assert "no shipped preset fits it" in offered and not any(name in offered for name in shipped())
-        assert "It fits." in call("check", ignored, "--preset", preset, cwd=tmp_path)
+        assert "It can be run." in call("check", ignored, "--preset", preset, cwd=tmp_path)
     with pytest.raises(UserError, match='takes "ignore"'):
         make_policy("vla-eval://127.0.0.1:1?declared=no")
     assert mismatches(PRESET, ServerInfo()) == []

@@ -80,6 +80,8 @@ class Subtotal:
     tasks: int
     success: Estimate
     above_chance: Estimate | None
+    # The tasks that it is the mean of: of the others there is nothing to choose.
+    tasks_with_choice: int
     progress: Estimate
     errors: int
 
@@ -311,12 +313,8 @@ def _groups(episodes: pl.DataFrame, by: By) -> list[_Group]:
             pl.col("tier").replace_strict({tier: rank for rank, tier in enumerate(TIERS)}, default=len(TIERS)),
             maintain_order=True,
         )
-    label = (
-        pl.when(pl.col("variant") == "").then(pl.lit(CLEAN)).otherwise("variant")
-        if by == "perturbation"
-        else pl.col(by)
-    )
-    labelled = episodes.with_columns(group=label)
+    variant = pl.when(pl.col("variant") == "").then(pl.lit(CLEAN)).otherwise("variant")
+    labelled = episodes.with_columns(group=variant if by == "perturbation" else pl.col(by))
     places = labelled.group_by("policy", "group", maintain_order=True).agg().with_row_index("place")
     ordered = labelled.join(places, on=["policy", "group"], maintain_order="left", nulls_equal=True)
     ordered = ordered.sort("variant_rank" if by == "perturbation" else "place", "variant_rank", maintain_order=True)
@@ -368,6 +366,7 @@ def _subtotal(one: _Group, stopped: Stopped) -> Subtotal:
         tasks=one.episodes["task"].n_unique(),
         success=success_rate(one.episodes, stopped),
         above_chance=_known(_estimate(of_success.chance_corrected_success, one.episodes, stopped)),
+        tasks_with_choice=one.episodes.filter(pl.col("chance") < 1)["task"].n_unique(),
         progress=_estimate(METRICS["progress"], one.episodes, stopped),
         errors=int((one.episodes["outcome"] == "error").sum()),
     )

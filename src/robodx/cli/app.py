@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from inspect import cleandoc
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from typer.core import TyperGroup
 
 from robodx.output import print_text, visible
@@ -17,6 +19,10 @@ class Commands(TyperGroup):
 
     Typer prints such messages itself: what was typed does not steer the terminal by way of them.
     """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        _as_prose(self)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         # Typer would ignore the name of a shell, and print the completion of another one.
@@ -36,6 +42,16 @@ class Commands(TyperGroup):
                 error.message += f", not {wrong[0]['input']}"
             error.message = visible(error.message, kept="\n")
             raise
+
+
+def _as_prose(command: Any) -> None:
+    """Its help as it was meant: typer would keep the line breaks of the source, and take robodx[wandb] for markup."""
+    command.help = escape("\n\n".join(" ".join(part.split()) for part in cleandoc(command.help or "").split("\n\n")))
+    for parameter in command.params:
+        if getattr(parameter, "help", None):
+            parameter.help = escape(parameter.help)
+    for within in getattr(command, "commands", {}).values():
+        _as_prose(within)
 
 
 app = typer.Typer(

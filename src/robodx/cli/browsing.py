@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,10 +16,8 @@ from robodx.cli.options import Json, Plugins, load_plugins
 from robodx.errors import UserError
 from robodx.output import print_text
 from robodx.running.limits import LAST_SEED
-from robodx.terminal.console import print_json, print_table
-
-# Of a list in a table more than these are not told one by one.
-MANY = 60
+from robodx.terminal.console import print_json
+from robodx.terminal.listing import as_wide_as_the_terminal, listing
 
 
 @app.command("list", rich_help_panel="Look around")
@@ -50,20 +48,22 @@ def list_(
     if as_json:
         print_json(rows)
     else:
-        print_table([{name: _shortened(value) for name, value in row.items() if name != "anchor"} for row in rows])
+        listed = listing(
+            [{name: told for name, told in row.items() if name != "anchor"} for row in rows], cut=not words
+        )
+        print_text(*listed.lines, sep="\n")
+        if listed.is_cut:
+            _note(f"…: there is more. All of it: robodx list {kind} WORD, or --json.")
         if kind == "tasks" and rows:
-            print_text(
-                "\nchance: the success of perfect skill that chooses at random; 1.0: there is nothing to choose."
-            )
+            _note("chance: the success of perfect skill that chooses at random; 1.0: there is nothing to choose.")
         if anchored := [row for row in rows if row.get("anchor")]:
-            print_text("\nWhat does this, at the levels v1, v2 and v3:")
-            print_table([{"stressor": row["perturbation"], "for example": row["anchor"]} for row in anchored])
+            anchors = [{"stressor": row["perturbation"], "for example": row["anchor"]} for row in anchored]
+            _note("What does this, at the levels v1, v2 and v3:")
+            print_text(*listing(anchors, cut=False).lines, sep="\n")
 
 
-def _shortened(value: Any) -> Any:
-    """Of a list that is very long the first few, and how many there are."""
-    parts = value.split(", ") if isinstance(value, str) else ()
-    return f"{', '.join(parts[:8])}, … ({len(parts)} in all)" if len(parts) > MANY else value
+def _note(text: str) -> None:
+    print_text("", *as_wide_as_the_terminal(text), sep="\n")
 
 
 @app.command(rich_help_panel="Look around")

@@ -107,11 +107,9 @@ def diagnose(
     if print_config:
         print_text(printed({**options, "out": folder}, diagnose))
         return
-    print_text(
-        f"Into {folder}, 200 to 500 episodes in rounds, each counted by itself. Workers: {workers}.", file=sys.stderr
-    )
+    first = f"Into {folder}, 200 to 500 episodes in rounds, each counted by itself. Workers: {workers}."
     with keeping(folder):
-        with progress_bar() as progress, redirect_stdout(sys.stderr):
+        with progress_bar(first=first) as progress, redirect_stdout(sys.stderr):
             execute_run(request, folder, Execution(workers=workers), observers=[progress], tell=print_aside)
         material = film_examples(gather([folder]), films, is_plain=plain_films)
     print_diagnoses(material.diagnoses, as_json=as_json)

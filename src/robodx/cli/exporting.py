@@ -24,7 +24,7 @@ def export(
     to: Annotated[str, typer.Option("--to", metavar="csv|parquet|wandb|rerun", help="Form; see: robodx list exports.")],
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="File, or folder to write to; default: a name made from the run's."),
+        typer.Option("-o", "--out", help="File, or folder to write to; default: in RUN, as RUN/NAME.csv."),
     ] = None,
     trial: Annotated[
         list[str], typer.Option(metavar="ID", help="Export this episode only, by its trial id; repeatable.")
@@ -52,7 +52,7 @@ def export(
     An export appears when it is whole; if it is interrupted, nothing is left of it. W&B and rerun need
     pip install 'robodx[wandb]' or 'robodx[rerun]'.
 
-    For example: robodx export runs/guess --to csv -o guess.csv
+    For example: robodx export runs/guess --to csv, robodx export runs/guess --to rerun --failures 5 -o films
     """  # fmt: skip
     load_plugins(plugin)
     from robodx.exports.base import EXPORTERS, Wishes, place_for, read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -61,8 +62,8 @@ class RunOptions:
     selectors: Annotated[
         list[str],
         typer.Argument(
-            help="Tasks, families, tiers or suites: control/stack_cube, control/easy, capability, stress/packet_loss, "
-            "stress/sensor, cliff/noise/primitive/pick_cube …",
+            help="Tasks, families, tiers or suites: control/stack_cube, control, control/easy, easy, "
+            "capability/easy, stress/packet_loss, stress/sensor, cliff/noise/primitive/pick_cube …",
             autocompletion=selector_names,
         ),
     ] = None  # type: ignore[assignment]  # older versions of typer take no other default here; it is a list from then on
@@ -275,8 +276,19 @@ def run(options: RunOptions) -> None:
                 print_text(f"Filmed {path}", file=sys.stderr)
     against = options.against
     comparison = None if against is None else compare_runs(against, folder, margin=request.margin)
-    if not print_summary(folder, as_json=options.as_json, comparison=comparison):
+    has_rate = print_summary(folder, as_json=options.as_json, comparison=comparison)
+    print_aside(_next(folder, options.shard))
+    if not has_rate:
         raise typer.Exit(1)
+
+
+def _next(folder: Path, shard: str | None) -> str:
+    """Where the episodes are, and what to do with them."""
+    run = shlex.quote(str(folder))
+    following = f"robodx report {run}, robodx view {run}, robodx summary {run}"
+    if shard is not None:
+        following = "when all shards are done, robodx merge RUN... --out FOLDER"
+    return f"Episodes: {folder}\nNext: {following}"
 
 
 def _perturbations(words: list[str]) -> tuple[Applied, ...]:

@@ -125,10 +125,8 @@ def check(
             print_text(f"{write_preset} is not written: the probe is inconclusive.", file=sys.stderr)
     if as_json:
         print_json({**found.as_json(), "probe": verdict.as_json() if verdict is not None else None})
-    elif verdict is not None:
-        print_text("\n".join(verdict.lines()))
-    elif not found.problems:
-        print_text("No server reports a flipped gripper or picture: add --probe to test for them.")
+    else:
+        print_text(*(verdict.lines() if verdict is not None else ()), found.conclusion(verdict), sep="\n")
     if found.problems or (verdict is not None and verdict.is_wrong):
         raise typer.Exit(1)
 

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from robodx.compatibility.probe import Verdict
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy, replies
 from robodx.records.trial import Trial
 from robodx.robots.control import action_width
@@ -26,9 +27,11 @@ from robodx.wires.remote import RemotePolicy
 STEPS = 20
 Nature = Literal["deterministic", "stateful", "stochastic"]
 NATURES: dict[Nature, str] = {
-    "deterministic": "the same observation gives the same actions",
-    "stateful": "a fresh episode repeats its answers, but within one they depend on what came before",
-    "stochastic": "a fresh episode with the same seed gives other actions: no rerun will be the same bit for bit",
+    "deterministic": "deterministic: the same observation gives the same actions",
+    "stateful": "deterministic and stateful: a fresh episode with the same seed repeats its answers, which within one "
+    "depend on what came before",
+    "stochastic": "not deterministic: a fresh episode with the same seed gives other actions, so that no rerun will be "
+    "the same bit for bit",
 }
 
 
@@ -63,11 +66,23 @@ class Check:
             took = f"{self.inference_ms:.1f} ms per call (median), {self.slowest_ms:.1f} ms for the slowest call"
             yield f"{self.steps} steps: chunks of {actions}, {took}."
         if self.nature is not None:
-            yield f"The policy is {self.nature}: {NATURES[self.nature]}."
+            yield f"The policy is {NATURES[self.nature]}."
         yield from (f"note: {note}" for note in self.notes)
         yield from (f"PROBLEM: {problem}" for problem in self.problems)
-        if not self.problems:
-            yield "It fits." + (" What the notes say does not stop a run." if self.notes else "")
+
+    def conclusion(self, probed: Verdict | None) -> str:
+        """What it comes to, with what the probe found if there was one."""
+        if self.problems:
+            return "It cannot be run."
+        notes = " What the notes say does not stop a run." if self.notes else ""
+        if probed is None:
+            advice = "add --probe, because no server reports a flipped gripper or picture"
+            return f"It can be run.{notes} To test whether its conventions fit, {advice}."
+        if probed.is_wrong:
+            return f"It can be run, but its conventions are wrong: {', '.join(probed.aspects)}.{notes}"
+        if probed.fits:
+            return f"It can be run, and its conventions fit.{notes}"
+        return f"It can be run, but whether its conventions fit is not known: the probe is inconclusive.{notes}"
 
     def as_json(self) -> dict[str, Any]:
         return {

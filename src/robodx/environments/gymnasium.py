@@ -1,4 +1,4 @@
-"""Every task as a Gymnasium environment, `gymnasium.make("robodx/control.stack_cube-v1")`."""
+"""Every task as a Gymnasium environment, `gymnasium.make("robodx/control.stack_cube-v2")`."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Exporter:
     name: str
     summary: str
     plan: Callable[[Source, Wishes, Path], Sequence[Item]] = field(repr=False)
-    # What its default place is called: the run's name with this at its end; "." is the current folder.
+    # What its default place is called: the run's name with this at its end; "." is the run.
     ending: str
     # How many failures are exported where nothing is asked for; None: all episodes.
     failures: int | None = None
@@ -138,8 +138,8 @@ def chosen(episodes: pl.DataFrame, run: Path, entry: Exporter, wishes: Wishes) -
 
 
 def place_for(source: Source, entry: Exporter, out: Path | None) -> Path:
-    """Where it was asked to go, or a name in the current folder."""
-    return out or Path(entry.ending if entry.ending == "." else f"{source.name}{entry.ending}")
+    """Where it was asked to go, or in the run, as its report is."""
+    return out or (source.path if entry.ending == "." else source.path / f"{source.name}{entry.ending}")
 
 
 def export(
@@ -175,7 +175,7 @@ def export(
                     item.path.rename(staging / f"replaced-{place}")
                 (staging / f"{place}{item.path.suffix}").replace(item.path)
     except OSError as error:
-        raise UserError(f"{out} cannot be written: {error.strerror or error}") from error
+        raise UserError(f"{out} cannot be written ({error.strerror or error}): choose another place with -o") from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return paths

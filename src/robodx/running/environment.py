@@ -56,8 +56,7 @@ class Environment:
     def __init__(self, trial: Trial, spec: PolicySpec, *, quality: str = "fast") -> None:
         self.trial, self.spec, self._quality = trial, spec, quality
         self.task, self.robot = TASKS[trial.task], ROBOTS[trial.robot]
-        if trial.task_version != self.task.version:
-            raise Unfit(f"{trial.task} is at version {self.task.version}, but the trial is of {trial.task_version}")
+        self.task.check_version(trial.task_version)
         streams = Streams.of(trial.seed, self.task.varies)
         situation = intervened(self.task.placed(trial.seed), trial.interventions, trial.seed, self.task.id)
         self._perturbations = _start_perturbations(trial, 1.0 / spec.hz)

@@ -51,6 +51,8 @@ def rollout(
     all calls of the policy come from one thread, one after the other; the simulator stays in the caller's.
     """
     waiting = deque(trials)
+    for trial in waiting:
+        TASKS[trial.task].check_version(trial.task_version)
     channel = ThreadedPolicyChannel() if batch > 1 else PolicyChannel()
     live = _Batch(completed(policy), channel, quality, attempt, observers)
     try:

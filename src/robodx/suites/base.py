@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import polars as pl
 
@@ -17,7 +17,7 @@ from robodx.records.design import Planned
 from robodx.records.trial import Trial
 from robodx.records.values import Applied
 from robodx.registry import Registry, UnknownName, unknown
-from robodx.tasks.base import TASKS, Task
+from robodx.tasks.base import TASKS, Task, Tier
 from robodx.users_code import calling
 
 
@@ -81,8 +81,12 @@ def suite(
 def ask(name: str, done: pl.DataFrame, request: SuiteRequest) -> list[Planned]:
     """What a suite wants to be run, with what for: a bare trial is a clean one."""
     suite = SUITES[name]
-    with calling(f"the suite {name}", suite):
-        asked = list(suite(done, request))
+    try:
+        with calling(f"the suite {name}", suite):
+            asked = list(suite(done, request))
+    except UnknownName as error:
+        # What follows the suite's name is all that it knows of what was typed.
+        raise UnknownName(f"{'/'.join((name, *request.within))}: {error}" if request.within else str(error)) from error
     for one in asked:
         if not isinstance(one, Trial | Planned):
             raise UserError(f"the suite {name} asks for {one!r}: it must yield trials, or Planned trials")
@@ -90,17 +94,22 @@ def ask(name: str, done: pl.DataFrame, request: SuiteRequest) -> list[Planned]:
 
 
 def select(words: Sequence[str], tasks: Iterable[Task] | None = None) -> list[Task]:
-    """The tasks that a path names: a task's id, a family, or a family and a tier. No path names all of them."""
+    """The tasks that a path names: a task's id, a family, a tier, or a family and a tier. No path names all of them."""
     entries = list(TASKS.entries() if tasks is None else tasks)
     found = [task for task in entries if all(_is_under(task, place, word) for place, word in enumerate(words))]
+    # A family may have the name of a tier.
+    found = found or [task for task in entries if (task.tier,) == tuple(words)]
     if not found:
-        valid = {task.id for task in entries} | {task.family for task in entries}
+        families, tiers = (dict.fromkeys(getattr(task, of) for task in entries) for of in ("family", "tier"))
+        valid = {task.id for task in entries} | {*families} | {tier for tier in tiers if tier}
         valid |= {f"{task.family}/{task.tier}" for task in entries if task.tier}
-        families = ", ".join(dict.fromkeys(task.family for task in entries))
-        message = unknown("task or family", "/".join(words), valid)
+        message = unknown("task, family or tier", "/".join(words), valid)
         # A wall of all tasks helps nobody.
         raise UnknownName(
-            message if "Did you mean" in message else f'No task or family "{"/".join(words)}". Families: {families}.'
+            message
+            if "Did you mean" in message
+            else f'No task, family or tier "{"/".join(words)}". Families: {", ".join(families)}. '
+            f"Tiers, also after a family and a slash: {', '.join(tier for tier in get_args(Tier) if tier in tiers)}."
         )
     return found
 
@@ -114,7 +123,7 @@ def find_suite(selector: str) -> tuple[str, tuple[str, ...]]:
     head, *rest = selector.split("/")
     if not all((head, *rest)):
         raise UserError(
-            f'the selector "{selector}" has an empty part: write suite/family/tier, family/tier or family/task'
+            f'the selector "{selector}" has an empty part: write suite/family/tier, family/tier, family/task or tier'
         )
     if head in SUITES:
         return head, tuple(rest)

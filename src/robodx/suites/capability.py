@@ -17,7 +17,7 @@ TIERS = (None, *get_args(Tier))
 
 @suite("capability")
 def capability(done: pl.DataFrame, request: SuiteRequest) -> Iterable[Trial]:
-    """Every task of the capability suite; select a part with `capability/family/tier`."""
+    """Every task of the capability suite; select a part with `capability/control/easy` or `capability/easy`."""
     return request.trials(select(request.within, capability_tasks()), "capability")
 
 

@@ -91,6 +91,11 @@ class Task:
     # The task whose draws are its own as well: at the same seed the same things lie at the same places.
     draws_as: str | None = None
 
+    def check_version(self, version: int) -> None:
+        """Of another version a trial would be another task's."""
+        if version != self.version:
+            raise UserError(f"{self.id} is at version {self.version}, but the trial is of {version}")
+
     def streams(self, seed: int) -> Streams:
         return Streams.of(seed, self.varies, self.draws_as or self.id)
 

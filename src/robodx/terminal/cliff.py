@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from robodx.output import print_text
 from robodx.records.table import load
 from robodx.records.values import settled
 from robodx.suites.base import SuiteRequest
-from robodx.suites.cliff import Search
+from robodx.suites.cliff import Point, Search
 from robodx.terminal.console import counted, print_json, table_lines, wrapped
 
 BAR = 20
@@ -36,7 +36,7 @@ def print_cliff(run: Path, search: Search, *, as_json: bool) -> None:
 
 
 def lines(search: Search, episodes: pl.DataFrame) -> list[str]:
-    found = search.read(episodes)
+    found, curve = search.read(episodes), search.curve(episodes)
     table = [
         {
             f"severity ({search.stressor.unit})" if search.stressor.unit else "severity": f"{point.severity:g}",
@@ -44,20 +44,26 @@ def lines(search: Search, episodes: pl.DataFrame) -> list[str]:
             "fitted": probability(point.foreseen),
             "": "█" * round(BAR * point.foreseen),
         }
-        for point in search.curve(episodes)
+        for point in curve
     ]
     errors = search.errors(episodes)
+    told = f"{counted(errors, 'episode')} ended in an error and {'is' if errors == 1 else 'are'}"
     return [
         f"{search.request.policy} on {search.task.id} under {search.stressor.name}",
         *(f"  {line}" for line in table_lines(table)),
-        f"Success without stress: {found.clean} (95% credible interval, {counted(found.n, 'episode')})."
-        + (
-            f" {counted(errors, 'episode')} ended in an error and {'is' if errors == 1 else 'are'} not counted."
-            if errors
-            else ""
-        ),
+        *wrapped(_clean(found, curve) + (f" {told} not counted." if errors else "")),
         *wrapped(sentence(found, search.stressor.name, search.stressor.unit)),
     ]
+
+
+def _clean(found: Cliff, curve: Sequence[Point]) -> str:
+    """An estimate: what the table has at severity 0, to which all other severities contribute."""
+    clean = [point for point in curve if point.severity == 0]
+    estimate = replace(found.clean, value=clean[0].foreseen) if clean else found.clean
+    return (
+        f"Success without stress: {estimate} (fitted to all {counted(found.n, 'episode')}, "
+        f"{clean[0].n if clean else 0} of them without stress; 95% credible interval)."
+    )
 
 
 def sentence(found: Cliff, stressor: str, unit: str = "") -> str:
@@ -69,10 +75,13 @@ def sentence(found: Cliff, stressor: str, unit: str = "") -> str:
         return f"Not testable: success without stress is below {TESTABLE:.0%}, too low to look for half of it."
     if found.is_absent:
         return f"No cliff up to {stressor} {most}: success stays above half of its clean level ({odds})."
-    if found.severity is None or found.low is None:
+    if found.low is None:
         return f"Undecided: {odds}. {MORE}"
-    if found.high is None:
+    if found.severity is None:
         return f"Undecided: if there is a cliff, it is at {found.low:.3g}{of_unit} or above; {odds}. {MORE}"
+    if found.high is None:
+        so_far = f"{found.severity:.3g} [{found.low:.3g}, {found.maximum:g}+]{of_unit}"
+        return f"Undecided: the estimate so far is {so_far}; {odds}. {MORE}"
     return (
         f"Cliff at {stressor} {found.severity:.3g} [{found.low:.3g}, {found.high:.3g}]{of_unit}: success is half of "
         f"its clean level there; {odds}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,6 +22,8 @@ T = TypeVar("T")
 
 # The rest are in the record, with their tracebacks.
 SHOWN_ERRORS = 3
+# Who reads a log is to see that it goes on.
+SILENT_S = 30.0
 WIDTH = 120
 
 
@@ -42,11 +45,18 @@ def eta_bar(console: Console) -> rich.progress.Progress:
 
 
 @contextmanager
-def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = None) -> Iterator[RunObserver]:
+def progress_bar(
+    note: Callable[[], str] | None = None,
+    *,
+    first: str = "",
+    most: int | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[RunObserver]:
     """A bar with an ETA on a terminal; a line now and then elsewhere.
 
     Nobody knows how many rounds follow, so from the second on each is counted by itself. `note` says before each round,
-    and at the end, what is known by then; `most` is how many episodes there can be, if rounds decide.
+    and at the end, what is known by then; `first` is said when it begins, so when nothing was refused; `most` is how
+    many episodes there can be, if rounds decide.
     """
     from rich.console import Console
 
@@ -59,11 +69,12 @@ def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = No
     failed_attempts, is_started, noted, last_call = 0, False, "", (0, 0, 0)
     # Episodes of earlier rounds, and the number of this one.
     before, number = 0, 0
+    told_s = clock()
     with eta_bar(console) as bar:
         job = bar.add_task("episodes", total=None)
 
         def progress(episode: Episode | None, *, done: int, total: int, solved: int) -> None:
-            nonlocal failed_attempts, is_started, noted, last_call, before, number
+            nonlocal failed_attempts, is_started, noted, last_call, before, number, told_s
             number += episode is None
             if episode is None and note is None and is_started and last_call == (done, total, solved):
                 # Of a finished run all rounds are there already, and each would say so.
@@ -73,6 +84,8 @@ def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = No
                 bar.reset(job)
             last_call = (done, total, solved)
             total = most or total
+            if not is_started and first:
+                print_line(console, first)
             if not is_started and done:
                 print_line(console, f"Resuming: {done} of {total} episodes are already done.")
             is_started = True
@@ -93,7 +106,8 @@ def progress_bar(note: Callable[[], str] | None = None, *, most: int | None = No
             of_round = f"round {number}: " if before else ""
             bar.update(job, completed=done - before, total=total - before, description=f"{of_round}{tally}")
             is_told = done == total or (done - before) % 50 == 0 or (noted and episode is None)
-            if is_told and not console.is_terminal:
+            if (is_told or clock() - told_s >= SILENT_S) and not console.is_terminal:
+                told_s = clock()
                 print_line(console, f"{of_round}{done - before}/{total - before} episodes, {tally}")
 
         yield progress

@@ -60,7 +60,8 @@ def _of_failures(failures: Failures, whose: str, *, has_example: bool) -> Iterat
             yield ""
     if failures.flags_on_successes:
         flags = ", ".join(f"{flag.replace('_', ' ')} {share}" for flag, share in failures.flags_on_successes.items())
-        yield from wrapped(f"Quality flags in {counted(failures.successes, 'successful episode')}{whose}: {flags}.")
+        solved = counted(failures.successes, "distinct successful episode")
+        yield from wrapped(f"Quality flags in {solved}{whose}: {flags}.")
 
 
 def _of_variant(failures: Failures, has_policies: bool) -> dict[str, Any]:

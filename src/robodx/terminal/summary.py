@@ -247,7 +247,7 @@ def _of_task(row: Row, has_policies: bool, has_one_variant: bool) -> dict[str, A
         "policy": without_logins(row.policy) if has_policies else None, "task": row.task,
         "tier": row.tier if has_one_variant else None, "perturbed": row.perturbations or None,
         "success": str(row.success), "above chance": _percent(row.above_chance), "n": row.success.n,
-        "progress": None if row.progress is None else f"{100 * row.progress:.0f}%",
+        "progress": _share(row.progress),
         "steps": None if row.median_steps is None else f"{row.median_steps:.0f}", "errors": row.errors or None,
     }  # fmt: skip
 
@@ -255,10 +255,21 @@ def _of_task(row: Row, has_policies: bool, has_one_variant: bool) -> dict[str, A
 def _of_group(one: Subtotal, by: By, has_policies: bool) -> dict[str, Any]:
     return {
         "policy": without_logins(one.policy) if has_policies else None, by: one.group, **_perturbed(one, by),
-        "tasks": one.tasks, "success": str(one.success), "above chance": _percent(one.above_chance), "n": one.success.n,
-        "progress": None if one.progress.value is None else f"{100 * one.progress.value:.0f}%",
-        "errors": one.errors or None,
+        "tasks": one.tasks, "success": str(one.success), "above chance": _above_chance(one), "n": one.success.n,
+        "progress": _share(one.progress.value), "errors": one.errors or None,
     }  # fmt: skip
+
+
+def _above_chance(one: Subtotal) -> str | None:
+    part = f" ({one.tasks_with_choice} of {one.tasks} tasks)" if one.tasks_with_choice < one.tasks else ""
+    return None if one.above_chance is None else f"{_percent(one.above_chance)}{part}"
+
+
+def _share(value: float | None) -> str | None:
+    """Only all is 100%, and only nothing 0%."""
+    if value is None or value in (0, 1):
+        return None if value is None else f"{value:.0%}"
+    return ">99%" if value >= 0.995 else "<1%" if value < 0.005 else f"{value:.0%}"
 
 
 def _measured(found: Sequence[Measured], by: By, titles: Mapping[str, str], has_policies: bool) -> list[str]:
@@ -286,6 +297,10 @@ def _closing(
         yield "success: rate with its 95% interval; n: number of situations (identical episodes count once)."
     if groups and not has_metrics and any(row.above_chance is not None for row in summary.rows()):
         yield "above chance: success rescaled so that skill with random choices is 0% and certain success 100%."
+    if groups and not has_metrics:
+        yield "progress: how much of a task's stages is reached, the mean over episodes."
+    if "task" in groups and not has_metrics:
+        yield "steps: control steps of an episode, the median."
     if groups and summary.stopped != "planned":
         yield "The results decided when to stop: intervals are always-valid, and those for a fixed n are left out."
     if wide := [f"{row.task} {row.perturbations}".strip() for row in summary.too_wide()]:

@@ -91,9 +91,9 @@ def test_the_film_runs_with_the_episode(recording: Path, run: Path, moved: Traje
 def test_failures_are_recorded_into_a_folder_by_default(run: Path, tmp_path: Path) -> None:
     said = call("export", run, "--to", "rerun", "--failures", "9", cwd=tmp_path, expect=2)
     # Of the other policy's failure there is no trajectory.
-    assert "the trajectory of trial vision-control/lift-0-0- is missing" in said and not list(tmp_path.iterdir())
+    assert "the trajectory of trial vision-control/lift-0-0- is missing" in said and not list(run.glob("*rerun*"))
     call("export", run, "--to", "rerun", "--trial", "0123", cwd=tmp_path)
-    assert [path.name for path in (tmp_path / "both-rerun").iterdir()] == ["control.lift-seed0-failure-012345.rrd"]
+    assert [path.name for path in (run / "both-rerun").iterdir()] == ["control.lift-seed0-failure-012345.rrd"]
 
 
 def test_a_damaged_film_is_told_in_a_line(run: Path, tmp_path: Path, failed: dict[str, Any]) -> None:
