@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -130,3 +131,10 @@ def test_the_terminal_and_the_page_tell_of_the_same_diagnosis(tmp_path: Path) ->
     folder = failing(tmp_path)
     printed = json.loads(CliRunner().invoke(app, ["findings", str(folder), "--json"]).stdout)
     assert printed[0]["findings"] and printed == report([folder]).as_dict()["sections"]["findings"]
+
+
+def test_a_larger_diagnosis_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    def folder(*words: str) -> str:
+        return Path(tomllib.loads(call("diagnose", "still", *words, "--print-config", cwd=tmp_path))["out"]).name
+
+    assert folder() == "diagnosis+still" and folder("--seeds", "5") == "diagnosis-5-seeds+still"

@@ -103,7 +103,9 @@ def diagnose(
         batch=batch,
         plugins=located(plugin),
     )
-    folder = out or Path("runs") / default_name(["diagnosis"], request.label)
+    # A larger one, as findings advise where they are undecided, does not meet the smaller one in its folder.
+    kind = "diagnosis" if seeds == 1 else f"diagnosis-{seeds}-seeds"
+    folder = out or Path("runs") / default_name([kind], request.label)
     if print_config:
         print_text(printed({**options, "out": folder}, diagnose))
         return
