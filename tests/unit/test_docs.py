@@ -7,11 +7,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import pytest
 
-import robodx.environments  # noqa: F401  (registers them)
+import robodx.environments  # registers them
 from robodx.language.lexicon import KINDS
 from robodx.language.reading import read
 from robodx.perturbations.base import PERTURBATIONS
@@ -77,7 +78,10 @@ print(json.dumps([vocabulary.text(), [*said, vocabulary.sentences_said()]]))
 
 def test_the_readmes_python_runs_and_every_environment_that_is_named_exists(capsys: pytest.CaptureFixture[str]) -> None:
     root = DOCS.parent
-    (snippet,) = re.findall(r"```python\n(.*?)```", (root / "README.md").read_text(), re.DOTALL)
+    own, snippet = re.findall(r"```python\n(.*?)```", (root / "README.md").read_text(), re.DOTALL)
+    made: dict[str, Any] = {}
+    exec(own, made)
+    assert robodx.evaluate(made["Down"](), "control/push_cube", seeds=1).episodes["outcome"].to_list() != ["error"]
     exec(snippet, {})
     assert re.fullmatch(r"success 1\.0 \(\d+, 1, 7\)\n", capsys.readouterr().out)
     named = {

@@ -42,7 +42,6 @@ from robodx.analysis.metrics.base import estimate
 from robodx.analysis.metrics.success import success_rate
 from robodx.analysis.policy_label import options
 from robodx.analysis.statistics.estimates import wilson
-from robodx.analysis.statistics.power import smallest_visible_difference
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.analysis.variants import as_laid_out
 from robodx.records.about import read_about
@@ -56,8 +55,6 @@ EXAMPLES = 5
 LEAST_SYMPTOM = 0.1
 # And of failures that no cause explains, a way in which fewer than this share fail.
 OFTEN = 0.3
-# Rates nearer to each other than this are no finding.
-LEAST_EFFECT = 0.1
 LEAST_FAILURES = 2
 # Failures that no other cause explains, from which on these say how it fails for this one.
 LEAST_OWN = 3
@@ -201,7 +198,7 @@ def _of_policy(
             for one in decided
             if one.certainty in REFUTED and one.undone is not None and one.given is None
         ),
-        resolution=_resolution(table),
+        resolution=evidence.resolution(table),
         screened=len(table),
         paired=len(prepared) - len(sampled),
         is_whole=is_whole,
@@ -392,15 +389,3 @@ def _symptom(subject: _Policy, mode: FailureMode, has: Mask, of: int, what: str)
     examples = subject.table.filter(pl.Series(has)).unique("task", keep="first", maintain_order=True)["trial_id"]
     says = mode.says[0].upper() + mode.says[1:]
     return Symptom(title, f"{says} in {count} of {of} {what}.", wilson(count, of), tuple(examples[:EXAMPLES]))
-
-
-def _resolution(table: pl.DataFrame) -> float | None:
-    """Of a family of the usual size, the rest being as good as all of it is."""
-    base = table.filter("is_base")
-    if base.is_empty():
-        return None
-    sizes = base.group_by("family").len()["len"].sort()
-    typical = int(sizes[len(sizes) // 2])
-    rate = float(base["success"].mean())  # type: ignore[arg-type]
-    seen = smallest_visible_difference(typical, rate, len(base) - typical or None)
-    return None if seen is None else max(seen, LEAST_EFFECT)

@@ -12,11 +12,14 @@ from robodx.analysis.findings.decisions import PairSeen, Tally
 from robodx.analysis.findings.factors import says_the_same
 from robodx.analysis.findings.wording import attribute_in_words, when
 from robodx.analysis.statistics.estimates import NOTHING, Estimate, newcombe, wilson
+from robodx.analysis.statistics.power import smallest_visible_difference
 from robodx.analysis.statistics.sequential_pairs import Decision
 from robodx.records.features import features_of_row
 
 # Pairs by which it is told what a condition was tested without.
 LAST = 4
+# Rates nearer to each other than this are no finding.
+LEAST_EFFECT = 0.1
 
 
 def rates(failed: Mask, inside: Mask) -> tuple[Estimate, Estimate, Estimate]:
@@ -115,3 +118,15 @@ def is_below_chance(shown: pl.DataFrame, inside: pl.DataFrame) -> bool:
         return False
     high = wilson(len(inside) - len(shown), len(inside)).high
     return high is not None and high < chance
+
+
+def resolution(table: pl.DataFrame) -> float | None:
+    """Of a family of the usual size, the rest being as good as all of it is."""
+    base = table.filter("is_base")
+    if base.is_empty():
+        return None
+    sizes = base.group_by("family").len()["len"].sort()
+    typical = int(sizes[len(sizes) // 2])
+    rate = float(base["success"].mean())  # type: ignore[arg-type]
+    seen = smallest_visible_difference(typical, rate, len(base) - typical or None)
+    return None if seen is None else max(seen, LEAST_EFFECT)
