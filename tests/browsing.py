@@ -96,7 +96,7 @@ VIEWER_MARKS = [
     [".mark", "borderTopColor"], [".shares i", "backgroundColor"], [".task-legend i", "backgroundColor"],
     [".whisker-line", "backgroundColor"], [".whisker-point", "backgroundColor"], [".swatch", "backgroundColor"],
     [".curve", "stroke"], [".trail", "stroke"], [".way", "stroke"], [".dot.tool", "stroke"], [".dot.thing", "fill"],
-    [".target", "stroke"], [".space .event:not(.release)", "fill"], [".event.release", "stroke"],
+    [".target", "stroke"], [".sign.thing", "backgroundColor"], [".sign.hand", "borderTopColor"], [".space .event:not(.release)", "fill"], [".event.release", "stroke"],
     [".cursor", "backgroundColor"], [".evidence", "borderLeftColor"], [".bar.stressed", "backgroundColor"],
     [".bar.reached", "borderRightColor"], [".live", "backgroundColor", "::before"],
     [".evidence", "color", "::before"],
