@@ -88,12 +88,14 @@ def write_trajectory(run: Path, trial_id: str, steps: int = 40, names: Sequence[
     path = run / "trajectories" / f"{trial_id}.npz"
     index = Index({}, {name: 9 + 7 * at for at, name in enumerate(names)}, (Hand("hand", 0, 7, ()),))
     qpos = np.concatenate([joints, *[thing] * (len(names) or 1)], axis=1)
-    np.savez(
-        path, time_s=time_s, qpos=qpos, tool_in_world=tool, actions=actions,
-        **({"index": np.array(index.as_json())} if names else {}),
-        stage=np.repeat([0, 1], [10, steps - 9]).astype(np.int32), commands=np.zeros((steps, 8), dtype=np.float32),
-        is_command_perturbed=np.arange(steps) >= steps - 5,
-    )  # fmt: skip
+    arrays: dict[str, Any] = {
+        "time_s": time_s, "qpos": qpos, "tool_in_world": tool, "actions": actions,
+        "stage": np.repeat([0, 1], [10, steps - 9]).astype(np.int32),
+        "commands": np.zeros((steps, 8), dtype=np.float32), "is_command_perturbed": np.arange(steps) >= steps - 5,
+    }  # fmt: skip
+    if names:
+        arrays["index"] = np.array(index.as_json())
+    np.savez(path, **arrays)
     return path
 
 

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
+from robodx.analysis.statistics.estimates import wilson
 from robodx.report.page import write_report
 from robodx.video.mp4 import write_mp4
 from tests import viewing
@@ -244,7 +245,9 @@ def test_a_table_is_saved_as_csv_with_its_numbers_and_no_formula(page: Page, rep
     assert table.height == page.locator("#tasks tbody tr").count()
     assert f"control/{SCRIPT}" in table["task"].to_list() and LONG in table["task"].to_list()
     row = table.row(by_predicate=pl.col("task") == "language/hard", named=True)
-    assert (row["success"], row["success (number)"]) == ("50% [15, 85]", 0.5)
+    ends = wilson(2, 4)
+    assert (row["success"], row["success low"], row["success high"]) == (0.5, ends.low, ends.high)
+    assert row["n"] == 4 and "plotted" not in table.columns and "success (number)" not in table.columns
     formulas = (
         "=1+1", "@x", "-cmd", "+1+HYPERLINK(1)", "-.5+A1", "-1+cmd|' /C calc'!A0", "-1 [2; 3]", "+1 [2+A1]", "-1 [A1]",
         "\t=1", "＝1", "＋1", "－1", "＠x",  # noqa: RUF001

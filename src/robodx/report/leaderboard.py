@@ -96,7 +96,7 @@ def _standings(found: Leaderboard) -> list[Block]:
             Cell(one.rank, sort=one.best, style="strong"),
             Cell(of_whom(one), title=of_whom(one), style="strong"),
             Cell("", plot=whiskers([Drawn(one.success, 1, 0)], f"{one.policy}: {rate(one.success)}")),
-            Cell(rate(one.success), sort=one.success.value),
+            Cell(rate(one.success), sort=one.success),
             Cell(f"{one.success.n:,}", sort=one.success.n),
             *(Cell(f"{one.errors:,}", sort=one.errors) for _ in errors),
         ]
@@ -117,7 +117,7 @@ def _named(one: Standing) -> Cell:
 
 
 def _cell(one: Estimate) -> Cell:
-    return Cell(rate(one), sort=one.value, title=f"n = {one.n}")
+    return Cell(rate(one), sort=one, title=f"n = {one.n}")
 
 
 def _pairs(found: Leaderboard) -> list[Block]:
