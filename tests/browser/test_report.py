@@ -220,6 +220,19 @@ def test_every_card_plays_or_leads_to_the_viewer(page: Page, report: Path) -> No
         assert is_filmed != ("Play it in the viewer" in (watch.text_content() or ""))
 
 
+def test_a_link_to_the_viewer_says_what_must_be_running_when_it_is_followed(page: Page, report: Path) -> None:
+    page.goto(report.as_uri())
+    link = page.locator("header a.watch").first
+    # Nothing is asked for.
+    link.evaluate("link => { link.addEventListener('click', (event) => event.preventDefault()); }")
+    assert page.locator(".needs").count() == 0
+    link.click()
+    link.click()
+    expect(page.locator("header .needs")).to_have_text(
+        f"Needs robodx view {report.parent} to be running, at 127.0.0.1:7860."
+    )
+
+
 def test_served_by_the_viewer_a_card_opens_its_episode_there(page: Page, tmp_path: Path) -> None:
     run = viewing.write_run(tmp_path / "my run", [viewing.episode(number) for number in range(4)])
     write_report([run], run / "report.html")
@@ -228,7 +241,7 @@ def test_served_by_the_viewer_a_card_opens_its_episode_there(page: Page, tmp_pat
         id = page.locator("#runs .run").first.get_attribute("data-run")
         page.goto(f"{address}/report/{id}")
         assert "/report/" in page.url and page.title() == "guess · RoboDx"
-        assert page.locator(".outside-viewer:visible").count() == 0
+        assert page.locator(".outside-viewer:visible").count() == 0 and page.locator(".needs").count() == 0
         page.locator("nav a", has_text="Episodes to look at").click()
         page.locator("#gallery a.watch", has_text="Play it in the viewer").first.click()
         page.wait_for_url(f"{address}/#run={id}&**")

@@ -149,7 +149,8 @@ def test_captions_tell_instruction_stage_events_and_the_failure_when_it_happens(
     assert {one.instruction for one in told[:20]} == {"Pick up the red cube."}
     assert {one.instruction for one in told[20:]} == {"Put it down."}
     assert [step for step, one in enumerate(told) if one.is_new_instruction] == list(range(20, 35))
-    assert told[9].stage == "1 of 2: red cube grasped" and told[10].stage == "2 of 2: red cube lifted"
+    # What is to come does not read as if it were done.
+    assert told[9].stage == "next: red cube grasped (1 of 2)" and told[10].stage == "next: red cube lifted (2 of 2)"
     assert told[40].stage == "1 of 2 done, and time is up" and told[40].time == "4.0 s"
     assert [step for step, one in enumerate(told) if one.note.startswith("red cube moves")] == list(range(5, 20))
     assert {(one.mark, one.mood) for one in told[:30]} == {("", "plain")}
@@ -163,6 +164,8 @@ def test_captions_of_a_success_and_of_a_failure_without_evidence() -> None:
     assert solved.at(40).stage == "2 of 2 done" and solved.at(40).mood == "solved"
     bare = {"failure_evidence": None, "failure_kind": None, "failure_type": None, "events": None, "instructions": None}
     lost = Captions({**EPISODE, **bare}, ["a", "b"], 10.0)
+    broken = Captions({**EPISODE, "outcome": "failure"}, ["a", "b"], 10.0)
+    assert broken.at(39).stage == "next: b (2 of 2)" and broken.at(40).stage == "1 of 2 done"
     assert lost.at(39).mood == "plain" and lost.at(40).mark == f"{CROSS} timeout" and lost.at(0).instruction == ""
 
 
@@ -191,6 +194,18 @@ def test_words_stand_above_and_below_the_pictures_and_never_on_them() -> None:
     solved = Captions({**EPISODE, "success": True}, ["a"], 10.0)
     layout.write(film, solved.at(40))
     assert colours(film[frame]) == {GREEN} and RED not in colours(film)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_films_of_the_same_cameras_are_of_one_height_with_letters_as_wide_as_their_share(count: int) -> None:
+    cameras = [CameraRequest(f"camera {n}", 128, 128) for n in range(count)]
+    texts = ("Pick up the cube.", "Pick up the cube that is to the left of the green box. " * 2)
+    said = [{**EPISODE, "instructions": [{"step": 0, "text": text}], "failure_evidence": {"step": 3, "says": text}}
+            for text in texts]  # fmt: skip
+    layouts = [Layout.of(cameras, Captions(row, [text] * 2, 10.0)) for row, text in zip(said, texts, strict=True)]
+    assert len({(one.height, one.width) for one in layouts}) == 1
+    words = layouts[0].words
+    assert words is not None and 30 <= layouts[0].width / (6 * words.large) <= 42
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 5])

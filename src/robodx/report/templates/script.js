@@ -166,6 +166,15 @@ for (const link of document.querySelectorAll("a.watch")) {
   } else {
     link.target = "_blank";
     link.rel = "noopener";
+    // What opens may be nothing: then this stands beside the link, for who comes back.
+    link.addEventListener("click", () => {
+      const needs = document.createElement("span");
+      const command = document.createElement("code");
+      needs.className = "needs";
+      command.textContent = link.dataset.view;
+      needs.append("Needs ", command, ` to be running, at ${new URL(link.href).host}.`);
+      link.after(needs);
+    }, { once: true });
   }
 }
 if (isInViewer) for (const one of document.querySelectorAll(".outside-viewer")) one.hidden = true;
