@@ -25,6 +25,7 @@ from robodx.video.lettering import CROSS, TICK, wrapped, written
 from robodx.video.mp4 import write_mp4
 from robodx.video.rendering import logged_events, restored
 from robodx.video.seen import Eyes, deviations, recorded_spec
+from robodx.video.show import label
 from tests.filming import CAMERAS, Waver, about, played
 
 TURNED = ("camera turned", "yaw 6, pitch 0")
@@ -235,6 +236,11 @@ def test_pictures_are_enlarged_into_squares_and_reduced_to_means() -> None:
     np.testing.assert_array_equal(fitted(fitted(image, 8, 12), 2, 3), image)
     np.testing.assert_array_equal(fitted(image, 2, 3), image)
     assert fitted(np.full((7, 5, 3), 255, dtype=np.uint8), 192, 133).min() == 255
+
+
+def test_pictures_of_a_pair_say_which_of_the_two_they_are() -> None:
+    assert label("front", None) == "front" and label("", None) == "" and label("", ()) == "before"
+    assert label("wrist", (TURNED, ("noise", 25.0))) == "wrist, after: camera turned=yaw 6, pitch 0, noise=25"
 
 
 def test_letters_that_there_are_not_are_spelled_and_long_texts_are_cut() -> None:
