@@ -6,7 +6,7 @@ import asyncio
 import io
 import json
 import threading
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ import uvicorn
 
 from robodx.records.about import SCHEMA_VERSION
 from robodx.records.schema import SCHEMA
+from robodx.records.trajectory import Hand, Index
 from robodx.report.viewer.app import make_app
 from robodx.report.viewer.drawing import Films
 from robodx.report.viewer.serving import open_port
@@ -71,8 +72,8 @@ def write_run(
     return folder
 
 
-def write_trajectory(run: Path, trial_id: str, steps: int = 40) -> Path:
-    """A tool that goes forward and down, and one thing that it takes along."""
+def write_trajectory(run: Path, trial_id: str, steps: int = 40, names: Sequence[str] = ()) -> Path:
+    """A tool that goes forward and down, and one thing that it takes along, or as many as there are names."""
     time_s = np.arange(steps + 1) / HZ
     tool = np.zeros((steps + 1, 1, 7))
     tool[:, 0, 0], tool[:, 0, 2], tool[:, 0, 3] = (
@@ -85,11 +86,16 @@ def write_trajectory(run: Path, trial_id: str, steps: int = 40) -> Path:
     actions = np.full((steps, 7), 0.01, dtype=np.float32)
     actions[:3] = np.nan
     path = run / "trajectories" / f"{trial_id}.npz"
-    np.savez(
-        path, time_s=time_s, qpos=np.concatenate([joints, thing], axis=1), tool_in_world=tool, actions=actions,
-        stage=np.repeat([0, 1], [10, steps - 9]).astype(np.int32), commands=np.zeros((steps, 8), dtype=np.float32),
-        is_command_perturbed=np.arange(steps) >= steps - 5,
-    )  # fmt: skip
+    index = Index({}, {name: 9 + 7 * at for at, name in enumerate(names)}, (Hand("hand", 0, 7, ()),))
+    qpos = np.concatenate([joints, *[thing] * (len(names) or 1)], axis=1)
+    arrays: dict[str, Any] = {
+        "time_s": time_s, "qpos": qpos, "tool_in_world": tool, "actions": actions,
+        "stage": np.repeat([0, 1], [10, steps - 9]).astype(np.int32),
+        "commands": np.zeros((steps, 8), dtype=np.float32), "is_command_perturbed": np.arange(steps) >= steps - 5,
+    }  # fmt: skip
+    if names:
+        arrays["index"] = np.array(index.as_json())
+    np.savez(path, **arrays)
     return path
 
 

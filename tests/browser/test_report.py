@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
+from robodx.analysis.statistics.estimates import wilson
 from robodx.report.page import write_report
 from robodx.video.mp4 import write_mp4
 from tests import viewing
@@ -219,6 +220,19 @@ def test_every_card_plays_or_leads_to_the_viewer(page: Page, report: Path) -> No
         assert is_filmed != ("Play it in the viewer" in (watch.text_content() or ""))
 
 
+def test_a_link_to_the_viewer_says_what_must_be_running_when_it_is_followed(page: Page, report: Path) -> None:
+    page.goto(report.as_uri())
+    link = page.locator("header a.watch").first
+    # Nothing is asked for.
+    link.evaluate("link => { link.addEventListener('click', (event) => event.preventDefault()); }")
+    assert page.locator(".needs").count() == 0
+    link.click()
+    link.click()
+    expect(page.locator("header .needs")).to_have_text(
+        f"Needs robodx view {report.parent} to be running, at 127.0.0.1:7860."
+    )
+
+
 def test_served_by_the_viewer_a_card_opens_its_episode_there(page: Page, tmp_path: Path) -> None:
     run = viewing.write_run(tmp_path / "my run", [viewing.episode(number) for number in range(4)])
     write_report([run], run / "report.html")
@@ -227,7 +241,7 @@ def test_served_by_the_viewer_a_card_opens_its_episode_there(page: Page, tmp_pat
         id = page.locator("#runs .run").first.get_attribute("data-run")
         page.goto(f"{address}/report/{id}")
         assert "/report/" in page.url and page.title() == "guess · RoboDx"
-        assert page.locator(".outside-viewer:visible").count() == 0
+        assert page.locator(".outside-viewer:visible").count() == 0 and page.locator(".needs").count() == 0
         page.locator("nav a", has_text="Episodes to look at").click()
         page.locator("#gallery a.watch", has_text="Play it in the viewer").first.click()
         page.wait_for_url(f"{address}/#run={id}&**")
@@ -244,7 +258,9 @@ def test_a_table_is_saved_as_csv_with_its_numbers_and_no_formula(page: Page, rep
     assert table.height == page.locator("#tasks tbody tr").count()
     assert f"control/{SCRIPT}" in table["task"].to_list() and LONG in table["task"].to_list()
     row = table.row(by_predicate=pl.col("task") == "language/hard", named=True)
-    assert (row["success"], row["success (number)"]) == ("50% [15, 85]", 0.5)
+    ends = wilson(2, 4)
+    assert (row["success"], row["success low"], row["success high"]) == (0.5, ends.low, ends.high)
+    assert row["n"] == 4 and "plotted" not in table.columns and "success (number)" not in table.columns
     formulas = (
         "=1+1", "@x", "-cmd", "+1+HYPERLINK(1)", "-.5+A1", "-1+cmd|' /C calc'!A0", "-1 [2; 3]", "+1 [2+A1]", "-1 [A1]",
         "\t=1", "＝1", "＋1", "－1", "＠x",  # noqa: RUF001

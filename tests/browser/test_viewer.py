@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +23,7 @@ from tests.viewing import HZ, LATENCY, episode, viewer, write_run, write_traject
 # A film long enough not to end while a busy machine looks away.
 STEPS = 200
 END_S = STEPS / HZ
+GOLDEN = Path(__file__).parent.parent / "golden"
 expect.set_options(timeout=15_000)
 
 SCRIPT = "<script>document.title = 'harmed'</script><img src=x onerror=\"document.title='harmed'\">\u202e" + "y" * 3000
@@ -175,6 +178,38 @@ def test_a_comparison_is_restored_from_its_address_and_shares_one_time(page: Pag
     wait_until(page, lambda: abs(film_time(page) - END_S / 2) < 0.1)
     page.locator(".stages").nth(1).get_by_role("button", name="0.50 s").click()
     assert seconds(page) == 0.5
+
+
+def test_a_drawing_says_what_it_shows_and_numbers_of_what_frame_they_are(page: Page, tmp_path: Path) -> None:
+    asked = {"name": "red cube", "kind": "cube", "colour": "red", "size_m": 0.04, "x_m": 0.1, "y_m": 0.0}
+    row = episode(1, target=asked)
+    run = write_run(tmp_path / "run", [row])
+    write_trajectory(run, row["trial_id"], names=("red cube", "red sphere", "peg"))
+    with viewer(tmp_path) as address:
+        page.goto(f"{address}/#trial={row['trial_id']}")
+        expect(page.locator(".signs")).to_be_visible()
+        said = page.locator(".signs .key").all_text_contents()
+        assert said == [
+            "hand, wider when open", "red cube", "red sphere", "peg", "asked for: red cube", "grasped", "dropped"
+        ]  # fmt: skip
+        colour = "all => all.map((one) => getComputedStyle(one).backgroundColor)"
+        legend = page.locator(".sign.thing").evaluate_all(colour)
+        drawn = page.locator(".space").first.locator(".dot.thing")
+        assert len(set(legend)) == 3 and legend == drawn.evaluate_all(colour.replace("backgroundColor", "fill"))
+        titles = page.locator(".plot-title > .clip").all_text_contents()
+        assert titles[0] == "end effector, m, in the world frame (from the table's centre)"
+        assert titles[1] == "action: translation, m per step, along the axes of the robot's base"
+        assert titles[3] == "action: gripper opening"
+
+
+def test_a_run_tells_one_rate_and_no_division(page: Page, tmp_path: Path) -> None:
+    """Of one with stress and repeats, where the share of solved episodes is another."""
+    shutil.copytree(GOLDEN / "run-v4", tmp_path / "run")
+    with viewer(tmp_path) as address:
+        page.goto(address)
+        rate = page.locator("#runs .run-second .nowrap")
+        expect(rate).to_have_text("33% over tasks")
+        expect(rate).to_have_attribute("title", re.compile(r"^33% success: mean over tasks.*Of all, 5 of 10 episodes"))
 
 
 def test_new_episodes_of_a_run_appear_where_one_looks(page: Page, viewed: Viewed) -> None:

@@ -239,7 +239,10 @@ def test_show_draws_a_picture_and_a_video_that_browsers_play(tmp_path: Path) -> 
     text = robodx("show", TASK, "--camera", "all", "--size", "96", "-o", "x.png", cwd=tmp_path)
     assert '"Press the switch."' in text and "Wrote x.png" in text
     with av.open(str(tmp_path / "x.png")) as picture:
-        assert (picture.streams.video[0].width, picture.streams.video[0].height) == (3 * 96 + 8, 3 * 96 + 8)
+        # Above each stands of which camera it is, in a line of small letters.
+        assert (picture.streams.video[0].width, picture.streams.video[0].height) == (3 * 96 + 8, 3 * (96 + 14) + 8)
+        shown = next(picture.decode(video=0)).to_ndarray(format="rgb24")
+    assert shown[:14, :96].min() == 0 and shown[:14, 96:100].min() == 255
     call("show", TASK, "--size", "96", "-o", "x.mp4", cwd=tmp_path)
     with av.open(str(tmp_path / "x.mp4")) as video:
         stream = video.streams.video[0]

@@ -25,6 +25,7 @@ from robodx.video.lettering import CROSS, TICK, wrapped, written
 from robodx.video.mp4 import write_mp4
 from robodx.video.rendering import logged_events, restored
 from robodx.video.seen import Eyes, deviations, recorded_spec
+from robodx.video.show import label
 from tests.filming import CAMERAS, Waver, about, played
 
 TURNED = ("camera turned", "yaw 6, pitch 0")
@@ -149,7 +150,8 @@ def test_captions_tell_instruction_stage_events_and_the_failure_when_it_happens(
     assert {one.instruction for one in told[:20]} == {"Pick up the red cube."}
     assert {one.instruction for one in told[20:]} == {"Put it down."}
     assert [step for step, one in enumerate(told) if one.is_new_instruction] == list(range(20, 35))
-    assert told[9].stage == "1 of 2: red cube grasped" and told[10].stage == "2 of 2: red cube lifted"
+    # What is to come does not read as if it were done.
+    assert told[9].stage == "next: red cube grasped (1 of 2)" and told[10].stage == "next: red cube lifted (2 of 2)"
     assert told[40].stage == "1 of 2 done, and time is up" and told[40].time == "4.0 s"
     assert [step for step, one in enumerate(told) if one.note.startswith("red cube moves")] == list(range(5, 20))
     assert {(one.mark, one.mood) for one in told[:30]} == {("", "plain")}
@@ -163,6 +165,8 @@ def test_captions_of_a_success_and_of_a_failure_without_evidence() -> None:
     assert solved.at(40).stage == "2 of 2 done" and solved.at(40).mood == "solved"
     bare = {"failure_evidence": None, "failure_kind": None, "failure_type": None, "events": None, "instructions": None}
     lost = Captions({**EPISODE, **bare}, ["a", "b"], 10.0)
+    broken = Captions({**EPISODE, "outcome": "failure"}, ["a", "b"], 10.0)
+    assert broken.at(39).stage == "next: b (2 of 2)" and broken.at(40).stage == "1 of 2 done"
     assert lost.at(39).mood == "plain" and lost.at(40).mark == f"{CROSS} timeout" and lost.at(0).instruction == ""
 
 
@@ -193,6 +197,18 @@ def test_words_stand_above_and_below_the_pictures_and_never_on_them() -> None:
     assert colours(film[frame]) == {GREEN} and RED not in colours(film)
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_films_of_the_same_cameras_are_of_one_height_with_letters_as_wide_as_their_share(count: int) -> None:
+    cameras = [CameraRequest(f"camera {n}", 128, 128) for n in range(count)]
+    texts = ("Pick up the cube.", "Pick up the cube that is to the left of the green box. " * 2)
+    said = [{**EPISODE, "instructions": [{"step": 0, "text": text}], "failure_evidence": {"step": 3, "says": text}}
+            for text in texts]  # fmt: skip
+    layouts = [Layout.of(cameras, Captions(row, [text] * 2, 10.0)) for row, text in zip(said, texts, strict=True)]
+    assert len({(one.height, one.width) for one in layouts}) == 1
+    words = layouts[0].words
+    assert words is not None and 30 <= layouts[0].width / (6 * words.large) <= 42
+
+
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 5])
 def test_films_have_even_sides_and_nothing_overlaps_whatever_is_asked_and_shown(count: int) -> None:
     cameras = [CameraRequest(f"camera {n}", 480 if n % 2 else 33, 640 if n % 2 else 20) for n in range(count)]
@@ -220,6 +236,11 @@ def test_pictures_are_enlarged_into_squares_and_reduced_to_means() -> None:
     np.testing.assert_array_equal(fitted(fitted(image, 8, 12), 2, 3), image)
     np.testing.assert_array_equal(fitted(image, 2, 3), image)
     assert fitted(np.full((7, 5, 3), 255, dtype=np.uint8), 192, 133).min() == 255
+
+
+def test_pictures_of_a_pair_say_which_of_the_two_they_are() -> None:
+    assert label("front", None) == "front" and label("", None) == "" and label("", ()) == "before"
+    assert label("wrist", (TURNED, ("noise", 25.0))) == "wrist, after: camera turned=yaw 6, pitch 0, noise=25"
 
 
 def test_letters_that_there_are_not_are_spelled_and_long_texts_are_cut() -> None:

@@ -197,30 +197,53 @@ def test_json_and_text_say_the_same(runs: list[str], tmp_path: Path) -> None:
     assert text.splitlines()[-1] == said["says"] and "2–3" in text and "language" in text
 
 
+def test_what_is_no_run_is_skipped_among_others(runs: list[str], tmp_path: Path) -> None:
+    """As a shell makes it of runs/*, where pages and pictures lie, too."""
+    (tmp_path / "board.html").write_text("a page")
+    (tmp_path / "demo").mkdir()
+    said = call("leaderboard", "board.html", *runs, "demo", cwd=tmp_path)
+    assert "Skipped: board.html and demo are no run folders." in said and "vision is first" in said
+    for given in (("demo",), ("board.html",), ("demo", "board.html")):
+        assert f"{given[0]} is not a run folder" in call("leaderboard", *given, cwd=tmp_path, expect=2)
+    assert "mistyped is not a run folder" in call("leaderboard", *runs, "mistyped", cwd=tmp_path, expect=2)
+
+
+def test_errors_have_a_column_where_there_are_any(tmp_path: Path) -> None:
+    for at, said in enumerate(("s" * 40, "s" * 39 + "e")):
+        material = gather([folder(tmp_path / f"{at}{name}", name, outcomes(name, said if name == "a" else "f" * 40))
+                           for name in "ab"])  # fmt: skip
+        html = page(material, ranked(material)).html()
+        standings = html.partition('id="leaderboard"')[2].partition("</section>")[0]
+        assert ("errors</th>" in standings) == (at == 1) and "RoboDx leaderboard" in html
+        assert 'data-sort="0"><bdi>0</bdi>' in standings or at == 0
+
+
 def test_an_unfinished_run_is_told(runs: list[str], tmp_path: Path) -> None:
     (Path(runs[0]) / "episodes/all.parquet").rename(Path(runs[0]) / "episodes/part-00001.parquet")
     aside, brace, rest = call("leaderboard", *runs, "--json", cwd=tmp_path).partition("{")
     assert json.loads(brace + rest)["unfinished"] == [runs[0]] and f"{runs[0]} is not finished" in aside
 
 
-def test_a_policy_that_reads_the_simulator_is_a_bound_without_a_rank() -> None:
+def test_a_policy_that_reads_the_simulator_is_not_ranked() -> None:
     said = {"good": "s" * 34 + "f" * 6, "bad": "f" * 28 + "s" * 12}
     rivals = [entrant(policy, outcomes(policy, letters)) for policy, letters in said.items()]
-    bound = entrant("expert", outcomes("expert", "s" * 40), is_privileged=True)
-    found = leaderboard([bound, *rivals])
+    expert = entrant("expert", outcomes("expert", "s" * 40), is_privileged=True)
+    found = leaderboard([expert, *rivals])
     # As many pairs are adjusted for as without it.
     assert standings(found) == {"good": "1", "bad": "2", "expert": "–"} and found.pairs == leaderboard(rivals).pairs
     assert conclusion(found) == "good is first: the tests tell it from the other one."
     text = [line for line in lines(found) if "expert" in line]
     assert text[0].split()[:4] == ["–", "expert", "(privileged)", "100%"]
     assert text[1].startswith("expert reads the simulator's state") and not any("no rate" in line for line in text)
-    assert "2 policies (and 1 privileged, as a bound) on the same 40 trials" in tex(found)
+    # A planted fault may put it below those that it would be a bound of.
+    assert "bound" not in " ".join([*lines(found), tex(found)])
+    assert "2 policies (and 1 that reads the simulator\\textquoteright{}s state, not ranked) on the same" in tex(found)
     assert r"-- & expert (privileged) & 100\%" in tex(found)
     last = table(found).row(2, named=True)
     assert (last["policy"], last["best_rank"], last["success"], last["is_privileged"]) == ("expert", None, 1.0, True)
     assert as_dict(found)["standings"][2]["rank"] == "–"
-    with pytest.raises(Unlike, match=r"expert is privileged .* which leaves good: robodx compare"):
-        leaderboard([bound, rivals[0]])
+    with pytest.raises(Unlike, match=r"expert reads the simulator's state .* which leaves good: robodx compare"):
+        leaderboard([expert, rivals[0]])
 
 
 def test_runs_without_a_clean_episode_are_told_so(tmp_path: Path) -> None:

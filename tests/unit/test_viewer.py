@@ -206,6 +206,10 @@ def test_actions_of_two_variants_and_of_unknown_spaces_have_names() -> None:
     ]  # fmt: skip
     assert action_parts("ee_delta", 10, 1)[-1] == {"title": "action", "at": [7, 8, 9], "names": ["a8", "a9", "a10"]}
     assert action_parts(None, 2, 1) == [{"title": "action", "at": [0, 1], "names": ["a1", "a2"]}]
+    frames = {(space, frame): [part.get("frame") for part in action_parts(space, width, 1, frame)]
+              for space, width, frame in (("ee_pose", 8, "base"), ("ee_delta", 7, "tool"))}  # fmt: skip
+    base, tool = "in the robot's base frame", "along the axes of the tool"
+    assert frames == {("ee_pose", "base"): [base, base, None], ("ee_delta", "tool"): [tool, tool, None]}
 
 
 def test_a_film_is_found_by_its_trial_and_served_in_ranges(ask: Viewer, tmp_path: Path) -> None:

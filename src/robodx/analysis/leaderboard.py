@@ -39,7 +39,7 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Standing:
-    """One policy. Without a rank if too many of its trials were lost to errors, or if it is privileged: a bound."""
+    """One policy. Without a rank if too many of its trials were lost to errors, or if it is privileged."""
 
     policy: str
     # The first and the last rank that the tests leave open.
@@ -57,7 +57,7 @@ class Standing:
 
     @property
     def is_compared(self) -> bool:
-        """Whether it has a rate; that of a privileged policy stands as a bound, without a rank."""
+        """Whether it has a rate; that of a privileged policy stands beside, without a rank."""
         return self.success.value is not None
 
     @property
@@ -123,10 +123,11 @@ def leaderboard(entrants: Sequence[Entrant], cards: Mapping[str, Mapping[str, An
         )
     rivals = [one.policy for one in entrants if not one.is_privileged]
     if len(rivals) < 2:
-        bounds = [one.policy for one in entrants if one.is_privileged]
+        privileged = [one.policy for one in entrants if one.is_privileged]
         raise Unlike(
-            f"a leaderboard ranks two policies or more, and {_listed(bounds)} {'is' if len(bounds) == 1 else 'are'} "
-            f"privileged (a bound, no rival), which leaves {_listed(rivals) or 'none'}: "
+            f"a leaderboard ranks two policies or more, and {_listed(privileged)} "
+            f"{'reads' if len(privileged) == 1 else 'read'} the simulator's state (privileged: not ranked), "
+            f"which leaves {_listed(rivals) or 'none'}: "
             "robodx compare A B compares any two"
         )
     keyed = {one.policy: one.clean.with_columns(key=trial_key()).unique("key", maintain_order=True) for one in entrants}
@@ -296,7 +297,7 @@ def _nothing(entrants: Sequence[Entrant], tables: Mapping[str, pl.DataFrame], ot
         reasons.append(f"the scoring of tasks differs: {_listed(list(other_versions))}")
     return (
         f"no situation was run with all of {_listed(list(tables))} ({'; '.join(reasons)}): "
-        "run each with the same tasks, --seeds, --robot, --clock and --perturb"
+        "name fewer runs, or run each with the same tasks, --seeds, --robot, --clock and --perturb"
     )
 
 

@@ -30,8 +30,9 @@ def conclusion(found: Leaderboard) -> str:
 def basis(found: Leaderboard) -> str:
     """What was compared, as a caption says it."""
     under = "" if found.variants == (CLEAN,) else f", under {listed(found.variants)}"
-    bounds = len(found.compared) - len(found.ranked)
-    beside = f" (and {bounds} privileged, as a bound)" if bounds else ""
+    privileged = len(found.compared) - len(found.ranked)
+    read = "reads" if privileged == 1 else "read"
+    beside = f" (and {privileged} that {read} the simulator's state, not ranked)" if privileged else ""
     where = f"{counted(found.trials, 'trial')} of {counted(found.tasks, 'task')}{under}"
     return f"{len(found.ranked)} policies{beside} on the same {where}"
 
@@ -39,9 +40,9 @@ def basis(found: Leaderboard) -> str:
 def cautions(found: Leaderboard) -> Iterator[str]:
     """What was left out, and what else is to be known."""
     if privileged := [one.policy for one in found.standings if one.is_privileged]:
-        read = "reads" if len(privileged) == 1 else "read"
-        bound = "a bound without a rank, no rival"
-        yield f"{listed(privileged)} {read} the simulator's state, which no policy on a robot can: {bound}."
+        read, are = ("reads", "is") if len(privileged) == 1 else ("read", "are")
+        state = "the simulator's state (privileged), which no policy on a robot can"
+        yield f"{listed(privileged)} {read} {state}, and {are} not ranked."
     for one in found.standings:
         if not one.is_compared:
             share = f"more than {MAX_ERROR_SHARE:.0%} of the shared ones"

@@ -8,12 +8,17 @@ from typing import Annotated
 
 import typer
 
+from robodx.analysis.wording import listed
 from robodx.cli.app import app
 from robodx.cli.options import Json, Plugins, load_plugins
 from robodx.errors import UserError
 from robodx.output import print_aside, print_text
 from robodx.terminal.console import print_json
 
+# By what a run is known, damaged or not.
+OF_A_RUN = ("run.json", "episodes")
+# Of what is skipped.
+MOST_NAMED = 5
 # Prints in place of writing.
 PRINTED = Path("-")
 
@@ -39,7 +44,8 @@ def leaderboard(
 
     A rank of 1–2 says that the tests leave open whether the policy is first or second: pairs of policies are tested on
     the same situations, as in robodx compare, and adjusted for their number. Stressed episodes are left out.
-    Policies that read the simulator's state (privileged ones) stand below as a bound, without a rank.
+    Policies that read the simulator's state (privileged ones) stand below, without a rank. Of several names, those
+    of files and folders that are no runs are skipped, so that runs/* will do.
 
     For example: robodx leaderboard runs/vision runs/act runs/expert --html board.html
     """
@@ -56,7 +62,7 @@ def leaderboard(
         raise UserError("--html, --csv and --latex need a file each")
     if html == PRINTED:
         raise UserError("--html writes a file, as --html leaderboard.html: a page is not printed")
-    material = gather(runs)
+    material = gather(_without_others(runs))
     for problem in material.problems:
         print_aside(problem)
     found = board.ranked(material)
@@ -75,3 +81,15 @@ def leaderboard(
         print_json({**as_dict(found), "problems": list(material.problems), "unfinished": unfinished})
     elif PRINTED not in (csv, latex):
         print_text(*lines(found), sep="\n")
+
+
+def _without_others(paths: list[Path]) -> list[Path]:
+    """The runs among what a shell makes of runs/*; a name of nothing is a mistake, and so is one with no run at all."""
+    others = [path for path in paths if path.exists() and not any((path / one).exists() for one in OF_A_RUN)]
+    kept = [path for path in paths if path not in others]
+    if not kept:
+        return paths
+    if others:
+        says = "is no run folder" if len(others) == 1 else "are no run folders"
+        print_aside(f"Skipped: {listed([str(path) for path in others], most=MOST_NAMED)} {says}.")
+    return kept

@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 from markupsafe import Markup
 
 from robodx import latex
+from robodx.analysis.statistics.estimates import Estimate
 from robodx.report.templating import fill
 from robodx.report.words import code, escaped, plain
 
@@ -69,10 +70,10 @@ class Missing:
 
 @dataclass(frozen=True)
 class Cell:
-    """`sort` is what a column is sorted by; `plot` is drawn before the text."""
+    """`sort` is what a column is sorted by, and is saved as numbers; `plot` is drawn before the text."""
 
     text: str
-    sort: float | str | None = None
+    sort: float | str | Estimate | None = None
     title: str = ""
     plot: Markup | None = None
     # A word of a few, that is coloured: an outcome, a verdict.
@@ -81,6 +82,14 @@ class Cell:
     shade: float | None = None
     # Of CSS: "strong", or "part" of the strong one above it.
     style: str = ""
+
+    @property
+    def numbers(self) -> dict[str, float | str]:
+        """For the page's script: what it is sorted by, and the ends of its interval."""
+        if not isinstance(self.sort, Estimate):
+            return {} if self.sort is None else {"sort": self.sort}
+        known = {"sort": self.sort.value, "low": self.sort.low, "high": self.sort.high}
+        return {name: value for name, value in known.items() if value is not None}
 
 
 @dataclass(frozen=True)

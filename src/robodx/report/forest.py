@@ -49,7 +49,7 @@ def forest(
     for row in rows:
         says = f"{' '.join(row.of)}: {wording(row.found)}, n = {row.found.n}"
         plot = whiskers([Drawn(row.found, row.colour, row.mark)], says, scale=scale, line=line)
-        number = Cell(wording(row.found), sort=row.found.value, title=says)
+        number = Cell(wording(row.found), sort=row.found, title=says)
         n = Cell(f"{row.found.n:,}", sort=row.found.n)
         cells.append([*(Cell(text, style=row.style) for text in row.of), Cell("", plot=plot), number, n, *row.further])
     return Table(caption, columns, cells, kind=f"forest {kind}".rstrip(), is_folded=is_folded)
@@ -78,7 +78,7 @@ def compared(
         each = [row.found.get(name, NOTHING) for name in policies]
         says = [f"{row.label}, {name}: {rate(one)}, n = {one.n}" for name, one in zip(policies, each, strict=True)]
         drawn = [Drawn(one, 1 + place % 4, place % 4) for place, one in enumerate(each)]
-        numbers = [Cell(rate(one), sort=one.value, title=wording) for one, wording in zip(each, says, strict=True)]
+        numbers = [Cell(rate(one), sort=one, title=wording) for one, wording in zip(each, says, strict=True)]
         plot = Cell("", plot=whiskers(drawn, "; ".join(says)))
         cells.append([Cell(row.label, style=row.style), plot, *numbers, *row.further])
     return Table(caption, columns, cells, kind="forest")

@@ -39,6 +39,7 @@ def page(material: Material, found: Leaderboard, title: str | None = None) -> Re
             Section("pairs", "Pairs", Content(_pairs(found))),
             Section("compared", "What was compared", Content(_basis(material, found))),
         ),
+        kind="leaderboard",
     )
 
 
@@ -84,19 +85,20 @@ def _entrant(one: Subject, name: str) -> Entrant:
 
 
 def _standings(found: Leaderboard) -> list[Block]:
+    errors = [Column("errors", is_number=True)] if any(one.errors for one in found.standings) else []
     columns = [
         Column("rank", "the ranks that the tests leave open"), Column("policy"),
         Column("", axis=axis()), Column("success", "mean over tasks, with its 95% interval", is_number=True),
-        forest.N, Column("errors", is_number=True),
+        forest.N, *errors,
     ]  # fmt: skip
     rows = [
         [
             Cell(one.rank, sort=one.best, style="strong"),
             Cell(of_whom(one), title=of_whom(one), style="strong"),
             Cell("", plot=whiskers([Drawn(one.success, 1, 0)], f"{one.policy}: {rate(one.success)}")),
-            Cell(rate(one.success), sort=one.success.value),
+            Cell(rate(one.success), sort=one.success),
             Cell(f"{one.success.n:,}", sort=one.success.n),
-            Cell(str(one.errors or ""), sort=one.errors),
+            *(Cell(f"{one.errors:,}", sort=one.errors) for _ in errors),
         ]
         for one in found.standings
     ]
@@ -115,7 +117,7 @@ def _named(one: Standing) -> Cell:
 
 
 def _cell(one: Estimate) -> Cell:
-    return Cell(rate(one), sort=one.value, title=f"n = {one.n}")
+    return Cell(rate(one), sort=one, title=f"n = {one.n}")
 
 
 def _pairs(found: Leaderboard) -> list[Block]:

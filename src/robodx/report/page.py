@@ -43,6 +43,7 @@ class Report:
     sections: tuple[Section, ...]
     # What a page says of how it was made.
     made: Made | None = None
+    kind: str = "diagnosis"
 
     def html(self) -> str:
         return str(

@@ -50,16 +50,6 @@ class Captions:
     def instructions(self) -> list[str]:
         return [str(update["text"]) for update in self.row["instructions"] or ()]
 
-    @property
-    def all_stages(self) -> list[str]:
-        """Each as it is told while it is the current one."""
-        return [f"{place} of {len(self.stages)}: {stage}" for place, stage in enumerate(self.stages, start=1)]
-
-    @property
-    def says(self) -> str:
-        """By what a failure was told."""
-        return str((self.row["failure_evidence"] or {}).get("says") or "")
-
     def at(self, step: int) -> Caption:
         said = [update for update in self.row["instructions"] or () if update["step"] <= step]
         since = step - said[-1]["step"] if said else 0
@@ -88,15 +78,15 @@ class Captions:
         if step < (self._last if at is None else min(at, self._last)):
             return "plain", "", ""
         kinds = [str(one) for one in (row["failure_kind"], row["failure_type"]) if one]
-        return "failed", f"{CROSS} {': '.join(kinds) or row['outcome']}", self.says
+        return "failed", f"{CROSS} {': '.join(kinds) or row['outcome']}", str(evidence.get("says") or "")
 
     def _stage(self, step: int) -> str:
-        reached, count = sum(at <= step for at in self.row["stage_steps"] or ()), len(self.stages)
-        if reached >= count:
-            return f"{count} of {count} done"
-        if step >= self._last and self.row["outcome"] == "timeout":
-            return f"{reached} of {count} done, and time is up"
-        return self.all_stages[int(reached)]
+        count = len(self.stages)
+        reached = min(sum(int(at <= step) for at in self.row["stage_steps"] or ()), count)
+        if reached < count and step < self._last:
+            return f"next: {self.stages[reached]} ({reached + 1} of {count})"
+        is_over = reached < count and self.row["outcome"] == "timeout"
+        return f"{reached} of {count} done{', and time is up' if is_over else ''}"
 
     def _happening(self, step: int) -> str:
         recent = [

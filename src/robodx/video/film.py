@@ -49,7 +49,7 @@ def film_frames(
         layout.note(film)
         layout.label(film, layout.overview, "overview", is_above=True)
         if cameras:
-            layout.label(film, layout.seen[cameras[0].name], "policy saw:", is_above=True)
+            layout.label(film, layout.seen[cameras[0].name], "policy saw", is_above=True)
     try:
         for state in restored(environment, trajectory, logged_events(row)):
             look = eyes.look(state.step)

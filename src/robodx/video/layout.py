@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -22,17 +22,27 @@ ALONE, AMONG, WIDEST = 256, 192, 4 / 3
 STACKED = 2
 # Pixels between pictures, and around the overview, which wears the mark's colour.
 LINE = 6
-# Pixels of a dot of a letter: the small ones are still read where a film of this width is shown on a phone.
-SMALL, LARGE = 2, 3
+# Pixels of a dot of a letter, of labels and at least: so large that captions are read where three films stand side by
+# side on a page, with as many letters across a wide film as across a narrow one.
+SMALL, LARGE, LETTERS_ACROSS = 2, 3, 36
 MOST_LINES = 6
-# Of the time, with a gap before it.
-CLOCK_LETTERS = 9
+# Of the time.
+CLOCK_LETTERS = 8
 PAPER, GREY, AMBER, RED, GREEN = (16, 18, 22), (176, 180, 186), (255, 200, 60), (190, 24, 36), (18, 112, 56)
 MOODS: dict[Mood, RGB] = {"plain": PAPER, "failed": RED, "solved": GREEN}
 
 
 def line_height(scale: int, lines: int = 1) -> int:
     return scale * (HEIGHT * lines + 2)
+
+
+def smaller(scale: int) -> int:
+    return max(SMALL, round(2 * scale / 3))
+
+
+def paragraph(scale: int) -> int:
+    """Of two lines, or of three smaller ones."""
+    return max(line_height(scale, 2), line_height(smaller(scale), 3))
 
 
 @dataclass(frozen=True)
@@ -50,40 +60,49 @@ class Box:
 
 @dataclass(frozen=True)
 class Words:
-    """How much room each caption takes, fixed through a film: in lines, of letters of this scale."""
+    """How much room captions take, in pixels: fixed through a film, and the same in nearly all of one arrangement.
 
+    So films are of one height side by side. What is too long for large letters has small ones.
+    """
+
+    large: int
     instruction: int
-    instruction_scale: int
-    stage: int
-    note: int
     footnote: str
+    footnote_room: int
 
     @classmethod
     def of(cls, captions: Captions, width: int, footnote: str) -> Words:
-        """Enough for the longest."""
-
-        def lines(texts: Iterable[str], scale: int, most: int) -> int:
-            return max([len(wrapped(text, width, scale, most)) for text in texts], default=0)
-
-        scale = LARGE if lines(captions.instructions, LARGE, MOST_LINES) <= 2 else SMALL
-        beside_clock = width - CLOCK_LETTERS * WIDTH * SMALL
-        stages = [len(wrapped(text, beside_clock, SMALL, 2)) for text in captions.all_stages]
-        return cls(
-            lines(captions.instructions, scale, MOST_LINES),
-            scale,
-            max(stages, default=1),
-            max(lines([captions.says], SMALL, 3), 1),
-            footnote,
-        )
+        """A paragraph for instructions, as nearly all need; more for the longest."""
+        large = max(LARGE, round(width / (LETTERS_ACROSS * WIDTH)))
+        small = smaller(large)
+        lines = max([len(wrapped(text, width, small, MOST_LINES)) for text in captions.instructions], default=0)
+        above = max(paragraph(large), line_height(small, lines)) if lines else 0
+        beneath = line_height(SMALL, len(wrapped(footnote, width, SMALL))) if footnote else 0
+        return cls(large, above, footnote, beneath)
 
     @property
-    def above(self) -> int:
-        """In pixels."""
-        return line_height(self.instruction_scale, self.instruction) if self.instruction else 0
+    def label(self) -> int:
+        """Above the pictures, with the time."""
+        return line_height(self.large)
 
-    def below(self, width: int) -> int:
-        footnote = line_height(SMALL, len(wrapped(self.footnote, width, SMALL))) if self.footnote else 0
-        return line_height(SMALL, self.stage) + line_height(LARGE) + line_height(SMALL, self.note) + footnote
+    @property
+    def stage(self) -> int:
+        return line_height(smaller(self.large), 2)
+
+    @property
+    def mark(self) -> int:
+        return line_height(self.large)
+
+    @property
+    def note(self) -> int:
+        return paragraph(self.large)
+
+    @property
+    def below(self) -> int:
+        return self.stage + self.mark + self.note + self.footnote_room
+
+    def text(self, text: str, width: int, room: int, ink: RGB, paper: RGB) -> Image:
+        return _text(text, width, room, self.large, ink, paper)
 
 
 @dataclass(frozen=True)
@@ -103,9 +122,9 @@ class Layout:
         if captions is None:
             return bare
         inner = bare.width - 2 * LINE
-        words, label = Words.of(captions, inner, footnote), line_height(SMALL)
-        placed = _arranged(cameras, words.above + label, label)
-        return replace(placed, height=_even(placed.height + words.below(inner)), words=words)
+        words = Words.of(captions, inner, footnote)
+        placed = _arranged(cameras, words.instruction + words.label, line_height(SMALL))
+        return replace(placed, height=_even(placed.height + words.below), words=words)
 
     def canvas(self) -> Image:
         film = np.empty((self.height, self.width, 3), dtype=np.uint8)
@@ -119,44 +138,38 @@ class Layout:
             return
         if words.instruction:
             ink, paper = (PAPER, AMBER) if caption.is_new_instruction else (WHITE, PAPER)
-            film[: words.above] = paper
-            film[: words.above, LINE:-LINE] = _text(
-                caption.instruction, inner, words.instruction_scale, words.instruction, ink, paper
+            film[: words.instruction] = paper
+            film[: words.instruction, LINE:-LINE] = words.text(
+                caption.instruction, inner, words.instruction, ink, paper
             )
-        at = self.height - words.below(inner)
-        clock = CLOCK_LETTERS * WIDTH * SMALL
-        film[at : at + line_height(SMALL, words.stage), LINE : LINE + inner - clock] = _text(
-            caption.stage, inner - clock, SMALL, words.stage, WHITE, PAPER
+        # Above the overview, on the right.
+        box, clock = self.overview, CLOCK_LETTERS * WIDTH * words.large
+        top, right = box.top - LINE - words.label, box.left + box.width
+        film[top : top + words.label, right - clock : right] = words.text(
+            caption.time.rjust(CLOCK_LETTERS - 1), clock, words.label, WHITE, PAPER
         )
-        film[at : at + line_height(SMALL), -LINE - clock : -LINE] = _text(
-            caption.time.rjust(CLOCK_LETTERS - 1), clock, SMALL, 1, WHITE, PAPER
-        )
-        at += line_height(SMALL, words.stage)
-        colour = MOODS[caption.mood]
-        film[at : at + line_height(LARGE) + line_height(SMALL, words.note)] = colour
-        film[at : at + line_height(LARGE), LINE:-LINE] = _mark(caption.mark, inner, colour)
-        at += line_height(LARGE)
-        ink = WHITE if caption.mark else AMBER
-        film[at : at + line_height(SMALL, words.note), LINE:-LINE] = _text(
-            caption.note, inner, SMALL, words.note, ink, colour
-        )
+        at = self.height - words.below
+        film[at : at + words.stage, LINE:-LINE] = words.text(caption.stage, inner, words.stage, WHITE, PAPER)
+        at, colour = at + words.stage, MOODS[caption.mood]
+        film[at : at + words.mark + words.note] = colour
+        film[at : at + words.mark, LINE:-LINE] = words.text(caption.mark, inner, words.mark, WHITE, colour)
+        at, ink = at + words.mark, WHITE if caption.mark else AMBER
+        film[at : at + words.note, LINE:-LINE] = words.text(caption.note, inner, words.note, ink, colour)
         self._frame(film, colour)
 
     def label(self, film: Image, box: Box, text: str, *, is_above: bool = False) -> None:
         """Grey, just beneath a picture or above it."""
-        top = box.top - line_height(SMALL) - LINE if is_above else box.top + box.height
-        film[top : top + line_height(SMALL), box.left : box.left + box.width] = _text(
-            text, box.width, SMALL, 1, GREY, PAPER
-        )
+        if self.words is None:
+            return
+        room = self.words.label if is_above else line_height(SMALL)
+        top = box.top - room - LINE if is_above else box.top + box.height
+        film[top : top + room, box.left : box.left + box.width] = self.words.text(text, box.width, room, GREY, PAPER)
 
     def note(self, film: Image) -> None:
         """What is said beneath everything, from the first picture to the last."""
         if self.words is not None and self.words.footnote:
-            inner = self.width - 2 * LINE
-            lines = len(wrapped(self.words.footnote, inner, SMALL))
-            film[-line_height(SMALL, lines) :, LINE:-LINE] = _text(
-                self.words.footnote, inner, SMALL, lines, GREY, PAPER
-            )
+            inner, room = self.width - 2 * LINE, self.words.footnote_room
+            film[-room:, LINE:-LINE] = _text(self.words.footnote, inner, room, SMALL, GREY, PAPER)
 
     def _frame(self, film: Image, colour: RGB) -> None:
         """Around the overview: a mark that is seen where no letter is read any more."""
@@ -219,17 +232,18 @@ def _cover(size: int, wanted: int) -> NDArray[np.float32]:
 
 
 @lru_cache(maxsize=64)
-def _text(text: str, width: int, scale: int, lines: int, ink: RGB, paper: RGB) -> Image:
-    return written(wrapped(text, width, scale, lines), width, scale, lines, ink=ink, paper=paper)
+def _text(text: str, width: int, room: int, largest: int, ink: RGB, paper: RGB) -> Image:
+    """(room, width, 3): in the largest letters that fit; of the smallest, the end may be cut off."""
+    scales = [scale for scale in range(largest, SMALL, -1) if len(wrapped(text, width, scale)) <= _lines(room, scale)]
+    scale = scales[0] if scales else SMALL
+    most = _lines(room, scale)
+    strip = written(wrapped(text, width, scale, most), width, scale, most, ink=ink, paper=paper)
+    film = np.empty((room, width, 3), dtype=np.uint8)
+    film[:] = paper
+    film[: len(strip)] = strip
+    return film
 
 
-@lru_cache(maxsize=16)
-def _mark(text: str, width: int, colour: RGB) -> Image:
-    """Large if it fits into a line."""
-    is_large = len(wrapped(text, width, LARGE)) <= 1
-    bar = np.empty((line_height(LARGE), width, 3), dtype=np.uint8)
-    bar[:] = colour
-    strip = _text(text, width, LARGE if is_large else SMALL, 1, WHITE, colour)
-    top = (len(bar) - len(strip)) // 2
-    bar[top : top + len(strip)] = strip
-    return bar
+def _lines(room: int, scale: int) -> int:
+    """How many there is room for."""
+    return (room // scale - 2) // HEIGHT

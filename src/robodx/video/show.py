@@ -17,17 +17,19 @@ from robodx.interventions.base import intervened
 from robodx.policy_contract import PolicySpec, make_policy
 from robodx.records import files
 from robodx.records.trial import Trial
-from robodx.records.values import Applied
+from robodx.records.values import Applied, as_option
 from robodx.running.environment import Environment
 from robodx.running.rollout import rollout
 from robodx.sim.render import Renderer
 from robodx.situations.features import features_of
 from robodx.tasks.base import TASKS
+from robodx.video.lettering import BLACK, WHITE, wrapped, written
 from robodx.video.mp4 import write_mp4
 from robodx.video.rendering import frames
 
-# Pixels between two pictures.
-LINE = 4
+# Pixels between two pictures, and of a picture's width to each pixel of a dot of a letter.
+LINE, A_DOT = 4, 240
+MOST_LINES = 3
 
 
 class UnknownSuffix(UserError):
@@ -71,15 +73,21 @@ def draw(
     """Write `out`: a .png of the start, or an .mp4 of the expert at work; several cameras stand side by side.
 
     With interventions a .png shows the situation as it was above the changed one, and an .mp4 the changed one.
+    Above each of several pictures in a .png stands what it is.
     """
     if out.suffix.lower() not in (".png", ".mp4"):
         raise UnknownSuffix(f"{out} is neither a .png (the start) nor an .mp4 (the expert solving it)")
     if out.suffix.lower() == ".png":
         shown = dict.fromkeys([(), interventions])
-        rows = [_pictures(_trial(task_id, seed, each), camera, size, quality) for each in shown]
-        pictures = [picture for row in rows for picture in row]
+        rows = {each: _pictures(_trial(task_id, seed, each), camera, size, quality) for each in shown}
+        pictures = [
+            (picture, label(name if len(row) > 1 else "", each if len(rows) > 1 else None))
+            for each, row in rows.items()
+            for name, picture in row
+        ]
+        across = len(rows[()])
         # A pair of one camera stands side by side, of several one above the other.
-        write_png(out, tile(pictures, 3 if len(rows) == 1 or len(rows[0]) == 1 else len(rows[0])))
+        write_png(out, tile(_labelled(pictures), 3 if len(rows) == 1 or across == 1 else across))
         return
     policy = make_policy("expert")
     trial = replace(_trial(task_id, seed, interventions), policy="expert")
@@ -97,10 +105,30 @@ def _trial(task_id: str, seed: int, interventions: tuple[Applied, ...]) -> Trial
     return Trial(task_id, TASKS[task_id].version, "still", seed, interventions=interventions)
 
 
-def _pictures(trial: Trial, camera: str, size: int, quality: str) -> list[NDArray[np.uint8]]:
+def label(camera: str, interventions: tuple[Applied, ...] | None) -> str:
+    """Of which camera a picture is, and of a pair which of the two it is."""
+    after = f"after: {', '.join(as_option(*one) for one in interventions)}" if interventions else "before"
+    return ", ".join(filter(None, [camera, "" if interventions is None else after]))
+
+
+def _labelled(pictures: list[tuple[NDArray[np.uint8], str]]) -> list[NDArray[np.uint8]]:
+    """Each with its words above it, all in the same room."""
+    width = pictures[0][0].shape[1]
+    scale = max(1, width // A_DOT)
+    lines = [wrapped(says, width, scale, MOST_LINES) for _, says in pictures]
+    rows = max(map(len, lines))
+    if not rows:
+        return [picture for picture, _ in pictures]
+    return [
+        np.concatenate([written(said, width, scale, rows, ink=BLACK, paper=WHITE), picture])
+        for said, (picture, _) in zip(lines, pictures, strict=True)
+    ]
+
+
+def _pictures(trial: Trial, camera: str, size: int, quality: str) -> list[tuple[str, NDArray[np.uint8]]]:
     environment = Environment(trial, PolicySpec())
     renderer = Renderer(environment.simulation, largest=(size, size), quality=quality)
-    pictures = [renderer.rgb(name, size, size) for name in _cameras(camera, environment)]
+    pictures = [(name, renderer.rgb(name, size, size)) for name in _cameras(camera, environment)]
     renderer.close()
     return pictures
 

@@ -113,10 +113,10 @@ def _factor(one: FactorBias, place: int, scale: Scale, *, many: bool) -> list[Ce
     values = f"{label(one.factor)} ({one.values})"
     return [
         Cell(values, sort=one.factor), *([Cell(one.policy)] if many else []), Cell("", plot=plot),
-        Cell(rate(one.coefficient), sort=one.coefficient.value), Cell(rate(one.floor), sort=one.floor.value),
+        Cell(rate(one.coefficient), sort=one.coefficient), Cell(rate(one.floor), sort=one.floor),
         Cell("—" if one.beyond is None else signed(one.beyond), sort=one.beyond),
-        Cell(percent(one.spread.value), sort=one.spread.value, title=rate(one.spread)),
-        Cell(rate(one.success), sort=one.success.value), Cell(p_cell(one.p_holm), sort=one.p_holm),
+        Cell(percent(one.spread.value), sort=one.spread, title=rate(one.spread)),
+        Cell(rate(one.success), sort=one.success), Cell(p_cell(one.p_holm), sort=one.p_holm),
         Cell(f"{one.blocks:,}", sort=one.blocks),
     ]  # fmt: skip
 
@@ -225,8 +225,8 @@ def _colour(each: ValueRate, code: str, group: str, effect: Effect | None) -> li
     found = None if effect is None else effect.difference
     return [
         Cell(each.value, plot=swatch(code), sort=each.value), Cell(group),
-        Cell(percent(each.saturation), sort=each.saturation), Cell(rate(each.success), sort=each.success.value),
-        Cell("—" if found is None else points(found), sort=None if found is None else found.value),
+        Cell(percent(each.saturation), sort=each.saturation), Cell(rate(each.success), sort=each.success),
+        Cell("—" if found is None else points(found), sort=found),
         Cell(p_cell(None if effect is None else effect.p_holm), sort=None if effect is None else effect.p_holm),
         Cell(f"{each.success.n:,}", sort=each.success.n),
     ]  # fmt: skip
@@ -297,8 +297,8 @@ def _interaction(one: Interaction, of: str) -> Iterator[Block]:
         ],
         [
             [
-                Cell(f"IEC({label(each.of)}; {label(each.given)})"), Cell(rate(each.value), sort=each.value.value),
-                Cell(rate(each.null), sort=each.null.value), Cell(points(each.excess), sort=each.excess.value),
+                Cell(f"IEC({label(each.of)}; {label(each.given)})"), Cell(rate(each.value), sort=each.value),
+                Cell(rate(each.null), sort=each.null), Cell(points(each.excess), sort=each.excess),
                 Cell(p_cell(each.p_holm), sort=each.p_holm), Cell(percent(each.coefficient), sort=each.coefficient),
             ]
             for each in one.directions

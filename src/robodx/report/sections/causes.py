@@ -125,6 +125,8 @@ def _told(found: Causes) -> list[Block]:
 
 
 def _row(one: Cause) -> Row:
-    further = ["—"] * 3 if one.p is None else [adds(one), points(one.excess), p_cell(one.p_holm)]
-    cells = [Cell(text) for text in further]
+    cells = [Cell("—")] * 3
+    if one.p is not None:
+        excess, p = Cell(points(one.excess), sort=one.excess), Cell(p_cell(one.p_holm), sort=one.p_holm)
+        cells = [Cell(adds(one)), excess, p]
     return Row([one.component, one.substitution], one.recovered, 2 if one.is_shown else 4, further=cells)

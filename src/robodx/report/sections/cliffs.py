@@ -28,7 +28,7 @@ def cliffs(material: Material) -> Content | None:
     rows = [
         [
             Cell(one.task), Cell(one.policy), Cell(one.stressor), Cell(one.found.verdict), Cell(one.wording()),
-            Cell(rate(one.found.clean)), Cell(str(one.found.n), sort=one.found.n),
+            Cell(rate(one.found.clean), sort=one.found.clean), Cell(str(one.found.n), sort=one.found.n),
         ]
         for one in found
     ]  # fmt: skip

@@ -113,8 +113,8 @@ def _further(row: Row) -> list[Cell]:
     word = "too many errors" if row.verdict is None else row.verdict.word
     title = "" if row.verdict is None else str(row.verdict)
     return [
-        Cell(percent(row.rate_a.value)),
-        Cell(percent(row.rate_b.value)),
+        Cell(percent(row.rate_a.value), sort=row.rate_a),
+        Cell(percent(row.rate_b.value), sort=row.rate_b),
         Cell(p_cell(row.adjusted_p), sort=row.adjusted_p),
         Cell(word, title=title, chip=word.split()[0]),
     ]

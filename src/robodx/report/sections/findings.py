@@ -219,7 +219,7 @@ def _suspected(found: Sequence[Finding]) -> Table:
         Row(
             [one.when], one.inside, colour=4,
             further=[
-                Cell(percent(one.outside.value), sort=one.outside.value, title=rate(one.outside)), Cell(p_cell(one.p)),
+                Cell(percent(one.outside.value), sort=one.outside, title=rate(one.outside)), Cell(p_cell(one.p)),
                 Cell(", or ".join(one.rivals)),
             ],
         )

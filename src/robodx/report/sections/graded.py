@@ -68,4 +68,4 @@ def _table(test: str, found: Sequence[tuple[int, Graded]], *, has_policies: bool
 def _further(one: Graded, *, is_timed: bool) -> list[Cell]:
     shown = [one.calls_per_s, one.actions_per_s, one.latency_ms_p95] if is_timed else [one.stability]
     # The interval is in the tooltip: with three of them a row would not fit.
-    return [Cell(number(found).partition(" [")[0], sort=found.value, title=number(found)) for found in shown]
+    return [Cell(number(found).partition(" [")[0], sort=found, title=number(found)) for found in shown]

@@ -56,7 +56,7 @@ def _row(one: Contrast, place: int, *, has_policies: bool) -> Row:
         1 + place % 4,
         place % 4,
         [
-            *(Cell(percent(found.value), sort=found.value, title=rate(found)) for found in (one.plain, one.entangled)),
+            *(Cell(percent(found.value), sort=found, title=rate(found)) for found in (one.plain, one.entangled)),
             Cell(p_cell(one.p_holm) if one.task is None else ""),
         ],
         style="part" if one.task else "strong",

@@ -89,9 +89,9 @@ def _rates(found: Found, *, has_policies: bool) -> Table:
         for one in table.of(policy, told):
             others = [fixed[level][one.relation].rate for level in FIXED]
             further = [
-                Cell(points(one.difference), sort=one.difference.value, title=_beside(one)),
+                Cell(points(one.difference), sort=one.difference, title=_beside(one)),
                 Cell(p_cell(one.p_holm), sort=one.p_holm),
-                *(Cell(percent(each.value), sort=each.value, title=rate(each)) for each in others),
+                *(Cell(percent(each.value), sort=each, title=rate(each)) for each in others),
             ]
             of = _of(label(one.relation), policy, has_policies)
             rows.append((order(one.relation), Row(of, one.rate, 1 + place % 4, place % 4, further)))
@@ -137,7 +137,7 @@ def _by_task(found: Found, *, has_policies: bool) -> Table:
             if (one.policy, one.level) == (policy, told) and one.task is not None:
                 of = [label(one.relation), one.task, *([policy] if has_policies else [])]
                 further = [
-                    Cell(points(one.difference), sort=one.difference.value, title=_beside(one)), Cell(p_cell(one.p)),
+                    Cell(points(one.difference), sort=one.difference, title=_beside(one)), Cell(p_cell(one.p)),
                 ]  # fmt: skip
                 row = Row(of, one.rate, 1 + place % 4, place % 4, further)
                 rows.append((order(one.relation), one.task, row))
@@ -197,8 +197,8 @@ def _overlap(
     return [
         *(Cell(text) for text in _of(label(relation), policy, has_policies)),
         *(Cell(f"{n:,}", sort=n) for n in (one.oracle_only, one.both, one.relation_only, one.neither)),
-        Cell(rate(one.agreement), sort=one.agreement.value),
-        Cell(kappa_text(one.kappa), sort=one.kappa.value),
+        Cell(rate(one.agreement), sort=one.agreement),
+        Cell(kappa_text(one.kappa), sort=one.kappa),
         Cell("—" if spread is None else ", ".join(f"{100 * each:.1f}" for each in spread.percentiles_m)),
     ]
 

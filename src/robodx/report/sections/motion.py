@@ -67,7 +67,7 @@ def _row(one: Measured, place: int, names: list[str], scales: dict[str, Scale], 
         says = f"{label}, {MEASURES[name][0]}: {number(value)}, n = {value.n}"
         line = 1.0 if name == "length_ratio" else None
         plot = whiskers([Drawn(value, 1 + place % 4, place % 4)], says, scale=scales[name], line=line)
-        cells.append(Cell(number(value), sort=value.value, title=says, plot=plot))
+        cells.append(Cell(number(value), sort=value, title=says, plot=plot))
     most = max(one.values[name].n for name in names)
     return [*cells, Cell(f"{most:,}", sort=most)]
 

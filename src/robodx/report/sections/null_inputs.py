@@ -75,7 +75,7 @@ def _row(use: InputUse, place: int, *, has_policies: bool) -> Row:
         place % 4,
         [
             Cell(use.verdict, style="strong" if use.verdict == "not needed" else ""),
-            *(Cell(percent(found.value), sort=found.value, title=rate(found)) for found in (loss.usual, loss.without)),
+            *(Cell(percent(found.value), sort=found, title=rate(found)) for found in (loss.usual, loss.without)),
             Cell(p_cell(use.p_holm)),
         ],
     )

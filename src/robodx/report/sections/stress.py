@@ -97,7 +97,7 @@ def _screen(subject: Subject, seen: Sequence[StressSeen], *, has_policies: bool)
             2 if one.lost else 3,
             further=[
                 Cell(str(one.pairs or "")),
-                Cell("" if one.difference is None else points(one.difference)),
+                Cell("" if one.difference is None else points(one.difference), sort=one.difference),
                 Cell(
                     DECIDED_SAYS.get(one.verdict or "", ""),
                     title="" if one.most_lost is None else ONE_SIDED.format(100 * max(0.0, one.most_lost)),
@@ -216,7 +216,11 @@ def _table(material: Material, stressors: dict[str, Stressed], trends: dict[tupl
             [name, row.level, *([subject.policy] if has_policies else [])],
             row.difference,
             1 + material.subjects.index(subject) % 4,
-            further=[Cell(rate(row.clean)), Cell(rate(row.stressed)), Cell(p_cell(trends.get((row.policy, name))))],
+            further=[
+                Cell(rate(row.clean), sort=row.clean),
+                Cell(rate(row.stressed), sort=row.stressed),
+                Cell(p_cell(trend := trends.get((row.policy, name))), sort=trend),
+            ],
         )
         for name, each in stressors.items()
         for subject, levels in each

@@ -60,11 +60,9 @@ def _cells(row: Row, place: int, *, has_policies: bool) -> list[Cell]:
         Cell(row.tier or ""),
         Cell(row.perturbations or CLEAN),
         Cell("", plot=whiskers([Drawn(row.success, 1 + place % 4, place % 4)], says)),
-        Cell(rate(row.success), sort=row.success.value),
+        Cell(rate(row.success), sort=row.success),
         Cell(str(row.success.n), sort=row.success.n),
-        Cell("")
-        if above is None
-        else Cell(percent(above.value), sort=above.value, title=f"{rate(above)}, n = {above.n}"),
+        Cell("") if above is None else Cell(percent(above.value), sort=above, title=f"{rate(above)}, n = {above.n}"),
         Cell(percent(row.progress), sort=row.progress),
         Cell("—" if steps is None else f"{steps:.0f}", sort=steps),
         Cell(str(row.wrong_objects or ""), sort=row.wrong_objects),

@@ -120,16 +120,23 @@ const field = (text) => {
   const safe = /^[=+\-@＝＋－＠]/.test(words) && !NUMBERS.test(words) ? `'${words}` : words;
   return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
+// What says no more than its numbers do, as "83% [76, 88]", "1,200" or "<0.001".
+const FIGURE = /^(—|<?[+−-]?[\d,]*\.?\d+(e[+-]?\d+)?%?( \[[^\]]*\])?( [^\d\s]+)?)?$/;
 const asCsv = (table) => {
   const heads = Array.from(table.tHead.rows[0].cells);
   const rows = Array.from(table.tBodies[0].rows);
   const columns = heads.flatMap((head, at) => {
-    if (rows.every((row) => !row.cells[at].textContent.trim())) return [];
-    const name = head.querySelector("svg") ? "plotted" : head.textContent;
-    const shown = [name, (row) => row.cells[at].textContent];
-    // Beside what is shown, as "83% [76, 88]", the number alone.
-    const hasNumbers = head.classList.contains("number") && rows.some((row) => row.cells[at].dataset.sort !== undefined);
-    return hasNumbers ? [shown, [`${name} (number)`, (row) => row.cells[at].dataset.sort ?? ""]] : [shown];
+    const cells = rows.map((row) => row.cells[at]);
+    // Not what is drawn, which has a text for who cannot see it.
+    const text = (cell) => cell.querySelector("bdi, .chip")?.textContent.trim() ?? "";
+    if (!cells.some(text)) return [];
+    const name = Array.from(head.childNodes).filter((one) => one.nodeName !== "svg").map((one) => one.textContent).join("");
+    const shown = [name, (row) => text(row.cells[at])];
+    const has = (key) => cells.some((cell) => cell.dataset[key] !== undefined);
+    if (!has("sort") || !(head.classList.contains("number") || head.querySelector("svg"))) return [shown];
+    const number = (title, key) => [title, (row) => row.cells[at].dataset[key] ?? ""];
+    const values = cells.every((cell) => FIGURE.test(text(cell))) ? [number(name, "sort")] : [shown, number(`${name} (number)`, "sort")];
+    return has("low") ? [...values, number(`${name} low`, "low"), number(`${name} high`, "high")] : values;
   });
   const lines = [columns.map(([name]) => field(name)), ...rows.map((row) => columns.map(([, of]) => field(of(row))))];
   return lines.map((line) => `${line.join(",")}\r\n`).join("");
@@ -159,6 +166,15 @@ for (const link of document.querySelectorAll("a.watch")) {
   } else {
     link.target = "_blank";
     link.rel = "noopener";
+    // What opens may be nothing: then this stands beside the link, for who comes back.
+    link.addEventListener("click", () => {
+      const needs = document.createElement("span");
+      const command = document.createElement("code");
+      needs.className = "needs";
+      command.textContent = link.dataset.view;
+      needs.append("Needs ", command, ` to be running, at ${new URL(link.href).host}.`);
+      link.after(needs);
+    }, { once: true });
   }
 }
 if (isInViewer) for (const one of document.querySelectorAll(".outside-viewer")) one.hidden = true;

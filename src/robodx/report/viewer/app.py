@@ -154,7 +154,7 @@ class _Answers:
         ):  # fmt: skip
             return _json({"problem": "its trajectory lies outside of the folder"})
         try:
-            return _json(curves(path, run.policy_spec.get("action_space")))
+            return _json(curves(path, run.policy_spec.get("action_space"), run.policy_spec.get("delta_frame")))
         except Unreadable as error:
             return _json({"problem": str(error)})
 

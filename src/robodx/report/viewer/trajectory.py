@@ -33,6 +33,9 @@ PARTS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         ("gripper opening", ("grip",)),
     ),
 }
+# In which frame a hand's numbers are; docs/conventions.md. Those of `ee_delta` may be along the tool's axes.
+FRAMES = {"ee_pose": "in the robot's base frame", "ee_delta": "along the axes of the robot's base"}
+TOOL_AXES = "along the axes of the tool"
 JOINTS = {"joint": "joints, rad", "joint_velocity": "joints, rad/s"}
 
 
@@ -40,7 +43,7 @@ class Unreadable(Exception):
     """The arrays of an episode are missing or damaged; the message says which."""
 
 
-def curves(path: Path, action_space: str | None) -> dict[str, Any]:
+def curves(path: Path, action_space: str | None, delta_frame: str | None = None) -> dict[str, Any]:
     """For plots, as lists: one row of `tool` an arm, one of `actions` a number that the policy sends."""
     arrays = _load(path)
     try:
@@ -57,7 +60,7 @@ def curves(path: Path, action_space: str | None) -> dict[str, Any]:
             "tool": [[_numbers(tool[kept, arm, axis]) for axis in range(3)] for arm in range(tool.shape[1])],
             "stage": stage[kept].tolist(),
             "actions": [_numbers(column) for column in actions[kept].T],
-            "action_parts": action_parts(action_space, actions.shape[1], tool.shape[1]),
+            "action_parts": action_parts(action_space, actions.shape[1], tool.shape[1], delta_frame),
             "openings": [_numbers(arrays["commands"][kept, column]) for column in _opening_columns(arrays)],
             "things": [
                 {"name": name, "way": [_numbers(axis) for axis in way[kept].T]} for name, way in _things(arrays).items()
@@ -68,8 +71,9 @@ def curves(path: Path, action_space: str | None) -> dict[str, Any]:
         raise Unreadable(f"{path.name} is damaged: {error}") from error
 
 
-def action_parts(space: str | None, width: int, arms: int) -> list[dict[str, Any]]:
-    """What to plot together: a title, and the index and the name of each curve."""
+def action_parts(space: str | None, width: int, arms: int, delta_frame: str | None = None) -> list[dict[str, Any]]:
+    """What to plot together: a title, the index and the name of each curve, and their frame if they have one."""
+    frame = TOOL_AXES if (space, delta_frame) == ("ee_delta", "tool") else FRAMES.get(space or "")
     parts = PARTS.get(space or "", ())
     if space in JOINTS and arms and width % arms == 0:
         joints = tuple(f"j{index + 1}" for index in range(width // arms - 1))
@@ -79,7 +83,8 @@ def action_parts(space: str | None, width: int, arms: int) -> list[dict[str, Any
         for title, names in parts:
             if at + len(names) <= width:
                 where = f", arm {arm + 1}" if arms > 1 else ""
-                groups.append({"title": title + where, "at": list(range(at, at + len(names))), "names": list(names)})
+                group = {"title": title + where, "at": list(range(at, at + len(names))), "names": list(names)}
+                groups.append(group if frame is None or names == ("grip",) else {**group, "frame": frame})
                 at += len(names)
     if at < width:
         rest = range(at, width)

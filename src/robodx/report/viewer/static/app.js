@@ -115,7 +115,7 @@ function apply(next) {
   if ($("search").value.trim() !== state.text) $("search").value = state.text;
   $("sort").value = state.sort;
   $("direction").setAttribute("aria-pressed", String(state.descending));
-  $("direction").textContent = state.descending ? "↑" : "↓";
+  $("direction").textContent = state.descending ? "↓" : "↑";
   drawRuns();
   if (!before || before.open !== state.open || before.with !== state.with || before.missing !== state.missing) showEpisodes();
 }
@@ -131,7 +131,7 @@ function showView(query) {
   $("by").value = state.by;
   $("order").value = state.order;
   $("falls").setAttribute("aria-pressed", String(state.falls));
-  $("falls").textContent = state.falls ? "↑" : "↓";
+  $("falls").textContent = state.falls ? "↓" : "↑";
   for (const kind of ["csv", "parquet"]) $(kind).href = `/api/episodes.${kind}?${query}`;
   overview.setOpen([state.open, state.with]);
   if (isTasks) overview.show(`${query}&${new URLSearchParams({ by: state.by, order: state.order, falls: state.falls ? "1" : "" })}`, state);

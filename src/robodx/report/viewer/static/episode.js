@@ -54,8 +54,8 @@ export function show(episode, answer, clock, end) {
   const tracks = el("div", { class: "tracks" }, ...timeline(episode, curves, end));
   tracks.style.setProperty("--over", `${end ? (100 * endOf(episode, curves)) / end : 100}%`);
   const plots = [];
-  curves.tool.forEach((way, arm) => plots.push(plot(`end effector, m${curves.tool.length > 1 ? `, arm ${arm + 1}` : ""}`, ["x", "y", "z"], curves.time_s, way, end)));
-  for (const part of curves.action_parts) plots.push(plot(`action: ${part.title}`, part.names, curves.time_s, part.at.map((index) => curves.actions[index]), end));
+  curves.tool.forEach((way, arm) => plots.push(plot(`end effector, m${curves.tool.length > 1 ? `, arm ${arm + 1}` : ""}, in the world frame (from the table's centre)`, ["x", "y", "z"], curves.time_s, way, end)));
+  for (const part of curves.action_parts) plots.push(plot(`action: ${[part.title, part.frame].filter(Boolean).join(", ")}`, part.names, curves.time_s, part.at.map((index) => curves.actions[index]), end));
   for (const one of plots) tracks.append(one.node);
   updates.push((time) => {
     cursor.style.left = `${(100 * Math.min(time, end)) / (end || 1)}%`;

@@ -5,7 +5,7 @@ import { GLYPHS, ask, clipped, clippedWithin, el, outcomeClass } from "./dom.js"
 // Of a row in a narrow list or on a phone; CSS shows one of the two limits.
 const FEW_MARKS = 15;
 const KINDS = ["reference", "constraint", "motor", "safety", "timeout", "invalid_action"];
-const HEADS = [["name", "name", ""], ["success", "success", "with its 95% interval; n counts distinct situations"], ["failures", "failures", "how many episodes failed, and in what way"],
+const HEADS = [["name", "name", ""], ["success", "success", "with its 95% interval; n counts distinct situations"], ["failures", "outcomes", "solved, and how the others failed; sorts by failures"],
   ["time", "time", "median time of an episode"], [null, "seeds", "every episode; each opens it"]];
 
 const percent = (value) => Math.round(100 * value);
@@ -89,7 +89,7 @@ export class Overview {
   #heads() {
     return el("div", { class: "task-heads", role: "row" }, ...HEADS.map(([order, text, title]) => {
       const isIt = order === this.state.order;
-      const sign = isIt ? (this.state.falls ? " ↑" : " ↓") : "";
+      const sign = isIt ? (this.state.falls ? " ↓" : " ↑") : "";
       return el("div", { role: "columnheader", title, "aria-sort": isIt ? (this.state.falls ? "descending" : "ascending") : null },
         order ? el("button", { type: "button", text: `${order === "name" ? this.state.by : text}${sign}`, on: { click: () => this.onOrder(order) } }) : text);
     }));
@@ -105,7 +105,7 @@ export class Overview {
     return el("div", { class: "task-row", role: "row" },
       el("div", { class: "task-about", role: "rowheader" }, name, about),
       el("div", { class: "task-success", role: "cell" }, whisker(row), el("span", { class: "rate", text: rateText(row), title: rateTitle(row) })),
-      el("div", { class: "task-failures", role: "cell" }, shares(row), clipped(kindsText(row) || "none", `muted small${kindsText(row) ? "" : " none"}`)),
+      el("div", { class: "task-failures", role: "cell" }, shares(row), clipped(kindsText(row) || "all solved", `muted small${kindsText(row) ? "" : " none"}`)),
       el("div", { class: "task-time muted", role: "cell", text: row.median_s === null ? "–" : `${row.median_s.toFixed(1)} s`, title: row.median_steps === null ? "" : `median of ${Math.round(row.median_steps)} steps` }),
       el("div", { class: "task-marks", role: "cell" }, ...this.#marks(row, several)));
   }

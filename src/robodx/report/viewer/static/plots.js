@@ -4,6 +4,9 @@ import { clipped, el, number, svg } from "./dom.js";
 
 const SHAPES = { collision: "✕", drop: "▼", broken: "⚠", event: "◆", instruction: "❝", refined: "❞", contact: "·", limit: "ı" };
 const CURVES = 8;
+// The colour of the palette that is nearest to what a thing's name says; the hand has the first.
+const HUES = { red: 1, orange: 7, brown: 7, yellow: 4, green: 2, mint: 2, cyan: 5, sky: 5, blue: 5, purple: 3, lavender: 3, pink: 3, grey: 6, white: 6, black: 6 };
+const MARKED = [["grasp", "grasped"], ["release", "released"], ["drop", "dropped"], ["collision", "collision"]];
 
 const percentOf = (time, end) => `${end ? Math.max(0, Math.min(100, (100 * time) / end)) : 0}%`;
 
@@ -124,13 +127,38 @@ export function plot(title, names, times, columns, end) {
 
 // The tool's way and those of things, from above as the robot sees it (+x up, +y left) and from behind (+z up).
 export function drawing(episode, curves, isLarge) {
-  const above = space("from above", curves, 0, episode);
-  const behind = space("from behind", curves, 2, episode);
-  const node = el("div", { class: `drawing ${isLarge ? "large" : ""}` }, above.node, behind.node);
+  const colours = coloursOf(curves.things.map(({ name }) => name));
+  const above = space("from above", curves, 0, episode, colours);
+  const behind = space("from behind", curves, 2, episode, colours);
+  const node = el("div", { class: `drawing ${isLarge ? "large" : ""}` }, above.node, behind.node, signs(episode, curves, colours));
   return { node, update: (at) => [above, behind].forEach((one) => one.update(at)) };
 }
 
-function space(title, curves, upAxis, episode) {
+// Each another, as far as there are so many.
+function coloursOf(names) {
+  const free = [1, 2, 3, 4, 5, 6, 7];
+  const take = (at) => (at < 0 ? null : free.splice(at, 1)[0]);
+  const said = names.map((name) => take(free.indexOf(HUES[name.split(" ").find((word) => Object.hasOwn(HUES, word))])));
+  return said.map((colour, index) => `var(--c${colour ?? take(free.length ? 0 : -1) ?? 1 + (index % 7)})`);
+}
+
+// What is drawn, in words.
+function signs(episode, curves, colours) {
+  const sign = (names, text, colour) => {
+    const mark = el("i", { class: `sign ${names}`, "aria-hidden": "true" });
+    if (colour) mark.style.setProperty("--own", colour);
+    return el("span", { class: "key" }, mark, clipped(text));
+  };
+  const target = targetOf(episode);
+  return el("p", { class: "signs", "aria-label": "What is drawn" },
+    sign("hand", "hand, wider when open"), ...curves.things.map(({ name }, index) => sign("thing", name, colours[index])),
+    target ? sign("asked", `asked for: ${target.name || "the target"}`) : null,
+    ...MARKED.filter(([kind]) => episode.events.some((event) => event.kind === kind)).map(([kind, text]) => sign(kind, text)));
+}
+
+const targetOf = ({ target }) => (target && target.x_m !== null && target.y_m !== null ? target : null);
+
+function space(title, curves, upAxis, episode, colours) {
   // The tool last, to be drawn above what it holds.
   const ways = [...curves.things.map(({ name, way }) => ({ name, way, isTool: false })), ...curves.tool.map((way, hand) => ({ way, hand, isTool: true }))];
   const flat = ({ way }) => [way[1].map((y) => -y), way[upAxis].map((up) => -up)];
@@ -157,13 +185,17 @@ function space(title, curves, upAxis, episode) {
   const moving = ways.map((way, index) => {
     const last = points[index][0].length - 1;
     const kind = way.isTool ? "tool" : "thing";
-    picture.append(svg("path", { class: `way ${kind}`, d: path(points[index], last) }));
+    const line = svg("path", { class: `way ${kind}`, d: path(points[index], last) });
+    picture.append(line);
     const dot = svg(way.isTool ? "circle" : "rect", { class: `dot ${kind}` }, ...(way.name ? [titled(way.name)] : []));
-    return { kind, hand: way.hand, points: points[index], trail: svg("path", { class: `trail ${kind}` }), dot };
+    const trail = svg("path", { class: `trail ${kind}` });
+    if (!way.isTool) for (const one of [line, trail, dot]) one.style.setProperty("--own", colours[index]);
+    return { kind, hand: way.hand, points: points[index], trail, dot };
   });
-  if (upAxis === 0 && episode.target && episode.target.x_m !== null && episode.target.y_m !== null) {
-    const [x, y] = at(-episode.target.y_m, -episode.target.x_m);
-    picture.append(svg("circle", { class: "target", cx: x, cy: y, r: 48 }, titled(`asked for: ${episode.target.name || "the target"}`)));
+  const target = targetOf(episode);
+  if (upAxis === 0 && target) {
+    const [x, y] = at(-target.y_m, -target.x_m);
+    picture.append(svg("circle", { class: "target", cx: x, cy: y, r: 48 }, titled(`asked for: ${target.name || "the target"}`)));
   }
   const tool = points[curves.things.length];
   for (const event of episode.events) {
@@ -191,7 +223,7 @@ function space(title, curves, upAxis, episode) {
     }
   };
   const sides = upAxis === 0 ? "↑ x forward, ← y left" : "↑ z up, ← y left";
-  const node = el("figure", { class: "space" }, picture, el("figcaption", { class: "muted", text: `${title}: ${sides} · 10 cm grid · ○ hand ▪ objects` }));
+  const node = el("figure", { class: "space" }, picture, el("figcaption", { class: "muted", text: `${title}: ${sides} · 10 cm grid` }));
   return { node, update };
 }
 

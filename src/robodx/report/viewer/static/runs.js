@@ -17,6 +17,7 @@ function runItem(run, chosen, choose) {
   const { success = 0, failure = 0, timeout = 0, error = 0, "wrong object": wrong = 0 } = run.outcomes || {};
   const judged = success + failure + timeout + wrong;
   const rate = run.success === null || run.success === undefined ? "" : `${Math.round(100 * run.success)}%`;
+  // One number: the mean over tasks and the share of episodes need not be alike, and would read as a wrong division.
   const solved = `${success} of ${judged} episodes solved${error ? `, ${error} errors` : ""}`;
   const shares = el("span", { class: "shares", "aria-hidden": "true" });
   for (const [name, count] of [["success", success], ["wrong object", wrong], ["failure", failure], ["timeout", timeout], ["error", error]]) {
@@ -32,8 +33,8 @@ function runItem(run, chosen, choose) {
   return el("button", { type: "button", class: "run", "data-run": run.id, "aria-pressed": String(chosen === run.id), on: { click: () => choose(run.id) } },
     el("span", { class: "run-first" }, clipped(run.name), ...marks),
     el("span", { class: "run-second muted" }, clipped((run.policies || []).join(", ")),
-      el("span", { class: "nowrap", text: run.is_review_alone ? "to be judged" : run.episodes === undefined ? "…" : `${rate ? `${rate} · ` : ""}${success}/${judged}`,
-        title: run.is_review_alone ? "No episodes; pictures for people to judge" : `${rate ? `${rate} success: mean over tasks, without stress or real time, as in the report. ` : ""}${solved}.` })),
+      el("span", { class: "nowrap", text: run.is_review_alone ? "to be judged" : run.episodes === undefined ? "…" : rate ? `${rate} over tasks` : `${success} of ${judged} solved`,
+        title: run.is_review_alone ? "No episodes; pictures for people to judge" : `${rate ? `${rate} success: mean over tasks, without stress or real time, as in the report. ` : ""}Of all, ${solved}.` })),
     shares);
 }
 
