@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -151,3 +152,12 @@ def test_the_example_adds_an_export(run: Path, tmp_path: Path) -> None:
 def test_an_unfinished_run_is_told(run: Path, tmp_path: Path) -> None:
     (run / "episodes/all.parquet").rename(run / "episodes/part-00001.parquet")
     assert "is not finished" in call("export", run, "--to", "csv", cwd=tmp_path)
+
+
+def test_a_part_of_the_run_is_never_replaced(run: Path, tmp_path: Path) -> None:
+    design = shutil.copytree(run, tmp_path / "design")
+    before = (design / "design.parquet").read_bytes()
+    call("export", "design", "--to", "parquet", cwd=tmp_path)
+    assert (design / "design-export.parquet").exists()
+    said = call("export", "design", "--to", "parquet", "-o", "design/design.parquet", "--force", cwd=tmp_path, expect=1)
+    assert "is a part of the run" in said and (design / "design.parquet").read_bytes() == before

@@ -10,6 +10,7 @@ import pytest
 from robodx.catalogue import KINDS, rows
 from robodx.errors import UserError
 from robodx.tasks.base import TASKS
+from robodx.terminal.listing import listing
 from tests.commands import call
 
 
@@ -72,16 +73,23 @@ def test_listings_are_no_wider_than_the_terminal(kind: str, tmp_path: Path, monk
     listed = rows(kind)
     texts = [value for row in listed for value in row.values() if isinstance(value, str)]
     assert all(text.isprintable() for text in texts)
-    for columns in (80, 200):
+    for columns in (40, 60, 80, 200):
         monkeypatch.setenv("COLUMNS", str(columns))
         shown = call("list", kind, cwd=tmp_path)
         assert max(map(len, shown.splitlines())) <= columns
+        if columns < 80:
+            continue
         assert "\\u" not in shown
         for row in listed:
             assert f"\n{next(iter(row.values()))} " in shown
     # Without a terminal.
     monkeypatch.delenv("COLUMNS")
     assert max(map(len, call("list", kind, cwd=tmp_path).splitlines())) <= 120
+
+
+def test_short_rows_stay_rows() -> None:
+    assert listing([{"camera": "wrist", "on": "panda"}], cut=True).lines == ["camera  on", "wrist   panda"]
+    assert listing([{"a": "x"}], cut=True).lines == ["a", "x"]
 
 
 def test_of_what_is_asked_for_nothing_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

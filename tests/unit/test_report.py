@@ -126,7 +126,7 @@ def test_the_numbers_are_those_of_the_summary(found: Report, run: Path) -> None:
     summary = Summary(load(run), read_about(run))
     expected = json.loads(json.dumps(summary.everything(None)))
     reported = json.loads(found.json())
-    assert reported["schema_version"] == 2
+    assert reported["schema_version"] == 3
     assert reported["sections"]["tasks"] == expected["rows"]
     assert reported["sections"]["stress"] == [expected["stress"]]
     assert reported["sections"]["failures"] == expected["failures"]

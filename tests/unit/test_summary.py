@@ -286,12 +286,16 @@ def test_failures_under_stress_are_apart_and_those_without_an_input_are_none_of_
         table(
             *tries("a/one", 3, 5, failure_kind="motor", suite="capability"),
             *tries("a/one", 0, 4, failure_kind="timeout", **{**noisy(25.0), "suite": "stress"}),
+            *tries("a/one", 0, 3, failure_kind="timeout", suite="stress", clock="realtime:0.1"),
             *tries("a/one", 0, 6, failure_kind="reference", **blind),
         )
     )
     found = [(one.variant, {kind.label: kind.count for kind in one.kinds}) for one in summary.failures()]
-    assert found == [(None, {"motor": 2}), ("under stress", {"timeout": 4})]
-    assert "failures under stress" in "\n".join(text(summary))
+    assert found == [(None, {"motor": 2}), ("under stress or in real time", {"timeout": 7})]
+    assert "failures under stress or in real time" in "\n".join(text(summary))
+    # What merely tries again failed there once, under no stress.
+    again = Path(__file__).parents[1] / "golden" / "run-v4"
+    assert [one.variant for one in Summary(load(again), read_about(again)).failures()] == [None]
 
 
 def test_errors_are_counted_by_their_last_line() -> None:

@@ -14,10 +14,10 @@ from robodx.analysis.metrics.observations import distinct_episodes
 from robodx.analysis.null_inputs import lacks_input
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.statistics.sequential import Stopped
-from robodx.analysis.variants import CLEAN
+from robodx.analysis.variants import CLEAN, is_under_stress
 from robodx.records.episode import WRONG_OBJECT
 
-UNDER_STRESS = "under stress"
+UNDER_STRESS = "under stress or in real time"
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def failures(episodes: pl.DataFrame, stopped: Stopped) -> list[Failures]:
     """
     found = []
     for (policy,), tried in episodes.group_by("policy", maintain_order=True):
-        own, rest = tried.filter("is_base"), tried.filter(~pl.col("is_base") & ~lacks_input())
+        own, rest = tried.filter("is_base"), tried.filter(is_under_stress() & ~lacks_input())
         found.append(failures_of(own if len(own) else tried, str(policy), None, stopped))
         stressed = failures_of(rest, str(policy), UNDER_STRESS, stopped)
         found += [stressed] if len(own) and stressed.kinds else []

@@ -99,6 +99,11 @@ def as_laid_out() -> pl.Expr:
     return untouched() & ~(has_variant("intervened") & ~has_variant("screening", "clean"))
 
 
+def is_under_stress() -> pl.Expr:
+    """Whether a suite put it under a stressor, or in a hurry: a repeat that is neither is not."""
+    return ~pl.col("is_base") & ~pl.col("variant").str.ends_with(REPEATED)
+
+
 def only_repeats_of(suite: str) -> pl.Expr:
     """Whether it was run for nothing else than to try a trial of this suite again."""
     row = pl.element().struct

@@ -31,12 +31,14 @@ def _wanted(episodes: pl.DataFrame, examples: Sequence[Sequence[str]], films: Ma
     # The first example of each finding, then the second of each.
     for turn in itertools.zip_longest(*(each[:EXAMPLES] for each in examples)):
         yield from (trial for trial in turn if trial in there)
-    # Without pictures or words nobody need succeed.
-    failed = episodes.filter(pl.col("outcome").is_in(["failure", "timeout"]) & ~lacks_input())
+    every = episodes.filter(pl.col("outcome").is_in(["failure", "timeout"]))
+    # Without pictures or words nobody need succeed: these come last.
+    failed, without = every.filter(~lacks_input()), every.filter(lacks_input())
     solved = episodes.filter(pl.col("outcome") == "success")
     yield from (trial for trial in _varied(failed) if trial in films)
     yield from itertools.islice((trial for trial in _varied(solved) if trial in films), SOLVED)
     yield from _varied(failed)
+    yield from _varied(without)
 
 
 def _varied(episodes: pl.DataFrame) -> Iterator[str]:

@@ -22,7 +22,7 @@ from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.analysis.stress import StressTable
 from robodx.analysis.summary import Summary, success_rate
-from robodx.analysis.variants import REPEATED, with_variants
+from robodx.analysis.variants import is_under_stress, with_variants
 from robodx.errors import UserError
 from robodx.records.about import UnreadableRun, read_about
 from robodx.records.derived_design import designed
@@ -82,7 +82,7 @@ class Subject:
     @cached_property
     def stressed(self) -> pl.DataFrame:
         """What a suite put under a stressor, or in a hurry."""
-        return self.summary.episodes.filter(~pl.col("is_base") & ~pl.col("variant").str.ends_with(REPEATED))
+        return self.summary.episodes.filter(is_under_stress())
 
     def row(self, trial: str) -> dict[str, Any] | None:
         """Of any of its episodes, changed situations included, with its variant and how it `went`."""

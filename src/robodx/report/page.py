@@ -26,7 +26,7 @@ from robodx.report.viewer_links import ADDRESS, run_in_viewer, view_command
 from robodx.report.words import counted, escaped, listed, plain
 
 # Of the JSON: it changes when a program that reads it would have to.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 FILE_NAME = "report.html"
 EMBED_MB = 20.0
 # Of the runs, in the viewer.

@@ -101,9 +101,9 @@ def _why(subject: Subject) -> Iterator[Line]:
             yield Line(f"A symptom, and no cause: {symptom.name}. {symptom.statement}")
     for wording in first_sentence(subject):
         yield Line(wording.text, wording.command if isinstance(wording, Missing) else "")
-    failures = subject.summary.failures()[0]
-    for kind in failures.kinds[:1]:
-        total = sum(share.count for share in failures.kinds)
+    kinds = [kind for failures in subject.summary.failures()[:1] for kind in failures.kinds]
+    for kind in kinds[:1]:
+        total = sum(share.count for share in kinds)
         verb = "is" if kind.count == 1 else "are"
         label = f"{kind.label} ({WRONG_OBJECT})" if kind.label == "reference" else kind.label
         yield Line(f"{kind.count:,} of {counted(total, 'failure')} ({rate(kind.share)}) {verb} of the kind {label}.")
@@ -118,7 +118,7 @@ def _next(subject: Subject, anchor_of: Callable[[Finding], str]) -> Iterator[Lin
     decided = [one for one in findings if one.is_decided and one.undo is not None]
     explained = sum(one.share for one in decided)
     if decided and explained < 0.5:
-        yield Line(f"About {percent(1 - explained)} of the failures seen have other causes, which were not decided.")
+        yield Line(f"About {percent(1 - explained)} of the failures seen are not recovered by taking these away.")
     if findings and not found:
         who = subject.asked_by.removeprefix("--policy ")
         yield Line("Nothing is shown yet. More situations may show it:", f"robodx diagnose {who} --seeds 10")

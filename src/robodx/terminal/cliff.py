@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +59,8 @@ def lines(search: Search, episodes: pl.DataFrame) -> list[str]:
 def _clean(found: Cliff, curve: Sequence[Point]) -> str:
     """An estimate: what the table has at severity 0, to which all other severities contribute."""
     clean = [point for point in curve if point.severity == 0]
-    estimate = replace(found.clean, value=clean[0].foreseen) if clean else found.clean
     return (
-        f"Success without stress: {estimate} (fitted to all {counted(found.n, 'episode')}, "
+        f"Success without stress: {found.clean} (fitted to all {counted(found.n, 'episode')}, "
         f"{clean[0].n if clean else 0} of them without stress; 95% credible interval)."
     )
 

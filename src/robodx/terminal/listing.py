@@ -41,7 +41,9 @@ def listing(rows: Sequence[Mapping[str, Any]], *, cut: bool) -> Listing:
     room = min(ROOM, longest[last])
     widths = _fitted(longest, before, width - room - len(GAP), LEAST)
     is_beside = widths is not None
-    widths = widths or _fitted(longest, before, width, 1) or {name: longest[name] for name in before}
+    widths = widths or _fitted(longest, before, width, 1)
+    if widths is None:
+        return Listing(_below_each_other(texts[1:], width), False)
     room = width - sum(widths.values()) - len(GAP) * len(before)
     lines = []
     for text in texts:
@@ -56,13 +58,24 @@ def listing(rows: Sequence[Mapping[str, Any]], *, cut: bool) -> Listing:
     return Listing(lines, cut and any(longest[name] > size for name, size in widths.items()))
 
 
+def _below_each_other(texts: Sequence[Mapping[str, str]], width: int) -> list[str]:
+    """Where there is no room for columns."""
+    lines = []
+    for text in texts:
+        (_, first), *others = text.items()
+        lines += _wrapped(first, width)
+        for name, told in others:
+            lines += [f"{INDENT}{part}" for part in _wrapped(f"{name}: {told}", width - len(INDENT)) if told]
+    return lines
+
+
 def _width() -> int:
     return max(NARROWEST, shutil.get_terminal_size((WIDTH, 0)).columns)
 
 
 def _fitted(longest: Mapping[str, int], names: Sequence[str], width: int, least: int) -> dict[str, int] | None:
     """How wide each is to be, all of them as wide as can be; the first is a name, which is not cut."""
-    for most in range(max(longest.values()), least - 1, -1):
+    for most in range(max(least, *longest.values()), least - 1, -1):
         found = {
             name: longest[name] if name == names[0] else min(longest[name], max(most, len(name))) for name in names
         }

@@ -297,9 +297,9 @@ def _closing(
         yield "success: rate with its 95% interval; n: number of situations (identical episodes count once)."
     if groups and not has_metrics and any(row.above_chance is not None for row in summary.rows()):
         yield "above chance: success rescaled so that skill with random choices is 0% and certain success 100%."
-    if groups and not has_metrics:
+    if groups and not has_metrics and any(row.progress is not None for row in summary.rows()):
         yield "progress: how much of a task's stages is reached, the mean over episodes."
-    if "task" in groups and not has_metrics:
+    if "task" in groups and not has_metrics and any(row.progress is not None for row in summary.rows()):
         yield "steps: control steps of an episode, the median."
     if groups and summary.stopped != "planned":
         yield "The results decided when to stop: intervals are always-valid, and those for a fixed n are left out."

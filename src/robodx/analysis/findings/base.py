@@ -241,12 +241,11 @@ class Diagnosis:
     @property
     def searched_says(self) -> str:
         """What it rests on."""
-        pairs = f"{self.paired} in pairs that differ in one thing" if self.paired else ""
+        pairs = f", ran {self.paired} in pairs that differ in one thing" if self.paired else ""
         tried = sum(one.tried for one in self.inputs)
-        inputs = f"{tried} without one of its inputs" if tried else ""
-        ran = " and ".join(filter(None, (pairs, inputs)))
+        inputs = f", and tried {tried} that it solves again without one of its inputs" if tried else ""
         seen = f"{self.screened} {'episode' if self.screened == 1 else 'episodes'}"
-        return f"RoboDx searched {seen} for weaknesses{f', and ran {ran}' if ran else ''}."
+        return f"RoboDx searched {seen} for weaknesses{pairs}{inputs}."
 
     @property
     def inputs_say(self) -> str:

@@ -53,7 +53,7 @@ from robodx.records.table import is_finished, load
 EXAMPLES = 5
 # A symptom that shows in fewer episodes than a policy without weaknesses has by accident is not told.
 LEAST_SYMPTOM = 0.1
-# And of failures that no cause explains, a way in which fewer than this share fail.
+# And of failures where none of the causes holds, a way in which fewer than this share fail.
 OFTEN = 0.3
 LEAST_FAILURES = 2
 # Failures that no other cause explains, from which on these say how it fails for this one.
@@ -141,6 +141,8 @@ class _Policy(NamedTuple):
     own: list[Own]
     because: Because
     who: str
+    # Of each task, in the largest of its runs.
+    seeds: int
     # What pairs were run for, and their episodes: where there are any, the same command would decide no more.
     decided: Sequence[Tally]
     paired: pl.DataFrame
@@ -173,9 +175,11 @@ def _of_policy(
         types = [mode.has for mode in modes if mode.sort == "type"]
         chance = chance_of(screened, base["task"].to_list(), types) if stopped == "planned" else None
         who = options(policy, about.get("runs", [about]))
+        requests = [one.get("request", {}) for one in about.get("runs", [about])]
+        seeds = max((int(one.get("seeds") or 1) for one in requests), default=1)
         met = frozenset(context_of(row) for row in base.iter_rows(named=True))
         paired = prepared.filter(~as_laid_out())
-        subject = _Policy(base, screened, modes, own, because, who, decided, paired, met, chance)
+        subject = _Policy(base, screened, modes, own, because, who, seeds, decided, paired, met, chance)
         findings = list(_findings(subject, decided, variants(table)))
         symptoms = list(_symptoms(subject, findings))
     of_policy = with_missing_input(designed(episodes, about)).filter(as_laid_out() & pl.col("missing_input").is_null())
@@ -348,7 +352,7 @@ def _next_test(
         return diagnose
     if certainty == "undecided":
         # Only pairs decide, and these were too few.
-        return f"{diagnose} --seeds {MORE_SEEDS}"
+        return f"{diagnose} --seeds {MORE_SEEDS * subject.seeds}"
     return of_kind(ask)
 
 
@@ -361,7 +365,7 @@ def _is_open(condition: Condition, tested: Mapping[Condition, Tally]) -> bool:
 
 
 def _symptoms(subject: _Policy, findings: Sequence[Finding]) -> Iterator[Symptom]:
-    """How it is done, wherever; and how most fail that no cause explains, where most fail."""
+    """How it is done, wherever; and how most fail where none of the causes holds, if most do."""
     failed = subject.screened.failed
     for mode in subject.modes:
         count = int(mode.has.sum())

@@ -10,6 +10,7 @@ from robodx.analysis.findings.base import Crossed, PairEvidence
 from robodx.analysis.findings.conditions import Condition, Mask
 from robodx.analysis.findings.decisions import PairSeen, Tally
 from robodx.analysis.findings.factors import says_the_same
+from robodx.analysis.findings.proposals import LEAST_EFFECT
 from robodx.analysis.findings.wording import attribute_in_words, when
 from robodx.analysis.statistics.estimates import NOTHING, Estimate, newcombe, wilson
 from robodx.analysis.statistics.power import smallest_visible_difference
@@ -18,8 +19,6 @@ from robodx.records.features import features_of_row
 
 # Pairs by which it is told what a condition was tested without.
 LAST = 4
-# Rates nearer to each other than this are no finding.
-LEAST_EFFECT = 0.1
 
 
 def rates(failed: Mask, inside: Mask) -> tuple[Estimate, Estimate, Estimate]:

@@ -67,7 +67,7 @@ class Cliff:
     @property
     def is_testable(self) -> bool:
         """Whether half of the clean rate means something."""
-        return self.clean.value is None or self.clean.value >= TESTABLE
+        return self.p_untestable <= 0.5
 
     @property
     def is_found(self) -> bool:
@@ -189,7 +189,9 @@ class Psychometric:
         low, median, high = (float(at) if math.isfinite(at) else None for at in places[:, 0])
         rates = np.sin(np.linspace(0, np.pi / 2, CLEAN_RATES + 1)) ** 2
         cumulative = np.append(0.0, np.cumsum(posterior.sum(axis=(0, 1))))
-        clean_low, clean, clean_high = (float(rate) for rate in np.interp(_QUANTILES, cumulative, rates))
+        clean_low, _, clean_high = (float(rate) for rate in np.interp(_QUANTILES, cumulative, rates))
+        # As the curve has it without stress.
+        clean = float(self.curve(successes, failures)[0])
         n = int((successes + failures).sum())
         return Cliff(
             severity=median,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -29,13 +30,16 @@ FURTHER = (
 def causes(material: Material) -> Content | None:
     blocks: list[Block] = []
     data = []
+    not_asked = []
     for subject in material.subjects:
         found = causes_in(subject)
-        if found is not None:
-            blocks += [Heading(subject.policy)] if material.is_comparison else []
-            blocks += [*first_sentence(subject), *_told(found)]
-            data.append({"policy": subject.policy, **as_dict(found)})
-    return Content([*blocks, *_not_asked(material)], data)
+        if found is None:
+            not_asked.append(subject)
+            continue
+        blocks += [Heading(subject.policy)] if material.is_comparison else []
+        blocks += [*first_sentence(subject), *_told(found)]
+        data.append({"policy": subject.policy, **as_dict(found)})
+    return Content([*blocks, *_not_asked(not_asked, has_policies=material.is_comparison)], data)
 
 
 def causes_in(subject: Subject) -> Causes | None:
@@ -74,19 +78,18 @@ def first_sentence(subject: Subject) -> list[Text | Missing]:
     return [Missing(f"{conclusion(found)} Run more of them again:", f"{_command(run)} --episodes {episodes}")]
 
 
-def _not_asked(material: Material) -> list[Missing]:
+def _not_asked(subjects: Sequence[Subject], *, has_policies: bool) -> list[Missing]:
     """The policies whose failures were not run again, with a command for each."""
     failed = untouched() & pl.col("outcome").is_in(["failure", "timeout"])
     runs = {
         subject.policy: run
-        for subject in material.subjects
-        if causes_in(subject) is None
+        for subject in subjects
         for run in [next((run for run in subject.runs if len(run.episodes.filter(failed))), None)]
         if run is not None
     }
     if not runs:
         return []
-    whose = f"The failures of {listed(list(runs))}" if material.is_comparison else "The failures"
+    whose = f"The failures of {listed(list(runs))}" if has_policies else "The failures"
     wording = (
         f"{whose} have not been run again with one component made perfect. To find which one fails (language, "
         "perception, grasping …):"

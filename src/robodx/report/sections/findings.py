@@ -256,7 +256,7 @@ def _of_pairs(finding: Finding) -> Table:
         Column("placebo", "successes with as much changed and the factor kept", is_number=True),
     ]
     return forest(
-        CAPTION.format(finding.when), [""], rows,
+        CAPTION.format(finding.when), ["it is"], rows,
         what="difference", scale=DIFFERENCES, tick=signed, wording=points, line=0.0, further=further,
     )  # fmt: skip
 

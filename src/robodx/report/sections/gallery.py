@@ -38,7 +38,7 @@ def gallery(material: Material) -> Content | None:
     trials = [trial for trial in material.shown if trial not in material.paired]
     episodes = [one for trial in trials if (one := shown(material, trial)) is not None]
     if not episodes:
-        return Content([Missing("No episode failed and none was filmed. To film some:", "robodx run … --video 1")])
+        return Content([Missing("There is no failure or film to show here. To film some:", "robodx run … --video 1")])
     total = sum(len(subject.episodes) for subject in material.subjects)
     films = sum(one.film is not None for one in episodes)
     order = "examples of findings first, then episodes with a video, then failures"
