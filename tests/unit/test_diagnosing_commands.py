@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -138,3 +139,10 @@ def test_a_larger_diagnosis_has_a_folder_of_its_own(tmp_path: Path) -> None:
         return Path(tomllib.loads(call("diagnose", "still", *words, "--print-config", cwd=tmp_path))["out"]).name
 
     assert folder() == "diagnosis+still" and folder("--seeds", "5") == "diagnosis-5-seeds+still"
+
+
+def test_what_would_decide_asks_for_more_than_was_run() -> None:
+    asked: Any = SimpleNamespace(
+        who="--policy act", seeds=10, decided=[object()], table=pl.DataFrame({"task": ["a/b"]})
+    )
+    assert of_findings._next_test(asked, lambda test: "", "", [], "undecided") == "robodx diagnose act --seeds 50"

@@ -154,10 +154,10 @@ def test_an_unfinished_run_is_told(run: Path, tmp_path: Path) -> None:
     assert "is not finished" in call("export", run, "--to", "csv", cwd=tmp_path)
 
 
-def test_a_part_of_the_run_is_never_replaced(run: Path, tmp_path: Path) -> None:
-    design = shutil.copytree(run, tmp_path / "design")
+def test_a_part_of_the_run_is_never_replaced(tmp_path: Path) -> None:
+    design = shutil.copytree(Path(__file__).parents[1] / "golden" / "run-v4", tmp_path / "design")
     before = (design / "design.parquet").read_bytes()
     call("export", "design", "--to", "parquet", cwd=tmp_path)
     assert (design / "design-export.parquet").exists()
-    said = call("export", "design", "--to", "parquet", "-o", "design/design.parquet", "--force", cwd=tmp_path, expect=1)
+    said = call("export", "design", "--to", "parquet", "-o", "design/design.parquet", "--force", cwd=tmp_path, expect=2)
     assert "is a part of the run" in said and (design / "design.parquet").read_bytes() == before

@@ -179,6 +179,13 @@ def test_a_page_that_compares_shows_a_failure_of_each_and_says_why_before_it_is_
     assert [one for one in COMPARED if f"robodx why {tmp_path / one}" in page] == ["deaf", "blind"]
 
 
+def test_what_fails_without_an_input_is_shown_last(tmp_path: Path) -> None:
+    blind = {"perturbations": [{"name": "frozen_state", "severity": 1.0}], "suite": "null_inputs"}
+    rows = [episode("control/a", 0, success=False, **blind), episode("control/b", 0, success=False)]
+    shown = report([run_folder(tmp_path / "run", rows)]).material.shown
+    assert list(shown) == [rows[1]["trial_id"], rows[0]["trial_id"]]
+
+
 def test_policies_without_a_shared_task_are_shown_beside_each_other(tmp_path: Path) -> None:
     runs = (
         run_folder(tmp_path / "a", [episode("control/a", 0, policy="a")]),
