@@ -180,7 +180,7 @@ def test_a_page_that_compares_shows_a_failure_of_each_and_says_why_before_it_is_
 
 
 def test_what_fails_without_an_input_is_shown_last(tmp_path: Path) -> None:
-    blind = {"perturbations": [{"name": "frozen_state", "severity": 1.0}], "suite": "null_inputs"}
+    blind = {"perturbations": [{"name": "frozen_state", "severity": 1.0}], "suite": "diagnosis"}
     rows = [episode("control/a", 0, success=False, **blind), episode("control/b", 0, success=False)]
     shown = report([run_folder(tmp_path / "run", rows)]).material.shown
     assert list(shown) == [rows[1]["trial_id"], rows[0]["trial_id"]]
