@@ -258,7 +258,9 @@ def test_held_is_claimed_only_of_what_is_shown_to_be_within_the_margin() -> None
         verdict(NOTHING, margin=0)
 
 
-@pytest.mark.parametrize("only_a, only_b, pairs", [(2, 8, 40), (8, 2, 40), (5, 5, 60), (0, 0, 20), (3, 9, 100)])
+@pytest.mark.parametrize(
+    "only_a, only_b, pairs", [(2, 8, 40), (8, 2, 40), (5, 5, 60), (0, 0, 20), (3, 9, 100), (4, 0, 30)]
+)
 def test_undecided_says_how_many_more_would_decide(only_a: int, only_b: int, pairs: int) -> None:
     given = verdict(tango(only_a, only_b, pairs), mcnemar_p(only_a, only_b))
     assert given.word == "undecided" and given.more is not None

@@ -285,6 +285,6 @@ def test_what_changed_along_is_told_by_whose_it_is() -> None:
     )  # fmt: skip
     assert "(room: table colour, wall colour): brought about where it is not, 10 of 10 fail (with a placebo 0)" in told
     assert told.endswith(
-        "Taken away, 8 of 18 such situations succeed (with a placebo 0), which is too little to decide."
+        "8 of 18 such situations succeed (with a placebo 0), which is too little to decide among all candidates."
     )
     assert attribute_in_words("words") == "number of words" and attribute_in_words("goal_colour") == "goal colour"

@@ -98,4 +98,4 @@ def test_of_what_is_asked_for_nothing_is_cut(tmp_path: Path, monkeypatch: pytest
     shown = call("list", "interventions", "target position", cwd=tmp_path)
     assert "…" not in shown and set(row["values"].replace(",", "").split()) <= set(shown.replace(",", "").split())
     whole = call("list", "interventions", cwd=tmp_path)
-    assert "…: there is more. All of it: robodx list interventions WORD, or --json." in whole
+    assert "Cells that end in … are cut; whole: robodx list interventions WORD, or --json." in whole

@@ -121,7 +121,7 @@ def test_the_same_average_is_shown_first_everywhere(tmp_path: Path) -> None:
     assert f"It solves 33% [7, 77], the mean over 6 tasks, without stress or real time {counted[:-1]}, of which" in (
         report([run]).markdown().replace("\\", "")
     )
-    assert f"33% [7, 77] of its trials, the mean over tasks {counted}" in " ".join(diagnosis_lines(subject.diagnosis))
+    assert f"33% [7, 77], the mean over tasks {counted}" in " ".join(diagnosis_lines(subject.diagnosis))
     first = next(summary_lines(subject.summary, by=None, motion=False, metrics=()))
     where = "the mean over 6 tasks, without stress or real time"
     assert first == f"Success 33% [7, 77], {where} (n = 6). By episode: 5 of 10 solved."

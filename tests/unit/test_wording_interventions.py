@@ -134,7 +134,7 @@ def test_a_word_that_another_intervention_has_is_told() -> None:
 
 def test_a_table_lists_the_first_of_very_many_words(capsys: pytest.CaptureFixture[str]) -> None:
     list_("interventions")
-    assert "…: there is more." in (told := capsys.readouterr().out) and "no vertically" not in told
+    assert "Cells that end in … are cut" in (told := capsys.readouterr().out) and "no vertically" not in told
     assert max(map(len, told.splitlines())) <= 120
 
 

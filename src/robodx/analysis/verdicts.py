@@ -59,6 +59,8 @@ def verdict(
     needed = math.inf
     if value:
         needed = _needed(value - low if value > 0 else high - value, abs(value), difference.n, alpha, among)
+        # A test by signs needs so many that differ, however narrow the interval.
+        needed = max(needed, 0.0 if p is None else math.ceil(math.log2(2 * among / alpha)) / abs(value))
     if abs(value) < margin:
         sides = ((high - value, margin - value), (value - low, margin + value))
         needed = min(needed, max(_needed(half, room, difference.n, alpha) for half, room in sides))

@@ -53,7 +53,7 @@ def list_(
         )
         print_text(*listed.lines, sep="\n")
         if listed.is_cut:
-            _note(f"…: there is more. All of it: robodx list {kind} WORD, or --json.")
+            _note(f"{len(rows)} {kind}. Cells that end in … are cut; whole: robodx list {kind} WORD, or --json.")
         if kind == "tasks" and rows:
             _note("chance: the success of perfect skill that chooses at random; 1.0: there is nothing to choose.")
         if anchored := [row for row in rows if row.get("anchor")]:

@@ -113,6 +113,7 @@ def diagnose(
     with keeping(folder):
         with progress_bar(first=first) as progress, redirect_stdout(sys.stderr):
             execute_run(request, folder, Execution(workers=workers), observers=[progress], tell=print_aside)
+        print_text("Drawing films of what was found …" if films else "Reading …", file=sys.stderr)
         material = film_examples(gather([folder]), films, is_plain=plain_films)
     print_diagnoses(material.diagnoses, as_json=as_json)
     page = write_report(material, folder / FILE_NAME)

@@ -48,6 +48,9 @@ def _screened(subject: Subject) -> Iterator[str]:
         yield f"Screened under {tried} that it solves without stress, it still solves {rate(kept)} (n = {n})."
         if lost := [one.stressor for one in stressors if one.lost]:
             yield f"It failed under {listed(lost, most=6)}."
+    lost_only = [one.stressor for one in stressors if one.lost and one.verdict is None]
+    if lost_only and any(one.verdict for one in found):
+        yield f"Not followed up by pairs: {listed(lost_only)}."
     for verdict, says in PAIRS.items():
         if those := [one for one in found if one.verdict == verdict]:
             yield f"{says} {listed([_in_pairs(one) for one in those])}."

@@ -18,7 +18,7 @@ class Line:
 
     @property
     def link_says(self) -> str:
-        return "See the finding." if self.anchor.startswith("finding") else "See why it fails."
+        return "See the finding." if self.anchor.startswith("finding") else "See which component."
 
     @property
     def whole(self) -> str:

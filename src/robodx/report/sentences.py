@@ -20,6 +20,7 @@ from robodx.report.sections.causes import causes_in, first_sentence
 from robodx.report.words import counted, listed, percent, rate
 
 MOST = 3
+MOST_UNEXPLAINED = 0.5
 NOTHING_SHOWN = (
     "No cause was shown, and nothing goes with its failures more than chance gives among so many attributes."
 )
@@ -63,8 +64,10 @@ def _abilities(subject: Subject) -> Iterator[Line]:
     )
     if len(families) > 1:
         best, worst = families[0], families[-1]
-        outstanding = [f"Its strongest family is {_wording(best)}."] if _is_below(success, best.success) else []
-        outstanding += [f"Its weakest family is {_wording(worst)}."] if _is_below(worst.success, success) else []
+        strong = [one for one in families if _is_below(success, one.success)]
+        weak = [one for one in families if _is_below(one.success, success)]
+        outstanding = [f"Its strongest family is {_wording(one)}." for one in strong[:1]]
+        outstanding += [f"Its weakest family is {_wording(one)}." for one in weak[-1:]]
         if outstanding:
             yield Line(" ".join(outstanding))
         else:
@@ -93,6 +96,7 @@ def _why(subject: Subject) -> Iterator[Line]:
     diagnosis = subject.diagnosis
     if diagnosis is not None:
         yield from (Line(one.statement) for one in diagnosis.decided[:2])
+        yield from _unexplained(diagnosis.decided)
         if not diagnosis.decided:
             is_chance = diagnosis.findings and all(one.certainty == "suspected" for one in diagnosis.findings)
             first = diagnosis.findings[0].statement if is_chance else ""
@@ -109,16 +113,20 @@ def _why(subject: Subject) -> Iterator[Line]:
         yield Line(f"{kind.count:,} of {counted(total, 'failure')} ({rate(kind.share)}) {verb} of the kind {label}.")
 
 
+def _unexplained(decided: Sequence[Finding]) -> Iterator[Line]:
+    """A cause that was shown is not the cause of most."""
+    taken_away = [one.share for one in decided if one.undo is not None]
+    if taken_away and (rest := 1 - sum(taken_away)) > MOST_UNEXPLAINED:
+        what = "this" if len(decided) == 1 else "these"
+        yield Line(f"But about {percent(rest)} of the failures seen are not recovered by taking {what} away.")
+
+
 def _next(subject: Subject, anchor_of: Callable[[Finding], str]) -> Iterator[Line]:
     diagnosis = subject.diagnosis
     findings = () if diagnosis is None else diagnosis.findings
     found = [one for one in findings if one.certainty != "suspected"][:MOST]
     yield from (_to_do(number, one, anchor_of(one)) for number, one in enumerate(found, start=1))
     yield from _on_components(subject)
-    decided = [one for one in findings if one.is_decided and one.undo is not None]
-    explained = sum(one.share for one in decided)
-    if decided and explained < 0.5:
-        yield Line(f"About {percent(1 - explained)} of the failures seen are not recovered by taking these away.")
     if findings and not found:
         who = subject.asked_by.removeprefix("--policy ")
         yield Line("Nothing is shown yet. More situations may show it:", f"robodx diagnose {who} --seeds 10")

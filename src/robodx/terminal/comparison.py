@@ -59,7 +59,7 @@ def sentence(found: Comparison) -> str:
     if row.verdict is None:
         return f"No verdict on {b}: {row.errors} trials ended in errors, so the rest is no fair sample."
     if row.verdict.word == "undecided":
-        more = f" About {row.verdict.more} more would probably decide it." if row.verdict.more else ""
+        more = f" About {row.verdict.more} more of these would probably decide it." if row.verdict.more else ""
         return f"It is undecided whether {b} differs from {a}: {points(row.difference)} points {basis}.{more}"
     if row.verdict.word == "held":
         within = _margin(found)

@@ -28,7 +28,7 @@ def lines(diagnosis: Diagnosis) -> Iterator[str]:
         yield from _symptoms(diagnosis)
         return
     yield from wrapped(
-        f"{visible(diagnosis.policy)} succeeds in {diagnosis.success} of its trials, the mean over tasks (n = "
+        f"{visible(diagnosis.policy)} solves {diagnosis.success}, the mean over tasks (n = "
         f"{diagnosis.success.n}). {diagnosis.searched_says}"
     )
     if not diagnosis.is_whole:
@@ -79,6 +79,8 @@ def _cause(number: int, finding: Finding) -> Iterator[str]:
     for says, evidence in (("undo", finding.undo), ("put in", finding.put_in)):
         if evidence is not None:
             yield visible(f"   {says:7} {_pairs(evidence)}")
+    if finding.undo is not None:
+        yield f"   share   taking it away recovers about {finding.share:.0%} of the failures seen, beyond the placebo"
     if harder(finding.panel):
         yield from wrapped(f"   {harder(finding.panel)}", indent="   ")
     if finding.pair is not None:

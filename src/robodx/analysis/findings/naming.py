@@ -90,7 +90,7 @@ def statement(
         rest = (
             "Where it is there anyway, taking it away did not help"
             if undo and undo.verdict == "none"
-            else f"{_undone(undo)}, which is too little to decide"
+            else f"{_undone(undo)}, which is too little to decide among all candidates"
             if undo
             else "Taking it away could not be tested"
         )

@@ -26,7 +26,7 @@ FURTHER = (
 )
 
 
-@section(order=40, title="Why it fails")
+@section(order=40, title="Which component fails")
 def causes(material: Material) -> Content | None:
     blocks: list[Block] = []
     data = []

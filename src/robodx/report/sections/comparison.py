@@ -58,7 +58,8 @@ def sentence(found: Comparison) -> str:
     rates = f"{percent(row.rate_b.value)} against {percent(row.rate_a.value)}"
     n = f"{row.n:,} {'pairs of the same situations' if found.is_paired else 'situations'}"
     n += "" if CLEAN in found.variants else f" under {listed(list(found.variants))}"
-    more = "" if row.verdict.more is None else f" About {row.verdict.more:,} more would probably decide it."
+    unit = "pairs" if found.is_paired else "situations"
+    more = "" if row.verdict.more is None else f" About {row.verdict.more:,} more {unit} would probably decide it."
     wording = {
         "improved": f"{b} is better than {a}",
         "regressed": f"{b} is worse than {a}",

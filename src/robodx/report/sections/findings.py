@@ -227,10 +227,11 @@ def _suspected(found: Sequence[Finding]) -> Table:
     ]  # fmt: skip
     further = [
         Column("otherwise", "how often it fails in the other trials", is_number=True),
-        Column("p", "adjusted for all conditions that were looked at", is_number=True), Column("or it may be that"),
+        Column("p", "with tasks as units: trials of a task fail alike; adjusted for all conditions", is_number=True),
+        Column("or it may be that"),
     ]  # fmt: skip
     return forest(
-        "Suspected: how often it fails in the screening; p is adjusted for all conditions that were looked at",
+        "Suspected: how often it fails in the screening; p is with tasks as units, adjusted for all conditions",
         ["when"], rows, what="rate",
         further=further, kind="worded",
     )  # fmt: skip
@@ -285,7 +286,7 @@ def _of_cause(one: Finding) -> list[str]:
 
 def _of_association(one: Finding) -> list[str]:
     effect = f"Difference {points(one.effect, unit=True)}" if one.outside.n else f"Rate {rate(one.effect)}"
-    chance = "" if one.p is None else f"; {p_value(one.p)}, adjusted for all conditions that were looked at"
+    chance = "" if one.p is None else f"; {p_value(one.p)} with tasks as units, adjusted for all conditions looked at"
     more = next((each.pairs_more for each in (one.undo, one.put_in) if each and each.pairs_more), None)
     decided = [f"About {counted(more, 'more pair')} would decide it, if it goes on like this."] if more else []
     return [f"{effect}{chance}.", *decided, *_below_chance(one)]

@@ -20,7 +20,7 @@ LATE = Column("latency, ms", "95th percentile of an episode's answers", is_numbe
 TESTS = {
     "stability": "Stability: success and steadiness in ever finer stacking",
     "adaptability": "Adaptability: success when the task changes while it is under way",
-    "inference_frequency": "Rate: success on a moving belt, which waits for the policy in lockstep, not in real time",
+    "inference_frequency": "Rate: success on a moving belt; with a clock in real time it does not wait for the policy",
 }
 LEGENDS = {
     "stability": "Stability is exp(−mean speed of the commanded joints, in radians per 1/20 s).",
