@@ -280,7 +280,7 @@ def test_a_nan_ends_that_trial_with_the_numbers(plugin: Path, tmp_path: Path) ->
     )
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.thorough), "2"])
 def test_what_a_policy_prints_does_not_get_into_the_answer(workers: str, plugin: Path, tmp_path: Path) -> None:
     words = ("run", TASK, "--policy", "chatty", "--seeds", "2", "--workers", workers, "--plugin", plugin, "--json")
     result = subprocess.run([*ROBODX, *map(str, words)], cwd=tmp_path, text=True, capture_output=True, timeout=240)

@@ -75,7 +75,7 @@ def test_the_readmes_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(film, "QUALITY", "fast")
     # And a diagnosis of fewer situations and tasks: tests/unit/test_diagnosis.py has all of it.
     monkeypatch.setattr(diagnosis, "FACTORIAL", 12)
-    monkeypatch.setattr(deciding, "MOST_EPISODES", 60)
+    monkeypatch.setattr(deciding, "MOST_EPISODES", 30)
     monkeypatch.setattr(diagnosis, "select", lambda words, tasks: [one for one in tasks if one.family in SCREENED])
     commands = re.findall(r"^robodx [^#\n]+", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
     assert len(commands) >= 8
