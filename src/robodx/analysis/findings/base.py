@@ -241,8 +241,8 @@ class Diagnosis:
     @property
     def searched_says(self) -> str:
         """What it rests on."""
-        pairs = f", ran {self.paired} in pairs that differ in one thing" if self.paired else ""
         tried = sum(one.tried for one in self.inputs)
+        pairs = f",{'' if tried else ' and'} ran {self.paired} in pairs that differ in one thing" if self.paired else ""
         inputs = f", and tried {tried} that it solves again without one of its inputs" if tried else ""
         seen = f"{self.screened} {'episode' if self.screened == 1 else 'episodes'}"
         return f"RoboDx searched {seen} for weaknesses{pairs}{inputs}."

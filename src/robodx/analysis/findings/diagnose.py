@@ -141,7 +141,7 @@ class _Policy(NamedTuple):
     own: list[Own]
     because: Because
     who: str
-    # Of each task, in the largest of its runs.
+    # Of each task, in the largest diagnosis of it.
     seeds: int
     # What pairs were run for, and their episodes: where there are any, the same command would decide no more.
     decided: Sequence[Tally]
@@ -176,7 +176,8 @@ def _of_policy(
         chance = chance_of(screened, base["task"].to_list(), types) if stopped == "planned" else None
         who = options(policy, about.get("runs", [about]))
         requests = [one.get("request", {}) for one in about.get("runs", [about])]
-        seeds = max((int(one.get("seeds") or 1) for one in requests), default=1)
+        diagnosed = [one for one in requests if SUITE in one.get("selectors", ())]
+        seeds = max((int(one.get("seeds") or 1) for one in diagnosed), default=1)
         met = frozenset(context_of(row) for row in base.iter_rows(named=True))
         paired = prepared.filter(~as_laid_out())
         subject = _Policy(base, screened, modes, own, because, who, seeds, decided, paired, met, chance)
