@@ -83,3 +83,10 @@ def test_a_run_of_stress_goes_before_a_screen(tmp_path: Path, monkeypatch: pytes
 
 def test_without_either_it_is_said_how_to_run_one(tmp_path: Path) -> None:
     assert "No stress test was run. To run one:" in report([run_folder(tmp_path, capability())]).html()
+
+
+def test_what_was_lost_and_not_followed_up_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = (*SCREENED, StressSeen("motion_blur", "v2", wilson(0, 1), 0))
+    monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [diagnosis(stress=seen)])
+    page = report([run_folder(tmp_path, capability())]).markdown().replace("\\", "")
+    assert "It failed under noise and motion_blur. Not followed up by pairs: motion_blur." in page
