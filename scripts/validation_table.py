@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--weak-sets", type=int, default=1)
     parser.add_argument("--healthy", type=int, default=60)
     parser.add_argument("--pairs", type=int, default=30)
-    parser.add_argument("--patternless", type=int, default=60)
+    parser.add_argument("--nulls", type=int, default=20, help="policies of each kind that fail by luck alone")
     parser.add_argument("--held-out-sets", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, help="instead of runs/validation")
@@ -53,7 +53,7 @@ def main() -> None:
         weak_sets=options.weak_sets,
         healthy=options.healthy,
         pairs=options.pairs,
-        patternless=options.patternless,
+        nulls=options.nulls,
         held_out=read_held_out(HELD_OUT),
         earlier={name: factor for table in EARLIER for name, factor in read_held_out(table).items()},
         held_out_sets=options.held_out_sets,

@@ -34,7 +34,7 @@ if __name__ == "__main__":
     from robodx.cli import main
     main()
 """
-ASKED = "validate --fault slow --sets 4 --weak-sets 0 --pairs 0 --healthy 0 --patternless 0 --workers 2 --out kept"
+ASKED = "validate --fault slow --sets 4 --weak-sets 0 --pairs 0 --healthy 0 --nulls 0 --workers 2 --out kept"
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from robodx.analysis.findings.base import Diagnosis, Symptom
 from robodx.analysis.findings.validation import (
     NOTHING,
+    WITHOUT_CAUSE,
     Answer,
     Expected,
     Group,
@@ -53,17 +54,26 @@ def test_the_design_has_every_fault_on_disjoint_seeds_and_pairs_of_different_fin
     for entry in FAULTS.entries():
         alone = {case.seed_set for case in cases if case.group == "one fault" and case.planted == entry.name}
         assert len(alone) == (5 if entry.expected else 0)
-    for group in ("no fault", "patternless"):
+    for group in WITHOUT_CAUSE:
         # The same policy on other seeds, or another policy.
         different = {(case.planted, case.seed_set) for case in cases if case.group == group}
-        assert len(different) == len([case for case in cases if case.group == group]) == 60
+        assert len(different) == len([case for case in cases if case.group == group])
+        assert len(different) == (60 if group == "no fault" else 20)
     for case in cases:
-        assert len(case.expected) == {"no fault": 0, "patternless": 0, "two faults": 2}.get(case.group, 1)
+        assert len(case.expected) == (0 if case.group in WITHOUT_CAUSE else 2 if case.group == "two faults" else 1)
         assert len(set(case.expected)) == len(case.expected)
     assert [str(case.expected[0]) for case in cases if case.group == "held-out fault"] == ["target_side=left"] * 2
     assert len({case.name for case in cases}) == len(cases)
-    few = design(sets=1, healthy=0, patternless=0, only=["slow"])
+    few = design(sets=1, healthy=0, nulls=0, only=["slow"])
     assert {case.planted.split("+")[0] for case in few} == {"slow"}
+
+
+def test_a_longer_task_is_a_true_cause_only_where_every_second_may_fail(diagnosis: Diagnosis) -> None:
+    longer = replace(diagnosis.findings[0], attribute="acts", levels=("2",))
+    told = replace(diagnosis, findings=(longer,))
+    assert judge("stops_per_second", "x", 1, [], told).is_right
+    assert not judge("luck_by_task", "x", 1, [], told).is_right
+    assert not judge("stops_per_second", "x", 1, [], diagnosis).is_right, "a negation takes no time"
 
 
 def test_a_validation_of_nothing_is_refused() -> None:
@@ -72,7 +82,7 @@ def test_a_validation_of_nothing_is_refused() -> None:
     ):
         design(only=["slow", "healthy"])
     with pytest.raises(UserError, match="nothing to validate"):
-        design(sets=0, weak_sets=0, healthy=0, pairs=0, patternless=0)
+        design(sets=0, weak_sets=0, healthy=0, pairs=0, nulls=0)
     assert not is_reached([])
 
 
@@ -98,7 +108,7 @@ def test_held_out_faults_come_with_factor_and_level(tmp_path: Path) -> None:
         ("two faults", [Expected("language sub-skill: negation"), Expected("language sub-skill: order")], False),
         ("two faults", [Expected("language sub-skill: negation")] * 2, True),
         ("no fault", [], False),
-        ("patternless", [], False),
+        ("luck_by_task", [], False),
     ],
 )
 def test_a_verdict_is_of_the_first_cause(
@@ -111,7 +121,7 @@ def test_a_verdict_is_of_the_first_cause(
 
 def test_what_no_pair_has_shown_is_no_claim_and_without_a_cause_the_symptoms_count(diagnosis: Diagnosis) -> None:
     guess = replace(diagnosis, findings=(replace(diagnosis.findings[0], certainty="associated"),))
-    assert judge("patternless", "x", 1, [], guess).is_right and judge("no fault", "x", 1, [], guess).is_right
+    assert judge("luck_by_task", "x", 1, [], guess).is_right and judge("no fault", "x", 1, [], guess).is_right
     assert not judge("one fault", "x", 1, [Expected("language sub-skill: negation")], guess).is_right
     shaky = replace(guess, symptoms=(Symptom("unstable control", "It shakes.", guess.success, ()),))
     assert judge("one fault", "jerky", 1, [Expected("unstable control")], shaky).is_right

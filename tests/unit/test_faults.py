@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from robodx.errors import UserError
-from robodx.faults.base import FAULTS, planted
-from robodx.policy_contract import make_policy
+from robodx.faults.base import FAULTS, Planted, planted
+from robodx.policy_contract import EpisodeStart, make_policy
 from robodx.records.episode import Episode
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName
 from robodx.running.rollout import rollout
+from robodx.running.validation import NULLS
 from robodx.tasks.base import TASKS
 
 PICK, DIRECT = "primitive/pick_cube", "language/direct"
@@ -123,5 +126,20 @@ def test_an_unknown_fault_is_an_unknown_name() -> None:
 @pytest.mark.parametrize("name", list(FAULTS))
 def test_every_fault_but_the_healthy_has_a_finding_to_cause_and_a_sensible_severity(name: str) -> None:
     entry = FAULTS[name]
-    assert (entry.expected is None) == ("healthy" in name or name == "patternless")
+    assert (entry.expected is None) == ("healthy" in name or entry.is_redrawn)
     assert 0 < entry.severity <= entry.most and entry.unit and len(entry.summary) > 10
+
+
+@pytest.mark.parametrize("name", [*NULLS, "flaky"])
+def test_a_null_can_differ_in_the_two_trials_of_a_pair(name: str) -> None:
+    """Luck that is the same in both could never contradict the diagnosis."""
+    (null,) = planted(f"{name}=1" if name != "flaky" else name)
+    (healthy,) = planted("noisy_healthy")
+    source = Trial("control/push_cube", 1, "a", 0)
+    trials = [replace(source, interventions=(("target position", value),)) for value in ("left", "right", "placebo")]
+
+    def draws(entry: Planted) -> set[float]:
+        streams = (entry.rng(EpisodeStart(one.id, one.policy_seed, one.task, "panda", 0, 0, "Push.")) for one in trials)
+        return {rng.random() for rng in streams}
+
+    assert len(draws(null)) == len(trials) and len(draws(healthy)) == 1

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from robodx.interventions.base import NotApplicable, intervened
+from robodx.errors import UserError
+from robodx.interventions.base import NotApplicable, intervened, parse, replicate
 from robodx.interventions.changing import goal_of, target_of
 from robodx.interventions.moving import laid
 from robodx.interventions.whole_scene import Motion, is_symmetrical, moved_as_a_whole
@@ -186,3 +187,18 @@ def test_the_sweep_finds_what_is_not_declared_and_what_the_expert_fails_at(capsy
     assert tell([replace(good, is_solved=False), Result("a/b", 0, "turn", "below 15", False)]) == 0
     assert tell([good, Result("a/b", 0, "turn", "below 15", False)]) == 1
     assert "turn=below 15 in a/b at seed 0: the expert fails" in capsys.readouterr().out
+
+
+def test_a_change_and_its_placebo_can_be_drawn_anew() -> None:
+    task = "carrier/pick_up"
+    placed = TASKS[task].placed(3)
+    for value in ("left", "placebo"):
+        numbered = [
+            intervened(placed, (("target position", replicate(value, number)),), 3, task) for number in range(3)
+        ]
+        assert numbered[0] == intervened(placed, (("target position", value),), 3, task), "number 0 is as it always was"
+        assert numbered[0] != numbered[1] != numbered[2] != numbered[0]
+    assert parse("target position=left#2") == ("target position", "left#2")
+    for wrong in ("left#0", "left#x", "left#", "left#1234567"):
+        with pytest.raises(UserError, match="after # stands the number of its realisation"):
+            parse(f"target position={wrong}")

@@ -219,10 +219,9 @@ def validate(
         int, typer.Option(help="Sets of seeds per fault with 40% random failures added.", min=0, max=MOST_CASES)
     ] = 1,
     pairs: Annotated[int, typer.Option(help="Number of pairs of faults.", min=0, max=MOST_CASES)] = 30,
-    patternless: Annotated[
-        int,
-        typer.Option(help="Number of policies whose success differs from task to task.", min=0, max=MOST_CASES),
-    ] = 60,
+    nulls: Annotated[
+        int, typer.Option(help="Number of policies of each kind that fail by luck alone.", min=0, max=MOST_CASES)
+    ] = 20,
     held_out: Annotated[
         Path | None,
         typer.Option(
@@ -255,7 +254,7 @@ def validate(
         weak_sets=weak_sets,
         healthy=healthy,
         pairs=pairs,
-        patternless=patternless,
+        nulls=nulls,
         held_out=read_held_out(held_out) if held_out else None,
         held_out_sets=held_out_sets,
         only=fault,

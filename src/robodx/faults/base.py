@@ -26,6 +26,8 @@ class Fault:
 
     # Whether it plans in the first frame and then acts without looking.
     plans_ahead = False
+    # Whether any change of a trial redraws its luck, which otherwise is the same in all trials of a situation.
+    is_redrawn = False
 
     def __init__(self, severity: float, rng: np.random.Generator, start: EpisodeStart, hand: Hand) -> None:
         self.severity, self.rng, self.start, self.hand = severity, rng, start, hand
@@ -82,6 +84,7 @@ class FaultEntry:
     most: float
     unit: str
     expected: tuple[str, str] | None
+    is_redrawn: bool = False
 
 
 FAULTS: Registry[FaultEntry] = Registry("fault", "faults")
@@ -99,7 +102,9 @@ def fault(
 
     def register(kind: type[Fault]) -> type[Fault]:
         summary = (kind.__doc__ or "").strip().splitlines()[0]
-        FAULTS.add(name, FaultEntry(name, kind, kind.latency_s, summary, severity, most, unit, expected))
+        FAULTS.add(
+            name, FaultEntry(name, kind, kind.latency_s, summary, severity, most, unit, expected, kind.is_redrawn)
+        )
         return kind
 
     return register
@@ -112,9 +117,15 @@ class Planted:
     entry: FaultEntry
     severity: float
 
+    def rng(self, start: EpisodeStart) -> np.random.Generator:
+        """Its luck, which depends on no other fault's."""
+        # A trial's id says all that was changed in it.
+        redrawn = (start.episode_id,) if self.entry.is_redrawn else ()
+        return Streams(start.policy_seed).rng("fault", self.entry.name, *redrawn)
+
     def begin(self, start: EpisodeStart, hand: Hand) -> Fault | None:
-        """For one episode; None where this episode is spared. Its draws depend on no other fault's."""
-        rng = Streams(start.policy_seed).rng("fault", self.entry.name)
+        """For one episode; None where this episode is spared."""
+        rng = self.rng(start)
         if self.entry.unit == SHARE and rng.random() >= self.severity:
             return None
         return self.entry.make(self.severity, rng, start, hand)

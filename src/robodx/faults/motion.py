@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from robodx.experts.base import View
-from robodx.experts.skills import ACCELERATION_M_S2, Hand, Waypoint
+from robodx.experts.skills import ACCELERATION_M_S2, Waypoint
 from robodx.faults.base import Fault, fault
-from robodx.policy_contract import EpisodeStart
 from robodx.sim.geometry import Pose, Vector
-from robodx.streams import Streams
 
 # Of the horizontal error of one who is imprecise, in each episode another.
 ERROR_M = (0.005, 0.010)
@@ -21,8 +17,6 @@ OPEN = 0.5
 LOST_STEPS = 10
 # From this height of the tool on, one that scrapes the table goes down on it.
 LOW_M = 0.10
-# Of the beta distribution of success rates of one without a pattern: most tasks nearly always or nearly never.
-RATES = (0.6, 0.4)
 
 
 def is_holding(view: View) -> bool:
@@ -146,19 +140,6 @@ class NoisyHealthy(Fault):
         if self.left >= 0 or self.last is None:
             self.last = waypoint
         return self.last
-
-
-@fault("patternless", expected=None, severity=1.0, most=1e6, unit="which of such policies")
-class Patternless(NoisyHealthy):
-    """Succeeds at a rate of its own in each task, whatever a trial is like; which rates, its number says."""
-
-    def __init__(self, severity: float, rng: np.random.Generator, start: EpisodeStart, hand: Hand) -> None:
-        super().__init__(severity, rng, start, hand)
-        rate = Streams(round(severity)).rng("patternless", start.task).beta(*RATES)
-        self.stops = rng.random() >= rate
-
-    def waypoint(self, waypoint: Waypoint, view: View) -> Waypoint:
-        return super().waypoint(waypoint, view) if self.stops else waypoint
 
 
 @fault("slow", expected=("latency-bound", ""), severity=0.5, most=10.0, unit="s a reply")

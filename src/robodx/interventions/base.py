@@ -20,6 +20,9 @@ Factor = Literal["where", "looks", "company", "cue", "words", "doing", "time"]
 FACTORS: tuple[Factor, ...] = get_args(Factor)
 # The value that stands for the placebo: as much is changed, and the attribute keeps its level.
 PLACEBO = "placebo"
+# "left#2" is the second fresh realisation of "left": set to the same, drawn anew. "left" itself is number 0.
+REPLICATE = "#"
+MOST_DIGITS = 6
 
 # Of recorded attributes, which level each has.
 Levels = Mapping[str, str]
@@ -96,6 +99,8 @@ def intervention(
     require("factor", factor, FACTORS)
     if PLACEBO in values:
         raise UserError(f'no value of the intervention {name} may be called "{PLACEBO}": that is its placebo')
+    if wrong := [value for value in values if REPLICATE in value]:
+        raise UserError(f'the value "{wrong[0]}" of the intervention {name} may not contain "{REPLICATE}"')
 
     def register(change: Change) -> Change:
         summary = next(iter((change.__doc__ or "").strip().splitlines()), "")
@@ -107,23 +112,41 @@ def intervention(
 
 
 def parse(text: str) -> Applied:
-    """Read "target position=left"."""
-    name, equals, value = (part.strip() for part in text.partition("="))
+    """Read "target position=left" or, drawn anew, "target position=left#2"."""
+    name, equals, whole = (part.strip() for part in text.partition("="))
     entry = INTERVENTIONS[name]
+    value, _ = replicate_of(whole)
     if not equals or (value != PLACEBO and value not in entry.values):
         if others := [other.name for other in INTERVENTIONS.entries() if value in other.values]:
             use = " or ".join(f'"{other}={value}"' for other in others)
             raise UnknownName(f'No value of the intervention {name} "{value}". Use {use}.')
         raise UnknownName(unknown(f"value of the intervention {name}", value, [*entry.values, PLACEBO]))
-    return name, value
+    return name, whole
+
+
+def replicate(value: str, number: int) -> str:
+    """The realisation of a value or a placebo with this number; 0 is the value itself."""
+    return f"{value}{REPLICATE}{number}" if number else value
+
+
+def replicate_of(value: str) -> tuple[str, int]:
+    """A value and the number of its realisation."""
+    bare, mark, number = value.partition(REPLICATE)
+    if mark and not (number.isascii() and number.isdecimal() and number[0] != "0" and len(number) <= MOST_DIGITS):
+        raise UserError(
+            f'"{value[:40]}" is no value of an intervention: after {REPLICATE} stands the number of its realisation, '
+            f'from 1 to {10**MOST_DIGITS - 1}, as in "{bare[:20]}{REPLICATE}2"'
+        )
+    return bare, int(number or 0)
 
 
 def intervened(situation: Situation, applied: Sequence[Applied], seed: int, task: str) -> Situation:
-    """With each intervention in turn; it draws from a stream of its own, the same whatever it is set to."""
+    """With each intervention in turn. Each realisation draws from its own stream, the same whatever it is set to."""
     if applied and situation.time_limit_s is None and task in TASKS:
         # One that asks for more gives more time.
         situation = replace(situation, time_limit_s=TASKS[task].time_limit_s)
     for name, value in applied:
-        rng = Streams(seed).rng(f"intervention/{name}", task)
-        situation = INTERVENTIONS[name].apply(situation, spelled(value), rng)
+        bare, number = replicate_of(spelled(value))
+        rng = Streams(seed).rng(f"intervention/{name}", task, *([number] if number else []))
+        situation = INTERVENTIONS[name].apply(situation, bare, rng)
     return situation

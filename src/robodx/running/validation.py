@@ -50,7 +50,11 @@ MOST_EPISODES = 500
 LOOK_EVERY_S = 0.05
 NOISE = "noisy_healthy"
 WEAK_BASE = f"{NOISE}=0.4"
-PATTERNLESS = "patternless"
+# Policies that fail by luck alone, which any change of a trial redraws.
+NULLS: tuple[Group, ...] = (
+    "luck_by_task", "luck_by_sentence", "luck_by_family", "luck_by_picture", "stops_per_second", "stops_per_grasp",
+)  # fmt: skip
+FLAKY = ("flaky=0.02", "flaky=0.4")
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ def design(
     weak_sets: int = 1,
     healthy: int = 60,
     pairs: int = 30,
-    patternless: int = 60,
+    nulls: int = 20,
     held_out: Mapping[str, tuple[str, str]] | None = None,
     held_out_sets: int = 2,
     earlier: Mapping[str, tuple[str, str]] | None = None,
@@ -94,6 +98,7 @@ def design(
 ) -> list[Case]:
     """Each fault alone and on a weak base on so many sets, so many pairs, and policies without a cause.
 
+    `nulls` is how many of each kind fail by luck alone.
     Faults by others are held out, or were so until a diagnosis was mended that had been scored on them: `earlier`.
     `only` narrows it to these faults. A pair of faults that cause the same finding is none.
     """
@@ -109,9 +114,11 @@ def design(
     both = [(a, b) for a, b in combinations(names, 2) if FAULTS[a].expected != FAULTS[b].expected]
     chosen = np.roll(np.random.default_rng(0).permutation(len(both)), -FIRST_PAIR)[:pairs]
     cases += [Case("two faults", "+".join(both[index]), first_set + turn % sets) for turn, index in enumerate(chosen)]
-    kinds = ("healthy", NOISE, WEAK_BASE)
+    kinds = ("healthy", *FLAKY)
     cases += [Case("no fault", kinds[turn % len(kinds)], first_set + turn) for turn in range(healthy)]
-    cases += [Case("patternless", f"{PATTERNLESS}={turn + 1}", first_set + turn % sets) for turn in range(patternless)]
+    cases += [
+        Case(kind, f"{kind}={turn + 1}", first_set + turn % max(sets, 1)) for kind in NULLS for turn in range(nulls)
+    ]
     by_others: tuple[tuple[Group, Mapping[str, tuple[str, str]] | None], ...] = (
         ("held-out fault", held_out),
         ("earlier held-out fault", earlier),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from robodx.analysis.findings.validation import GROUPS, NOTHING, Group, Verdict, scores
+from robodx.analysis.findings.validation import GROUPS, NOTHING, WITHOUT_CAUSE, Group, Verdict, scores
 from robodx.terminal.console import eta_bar, print_line, table_lines
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # What the diagnosis is held to: the share that must be correct.
 GOALS: dict[Group, float] = {
     "one fault": 0.95, "held-out fault": 0.8, "earlier held-out fault": 0.8, "weaker base": 0.8,
-    "two faults": 0.8, "patternless": 0.95, "no fault": 0.95,
+    "two faults": 0.8, **{group: 0.95 for group in WITHOUT_CAUSE},
 }  # fmt: skip
 SAYS: dict[Group, str] = {
     "one fault": "one fault that the diagnosis was built with: the top finding names it",
@@ -23,7 +23,12 @@ SAYS: dict[Group, str] = {
     "earlier held-out fault": "one fault by another author, seen before: the top finding names its factor and level",
     "weaker base": "one fault and 40% random failures: the top finding names the fault",
     "two faults": "two faults: the top three findings name both",
-    "patternless": "success that differs from task to task without a pattern: no cause is claimed",
+    "luck_by_task": "fails by luck, at a rate of its own in each task: no cause is claimed",
+    "luck_by_sentence": "fails by luck, at a rate of its own for each instruction: no cause is claimed",
+    "luck_by_family": "fails by luck, at a rate of its own in each family: no cause is claimed",
+    "luck_by_picture": "fails by luck that anything moved or recoloured redraws: no cause is claimed",
+    "stops_per_second": "stops by luck, as likely in any second: no cause is claimed but how long a task takes",
+    "stops_per_grasp": "stops by luck, as likely in any grasp: no cause is claimed but how much there is to do",
     "no fault": "no fault: no cause is claimed",
 }
 

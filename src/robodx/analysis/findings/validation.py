@@ -13,8 +13,10 @@ from robodx.analysis.findings.factors import is_same_factor
 from robodx.analysis.statistics.estimates import Estimate, wilson
 
 Group = Literal[
-    "one fault", "held-out fault", "earlier held-out fault", "weaker base", "two faults", "patternless", "no fault"
-]
+    "one fault", "held-out fault", "earlier held-out fault", "weaker base", "two faults",
+    "luck_by_task", "luck_by_sentence", "luck_by_family", "luck_by_picture", "stops_per_second", "stops_per_grasp",
+    "no fault",
+]  # fmt: skip
 GROUPS: tuple[Group, ...] = get_args(Group)
 NOTHING = "no weakness found"
 # Both of a pair are to be among so many.
@@ -22,7 +24,14 @@ TOP = 3
 # Findings about how it is done, whether it fails or not: symptoms, which stand apart from causes.
 WAYS_OF_ACTING = ("unstable control", "unsafe contact")
 # Of what has no cause that could be found, any is false.
-WITHOUT_CAUSE: tuple[Group, ...] = ("patternless", "no fault")
+WITHOUT_CAUSE: tuple[Group, ...] = (
+    "luck_by_task", "luck_by_sentence", "luck_by_family", "luck_by_picture", "stops_per_second", "stops_per_grasp",
+    "no fault",
+)  # fmt: skip
+# Where every second or grasp may fail, it is true that longer tasks fail more often: conditions on how much there is to
+# do are no false causes there.
+HAZARDS: tuple[Group, ...] = ("stops_per_second", "stops_per_grasp")
+HOW_MUCH = ("act", "acts", "clauses", "grasps", "expert_grasps", "expert_duration_s", "waits")
 # By somebody else, who did not choose them by whether they show: who fails in fewer of the generated situations than
 # this has nothing that must be found, and nothing wrong may be said of it.
 HELD_OUT: tuple[Group, ...] = ("held-out fault", "earlier held-out fault")
@@ -135,7 +144,8 @@ def judge(
     if group in WITHOUT_CAUSE:
         # A symptom is no claim of a cause.
         found = [one for one in found if one.attribute]
-        is_right = not found
+        is_true = [group in HAZARDS and one.attribute in HOW_MUCH for one in found]
+        is_right = all(is_true)
     elif group == "two faults":
         # One of the two may show in how it is done, beside a cause of the other.
         found = list(dict.fromkeys([*found, *symptoms]))
