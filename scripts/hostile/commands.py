@@ -23,6 +23,8 @@ class Parameter:
     # The smallest number that it takes, if it says so.
     least: float | None
     is_required: bool
+    # Whether it may be given several times.
+    is_list: bool
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ def _parameter(said: inspect.Parameter, hint: Any) -> Parameter:
         _kind(kind),
         getattr(info, "min", None),
         said.default is inspect.Parameter.empty,
+        list in (get_origin(kind), *map(get_origin, get_args(kind))),
     )
 
 

@@ -103,6 +103,7 @@ def _values(parameter: Parameter, places: Places) -> Iterator[Value]:
         wrong = REFUSED if parameter.name in SOURCES else ANY
         yield from (Value(text, wrong) for text in ("nowhere/at/all", "", ESCAPES, "\udcff\udcfe", "é💥/x", "."))
         yield from (Value(text, REFUSED) for text in ("a_file", "a_file/x", "/proc/nope/x", "/dev/null", "x" * 300))
+        yield from (Value(text, REFUSED) for text in ("run/run.json", "run/episodes/x.html", "run/../run/.lock"))
         if places.has_locked:
             yield from (Value(text, REFUSED) for text in ("locked", "locked/x"))
     elif parameter.kind == "text":

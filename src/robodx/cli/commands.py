@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import typer
+from typer.models import CommandInfo
+
 from robodx.cli.app import app
+from robodx.cli.options import beside_records
 
 # isort: off
 from robodx.cli import diagnosing  # noqa: F401
@@ -19,5 +25,17 @@ from robodx.cli import data  # noqa: F401
 from robodx.cli import serving  # noqa: F401
 from robodx.cli import browsing  # noqa: F401
 # isort: on
+
+
+def _within(group: typer.Typer) -> Iterator[CommandInfo]:
+    yield from group.registered_commands
+    for one in group.registered_groups:
+        if one.typer_instance is not None:
+            yield from _within(one.typer_instance)
+
+
+for command in _within(app):
+    assert command.callback is not None
+    command.callback = beside_records(command.callback)
 
 __all__ = ["app"]

@@ -104,6 +104,24 @@ def takes(options: type[T]) -> Callable[[Callable[[T], None]], Callable[..., Non
     return decorate
 
 
+def beside_records(command: Callable[..., None]) -> Callable[..., None]:
+    """The same command; a path given to it is no file of a run, whether it is written to or read.
+
+    Lists of paths are always read, and those of the shell, as RUN/*, hold such files.
+    """
+
+    @wraps(command)
+    def called(**values: Any) -> None:
+        if paths := [value for value in values.values() if isinstance(value, Path)]:
+            from robodx.records.contents import refuse_part_of_run
+
+            for path in paths:
+                refuse_part_of_run(path)
+        command(**values)
+
+    return called
+
+
 def _default(field: dataclasses.Field[Any]) -> Any:
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory()

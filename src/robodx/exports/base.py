@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from robodx.errors import UserError
-from robodx.records import design, pairs
 from robodx.records.about import read_about
+from robodx.records.contents import PARTS, refuse_part_of_run
 from robodx.records.film_name import film_name
 from robodx.records.logins import all_without_logins, texts_without_logins
 from robodx.records.table import is_finished, load
@@ -25,8 +25,6 @@ from robodx.users_code import calling
 
 # A trial may be named by the beginning of its id, as names of films show it.
 SHORTEST_ID = 4
-# What a run folder holds, which no export may replace.
-OF_THE_RUN = ("run.json", design.FILE, pairs.FILE, "episodes", "trajectories", "videos", "why")
 # Of ids that are all named where none is near.
 MOST_LISTED = 20
 
@@ -143,7 +141,7 @@ def chosen(episodes: pl.DataFrame, run: Path, entry: Exporter, wishes: Wishes) -
 def place_for(source: Source, entry: Exporter, out: Path | None) -> Path:
     """Where it was asked to go, or in the run, as its report is."""
     name = f"{source.name}{entry.ending}"
-    own = f"{source.name}-export{entry.ending}" if name in OF_THE_RUN else name
+    own = f"{source.name}-export{entry.ending}" if name in {*PARTS, "why"} else name
     return out or (source.path if entry.ending == "." else source.path / own)
 
 
@@ -160,7 +158,7 @@ def export(
     if len(set(paths)) < len(paths):
         raise UserError(f"two of the {len(paths)} episodes would be written to the same file in {out}")
     for item in items:
-        _check(item, source.path, is_forced=wishes.is_forced)
+        _check(item, is_forced=wishes.is_forced)
     # Beside what is there already, so that moving is renaming.
     beside = out if out.is_dir() else out.absolute().parent
     if not beside.is_dir():
@@ -186,12 +184,13 @@ def export(
     return paths
 
 
-def _check(item: Item, run: Path, *, is_forced: bool) -> None:
+def _check(item: Item, *, is_forced: bool) -> None:
     path = item.path
-    if path is None or not (path.exists() or path.is_symlink()):
+    if path is None:
         return
-    if path.name in OF_THE_RUN and path.absolute().parent.resolve() == run.resolve():
-        raise UserError(f"{path} is a part of the run: choose another place with -o")
+    refuse_part_of_run(path)
+    if not (path.exists() or path.is_symlink()):
+        return
     if not is_forced:
         raise UserError(f"{path} is there already: choose another place with -o, or replace it with --force")
     is_ours = path.is_dir() and not path.is_symlink() and item.holds is not None and (path / item.holds).is_file()

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from robodx import latex
 from robodx.errors import UserError
 from robodx.records import files
+from robodx.records.contents import refuse_part_of_run
 from robodx.report.blocks import Tabled
 from robodx.report.made import Made, read_made, relative
 from robodx.report.material import Material, gather
@@ -173,6 +174,7 @@ def remake(run: Path) -> str:
 
 def write(path: Path, text: str) -> int:
     """Whole or not at all; how many bytes it has."""
+    refuse_part_of_run(path)
     if path.is_dir():
         raise UserError(f"{path} is a folder: name the file in it, as {path / FILE_NAME}")
     content = text.encode("utf-8", "backslashreplace")
