@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,23 @@ def test_a_line_that_was_cut_off_harms_no_other(tmp_path: Path) -> None:
     assert [entry["n"] for entry in Ledger(path).entries()] == [1, 3]
     path.write_bytes(b'[]\n{"n": 2}\nnull\n{"key": "d", "n": 4}\n')
     assert [entry["n"] for entry in Ledger(path).entries()] == [4]
+
+
+def test_an_entry_that_does_not_fit_on_the_disk_is_refused_and_harms_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "checks.jsonl"
+    ledger = Ledger(path)
+    ledger.add("a", {"n": 1})
+    before, limits = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    # So that a part of the line is written, as on a disk that is nearly full.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 9, limits[1]))
+    try:
+        with pytest.raises(UserError, match=r"checks\.jsonl cannot be written: "):
+            ledger.add("b", {"n": 2})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before and ledger.get("b") is None
+    ledger.add("c", {"n": 3})
+    assert [entry["n"] for entry in Ledger(path).entries()] == [1, 3]
 
 
 @pytest.fixture

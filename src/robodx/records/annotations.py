@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import io
 import json
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robodx.errors import UserError
+from robodx.records import files
 from robodx.records.about import refused
 from robodx.records.review import FOLDER, Review, check_name
 
@@ -112,33 +112,16 @@ def read_annotations(run: Path, review: Review) -> Annotations:
 
 
 def append_annotation(run: Path, name: str, annotation: Annotation) -> None:
-    """One whole line, on the disk when this returns. Files that lead elsewhere are not written to.
-
-    What a killed writer left behind is closed by a line's end of its own: it damages no line but itself.
-    """
-    line = json.dumps(asdict(annotation), ensure_ascii=False).encode() + b"\n"
+    """One whole line, on the disk when this returns. Files that lead elsewhere are not written to."""
     path = annotations_path(run, name)
     try:
         with _opened(path) as file:
             size = os.fstat(file).st_size
             if size > LARGEST_BYTES:
                 raise Unannotated(f"{path.name} is full: it has {size / 1e6:.0f} MB")
-            is_cut = size > 0 and os.pread(file, 1, size - 1) != b"\n"
-            _write(file, (b"\n" if is_cut else b"") + line, size)
+            files.add_line(file, json.dumps(asdict(annotation), ensure_ascii=False).encode())
     except OSError as error:
         raise Unannotated(f"It could not be saved in {FOLDER}/{path.name}: {error.strerror or error}") from error
-
-
-def _write(file: int, content: bytes, size: int) -> None:
-    """All of it, or the file is as it was."""
-    try:
-        written = os.write(file, content)
-        if written < len(content):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.fsync(file)
-    except OSError:
-        os.ftruncate(file, size)
-        raise
 
 
 @contextmanager

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 from typing import Any
 
 from robodx.errors import UserError
+from robodx.records import files
 from robodx.records.about import refused
 
 
@@ -28,7 +30,6 @@ class Ledger:
                 self._known[entry.pop("key")] = entry
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
                 continue
-        self._is_cut = bool(content) and not content.endswith(b"\n")
 
     def get(self, key: str) -> dict[str, Any] | None:
         return self._known.get(key)
@@ -38,11 +39,11 @@ class Ledger:
         return list(self._known.values())
 
     def add(self, key: str, entry: dict[str, Any]) -> None:
-        line = json.dumps({"key": key, **entry}, ensure_ascii=False).encode() + b"\n"
+        line = json.dumps({"key": key, **entry}, ensure_ascii=False).encode()
         try:
-            with self._path.open("ab", buffering=0) as file:
-                file.write((b"\n" if self._is_cut else b"") + line)
+            with self._path.open("ab+", buffering=0) as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                files.add_line(file.fileno(), line)
         except OSError as error:
             raise UserError(f"{self._path} cannot be written: {error.strerror or error}") from error
-        self._is_cut = False
         self._known[key] = entry
