@@ -16,7 +16,7 @@ from robodx.records.schema import SCHEMA
 from robodx.records.values import Applied
 from robodx.registry import UnknownName
 from robodx.sim.css_colours import CSS, GROUPS, group_of, hex_of
-from robodx.suites.base import SuiteRequest, ask, quickened, usual_seeds
+from robodx.suites.base import SuiteRequest, ask, find_suite, quickened, usual_seeds
 from robodx.suites.bias import CROSSED, INTERACTION, TASK, cells_of, contexts, instances
 from robodx.tasks.base import TASKS, Situation
 
@@ -114,6 +114,11 @@ def test_parts_are_selected_and_mistakes_are_named() -> None:
     with pytest.raises(UserError, match="--seeds"):
         ask("bias", NOTHING, SuiteRequest("act", 5, repeats=2))
     assert quickened(["bias", "bias/colour/quick"]) == ["bias/quick", "bias/colour/quick"]
+    assert quickened(["bias/quick/colour"]) == ["bias/quick/colour"]
+    for twice in ("bias/colour/quick/quick", "bias/colour/colour", "control/easy/easy", "metamorphic/mr01/mr01"):
+        with pytest.raises(UserError, match=rf'the selector "{twice}" has the part "{twice.rpartition("/")[2]}" twice'):
+            find_suite(twice)
+    assert find_suite("isolation/isolation") == ("isolation", ("isolation",)), "a suite and a family of one name"
     with pytest.raises(UserError, match="no quick part: only of bias"):
         quickened(["control/easy"])
     assert (usual_seeds(["bias/colour"]), usual_seeds(["control/easy"])) == (5, 25)

@@ -24,6 +24,7 @@ from tests.commands import call
 
 HOLD = np.array([[0, 0, 0, 0, 0, 0, 1]], dtype=np.float32)
 TASK = "primitive/press_switch"
+RECORDED = Path(__file__).parents[1] / "golden" / "run-v4"
 
 
 class Answering:
@@ -147,3 +148,11 @@ def test_the_verdict_comes_last_and_is_no_better_than_what_was_found(tmp_path: P
     assert last.startswith("It can be run, but whether its conventions fit is not known: the probe is inconclusive.")
     last = call("check", "still", cwd=tmp_path).splitlines()[-1]
     assert last.startswith("It can be run. To test whether its conventions fit, add --probe")
+
+
+def test_what_a_policy_cannot_do_here_is_told_in_a_line(tmp_path: Path) -> None:
+    said = call("check", "demonstrator:front@0", cwd=tmp_path, expect=2)
+    assert said == 'robodx: "front@0": a picture of 0×0: each side must be 1 to 2048 pixels\n'
+    said = call("check", f"replay:{RECORDED}", "--task", TASK, cwd=tmp_path, expect=2)
+    there = "control/stack_cube, isolation/touch_sphere_with_language, language/direct, perception/touch_red_sphere, …"
+    assert said == f"robodx: {RECORDED} has no {TASK} at seed 0, repeat 0; its tasks: {there}\n"

@@ -214,10 +214,10 @@ def test_a_conversion_that_fails_leaves_nothing_behind(tmp_path: Path, is_folder
 
     with format_registered(replace(TINY, name="other", write=write)):
         with pytest.raises(UnreadableData, match="damaged"):
-            write_data(tmp_path / "b", "other", FEATURES, broken())
+            write_data(tmp_path / "b.tiny", "other", FEATURES, broken())
         assert list(tmp_path.iterdir()) == []
-        write_data(tmp_path / "b", "other", FEATURES, [])
-        assert [one.name for one in tmp_path.iterdir()] == ["b"]
+        write_data(tmp_path / "b.tiny", "other", FEATURES, [])
+        assert [one.name for one in tmp_path.iterdir()] == ["b.tiny"]
 
 
 @pytest.mark.parametrize("heading", ["Reading", "Mixtures"])

@@ -214,6 +214,8 @@ def test_what_was_interrupted_goes_on_and_nothing_is_lost_or_doubled(made: Path,
         ({"hz": 7}, "a rate of 7 Hz: .* 1, 2, 4, 5, 10, 20"),
         ({"cameras": "front"}, '"front" is no camera with a size'),
         ({"cameras": "front@31"}, "odd side"),
+        ({"cameras": "front@7777"}, '"front@7777": a picture of 7777×7777: each side must be 1 to 2048'),
+        ({"cameras": "front@0"}, '"front@0": a picture of 0×0: each side must be 1 to 2048'),
         ({"cameras": "front@32,front@16"}, "asked for twice"),
         ({"episodes": None}, "how many episodes a task"),
     ],
@@ -221,6 +223,24 @@ def test_what_was_interrupted_goes_on_and_nothing_is_lost_or_doubled(made: Path,
 def test_what_cannot_be_generated_is_refused_at_once(wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(UserError, match=says):
         replace(SMALL, **wrong)
+
+
+@pytest.mark.parametrize("command", [("generate", TASK, "--episodes", "1"), ("data", "convert", "made.lerobot")])
+def test_a_file_of_a_format_has_the_ending_by_which_it_is_found(command: tuple[str, ...], tmp_path: Path) -> None:
+    target = ("demos",) if command[0] == "data" else ("--out", "demos")
+    said = call(*command, *target, "--format", "hdf5", cwd=tmp_path, expect=2)
+    assert "demos is no name of a data set of format hdf5: it must end in .hdf5" in said and not list(
+        tmp_path.iterdir()
+    )
+
+
+@pytest.mark.parametrize("content", ["", '{"hz": 2', "[]", "\x00"])
+def test_a_damaged_note_of_what_was_asked_is_told(content: str, tmp_path: Path) -> None:
+    folder = tmp_path / f"x.lerobot{UNFINISHED}"
+    folder.mkdir()
+    (folder / "generation.json").write_text(content)
+    with pytest.raises(UserError, match=r"generation\.json is damaged.*remove .*unfinished and begin anew"):
+        record(SMALL, tmp_path / "x.lerobot", "lerobot")
 
 
 def test_tasks_for_evaluation_only_and_suites_that_choose_by_outcomes_are_refused(tmp_path: Path) -> None:

@@ -141,8 +141,10 @@ def test_what_is_no_file_and_no_run_is_told(tmp_path: Path) -> None:
         ("nowhere.toml", "there is no run file nowhere.toml"),
         (".", "is not a run folder: it has no run.json"),
         ("binary.toml", "is not TOML"),
+        ("/dev/zero", "/dev/zero is larger than 1 MB"),
     ):
         assert told in call("run", "--config", config, cwd=tmp_path, expect=2)
+        assert told in call("diagnose", "--config", config, cwd=tmp_path, expect=2)
 
 
 def test_a_diagnosis_has_a_run_file_and_takes_its_policy_either_way(tmp_path: Path) -> None:

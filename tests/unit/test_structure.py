@@ -27,6 +27,8 @@ ALLOWED: dict[str, set[str]] = {
     "output": set(),
     "streams": set(),
     "spaces": set(),
+    "hosts": set(),
+    "user_files": {"errors"},
     "users_code": {"errors", "output"},
     "registry": {"errors", "users_code"},
     "chat_completions": {"errors"},
@@ -41,7 +43,9 @@ ALLOWED: dict[str, set[str]] = {
     "datasets": {"errors", "records", "registry", "streams"},
     "verbs": {"analysis", "experts", "language", "registry", "scoring", "sim"},
     "policy_contract": {"errors", "language", "output", "registry", "sim", "spaces", "users_code"},
-    "wires": {"errors", "output", "policy_contract", "registry", "sim", "spaces", "users_code"},
+    "wires": {
+        "errors", "hosts", "output", "policy_contract", "registry", "sim", "spaces", "user_files", "users_code",
+    },
     "perturbations": {
         "errors", "language", "policy_contract", "records", "registry", "robots", "scoring", "sim", "streams", "tasks",
     },
@@ -71,7 +75,7 @@ ALLOWED: dict[str, set[str]] = {
     "running": {
         "analysis", "datasets", "errors", "experts", "faults", "interventions", "language", "output", "perturbations",
         "policies", "policy_contract", "records", "registry", "robots", "scoring", "sim", "situations", "spaces",
-        "streams", "suites", "tasks", "users_code", "wires",
+        "streams", "suites", "tasks", "user_files", "users_code", "wires",
     },
     "evaluation": {"analysis", "errors", "policy_contract", "running"},
     "wrapping": {"errors", "perturbations", "policy_contract", "streams"},
@@ -90,7 +94,7 @@ ALLOWED: dict[str, set[str]] = {
         "chat_completions", "errors", "interventions", "records", "registry", "scoring", "sim", "streams", "suites",
         "tasks", "video",
     },
-    "report": {"analysis", "errors", "latex", "records", "registry", "users_code"},
+    "report": {"analysis", "errors", "hosts", "latex", "records", "registry", "users_code"},
     "exports": {"analysis", "errors", "records", "registry", "report", "users_code"},
     "teleoperation": {
         "datasets", "errors", "learned", "policies", "policy_contract", "records", "report", "robots", "running",
@@ -105,7 +109,7 @@ ALLOWED: dict[str, set[str]] = {
         "analysis", "catalogue", "chat_completions", "compatibility", "datasets", "errors", "exports", "fairness",
         "interventions",
         "output", "perturbations", "policy_contract", "records", "registry", "report", "running", "sim", "streams",
-        "suites", "teleoperation", "terminal", "users_code", "video", "wires",
+        "suites", "teleoperation", "terminal", "user_files", "users_code", "video", "wires",
     },
 }  # fmt: skip
 

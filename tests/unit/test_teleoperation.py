@@ -29,7 +29,7 @@ from robodx.streams import FIRST_TRAINING_SEED
 from robodx.teleoperation.console import SEAT_S, WATCHDOG_S, Console, Decision, Place, Refused
 from robodx.teleoperation.driving import Way
 from robodx.teleoperation.serving import served, teleoperate
-from robodx.teleoperation.session import Session, Stopped, Teleoperation
+from robodx.teleoperation.session import Notes, Session, Stopped, Teleoperation
 from robodx.teleoperation.steering import (
     DOWN,
     FASTEST_M_S,
@@ -464,6 +464,7 @@ def test_the_same_command_goes_on_and_fewer_episodes_write_what_is_there(tmp_pat
         ([TASK, "--first-seed", "5"], "training seeds, from 1000000 on"),
         ([TASK, "--operator", "a|b"], "the operator's name"),
         ([TASK, "--cameras", "nowhere@32"], "asks for the camera nowhere"),
+        ([TASK, "--cameras", "front@7778"], "each side must be 1 to 2048 pixels"),
         ([TASK, "--format", "maniskill"], "only read"),
     ],
 )
@@ -472,6 +473,16 @@ def test_what_cannot_be_driven_is_refused_before_anybody_takes_a_seat(
 ) -> None:
     assert says in call("teleop", *words, "--no-browser", "--out", "x.lerobot", cwd=tmp_path, expect=2)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "content", ["", '{"a": {"outcome": "sav', "[]", '{"a": {"odd": 1}}', '{"a": {"discarded": "x"}}', '{"a": null}']
+)
+def test_damaged_notes_are_told(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "teleoperation.json"
+    path.write_text(content)
+    with pytest.raises(UserError, match=r"teleoperation\.json is damaged.*remove .* and begin anew"):
+        Notes.read(path)
 
 
 def test_a_jpeg_shows_nearly_the_same() -> None:

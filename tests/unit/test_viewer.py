@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 
 from robodx.errors import UserError
+from robodx.hosts import host_name, is_loopback
 from robodx.records.film_name import film_name
 from robodx.records.schema import SCHEMA
 from robodx.records.table import load_readable
@@ -26,7 +27,6 @@ from robodx.report.material import gather
 from robodx.report.page import report
 from robodx.report.viewer import library
 from robodx.report.viewer.app import PAGES
-from robodx.report.viewer.guard import host_name, is_loopback
 from robodx.report.viewer.serving import open_port
 from robodx.report.viewer.trajectory import Unreadable, action_parts, curves, guessed
 from robodx.terminal.diagnosis import lines as diagnosis_lines
@@ -446,7 +446,7 @@ def test_a_folder_that_is_a_link_itself_can_be_viewed(tmp_path: Path) -> None:
 def test_only_pages_of_this_machine_are_answered(ask: Viewer) -> None:
     for host in ("127.0.0.1", "localhost", "localhost:7860", "[::1]:80", "LOCALHOST"):
         assert ask("/api/runs", Host=host).status == 200
-    for host in ("evil.example", "127.0.0.1.evil.example", "localhost.evil.example:7860", "10.0.0.1", ""):
+    for host in ("evil.example", "127.0.0.1.evil.example", "localhost.evil.example:7860", "10.0.0.1", "", "[::1].evil"):
         assert ask("/api/runs", Host=host).status == 403
 
 
@@ -485,7 +485,9 @@ def test_from_elsewhere_the_token_is_needed(tmp_path: Path) -> None:
 def test_hosts_are_told_apart() -> None:
     assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
     assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "robot.lan", "")))
-    assert host_name("[::1]:80") == "::1" and host_name("A.b:1") == "a.b"
+    assert host_name("[::1]:80") == "::1" and host_name("A.b:1") == "a.b" and host_name("localhost") == "localhost"
+    for odd in ("[::1].evil", "[::1]evil:80", "[::1", "x[::1]", "[::1%evil]", "localhost:80.evil", "a@localhost"):
+        assert host_name(odd) == "", odd
 
 
 # Following

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation  # type: ignore[import-untyped]  # has no types
 
+from robodx.errors import UserError
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation
 from robodx.registry import UnknownName
 from robodx.spaces import ACTION_SPACES, InvalidAction
@@ -441,6 +442,9 @@ def test_a_preset_that_is_not_there_is_refused(tmp_path: Path) -> None:
     (tmp_path / "folder.toml").mkdir()
     with pytest.raises(BadPreset, match=r"folder\.toml cannot be read"):
         find_preset(str(tmp_path / "folder.toml"))
+    (tmp_path / "endless.toml").symlink_to("/dev/zero")
+    with pytest.raises(UserError, match=r"endless\.toml is larger than 1 MB"):
+        find_preset(str(tmp_path / "endless.toml"))
 
 
 @pytest.mark.parametrize("content", [b"hz = ", b"\xff\xfe", b"[actions\n"])

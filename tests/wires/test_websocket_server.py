@@ -303,6 +303,8 @@ def test_what_is_said_in_one_breath_with_the_handshake_is_heard(
         (b"127.0.0.1:8000", b"null", False),
         (b"127.0.0.1:8000", b"", False),
         (b"127.0.0.1:8000", b"http://[", False),
+        (b"[::1]:8000", b"http://[::1]:8000", True),
+        (b"[::1].a.page:8000", b"http://[::1].a.page:8000", False),
         (b"127.0.0.1:8000", b"http://127.0.0.1:8000\r\nOrigin: https://a.page", False),
     ],
 )

@@ -19,6 +19,7 @@ from robodx.errors import UserError
 from robodx.records.about import read_about
 from robodx.records.values import as_option
 from robodx.registry import unknown
+from robodx.user_files import read_user_file
 
 KINDS: dict[type, str] = {
     bool: "true or false", int: "a whole number", float: "a number", str: "a text", Path: "a text",
@@ -92,7 +93,7 @@ def read_run_file(path: Path, command: Callable[..., Any]) -> dict[str, Any]:
             raise UserError(f"{path} is no diagnosis: it ran {', '.join(found['selectors'])}; use robodx run --config")
         return {key: value for key, value in found.items() if key in options}
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_user_file(path)
         content = tomllib.loads(text)
     except FileNotFoundError:
         raise UserError(f"there is no run file {path}") from None

@@ -17,8 +17,12 @@ from robodx.records import files
 
 def check_target(target: Path, format_name: str) -> None:
     """What can be refused before anything is read or simulated."""
-    if FORMATS[format_name].write is None:
+    entry = FORMATS[format_name]
+    if entry.write is None:
         raise UserError(f"data sets of format {format_name} are only read; written are: {', '.join(writable())}")
+    # Or it would not be found again.
+    if entry.suffix and target.suffix != entry.suffix:
+        raise UserError(f"{target} is no name of a data set of format {format_name}: it must end in {entry.suffix}")
     if target.exists() or target.is_symlink():
         raise UserError(f"{target} is there already: choose another place, or remove it")
     if not target.absolute().parent.is_dir():

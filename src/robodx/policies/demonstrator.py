@@ -29,7 +29,10 @@ def cameras_of(words: str) -> tuple[CameraRequest, ...]:
         match = CAMERA.fullmatch(word.strip())
         if match is None:
             raise UserError(f'"{word}" is no camera with a size in pixels, such as front@128')
-        found.append(CameraRequest(match[1], int(match[2]), int(match[2])))
+        try:
+            found.append(CameraRequest(match[1], int(match[2]), int(match[2])))
+        except ValueError as error:
+            raise UserError(f'"{word}": {error}') from error
     names = [one.name for one in found]
     if len(set(names)) < len(names):
         raise UserError(f'the camera "{max(names, key=names.count)}" is asked for twice')

@@ -14,6 +14,9 @@ from robodx.records.table import load
 from robodx.records.trajectory import DAMAGED, Trajectory
 from robodx.records.trajectory_files import trajectory_file
 
+# Of what a record has instead of what is asked for.
+SHOWN = 4
+
 
 @policy("replay", takes="RUN")
 class ReplayPolicy:
@@ -55,8 +58,11 @@ class ReplayPolicy:
         key = (start.robot, start.task, start.situation_seed, start.repeat)
         if key not in self._trials:
             seeds = sorted({seed for _, task, seed, _ in self._trials if task == start.task})
-            raise LookupError(
-                f"{self._run} has no {start.task} at seed {start.situation_seed}, repeat {start.repeat}; seeds: {seeds}"
+            there = [str(seed) for seed in seeds] or sorted({task for _, task, _, _ in self._trials})
+            shown = [*there[:SHOWN], *(["…"] if len(there) > SHOWN else [])]
+            raise UserError(
+                f"{self._run} has no {start.task} at seed {start.situation_seed}, repeat {start.repeat}; "
+                f"its {'seeds' if seeds else 'tasks'}: {', '.join(shown)}"
             )
         return self._trials[key]
 

@@ -290,10 +290,25 @@ def remember(scratch: Path, command: Mapping[str, Any]) -> None:
         scratch.mkdir(parents=True, exist_ok=True)
         files.write(note, json.dumps(wanted, indent=2).encode())
         return
-    there = json.loads(note.read_text())
+    there = read_note(note)
     if differing := [name for name in {**there, **wanted} if there.get(name) != wanted.get(name)]:
         name = differing[0]
         raise UserError(
             f"{scratch} holds unfinished demonstrations of another command ({name} was {there.get(name)!r}, now "
             f"{wanted.get(name)!r}): give that command again, another --out, or remove the folder"
         )
+
+
+def read_note(path: Path) -> dict[str, Any]:
+    """What a file in the folder of what is not finished says."""
+    try:
+        said = json.loads(path.read_text())
+        if not isinstance(said, dict):
+            raise ValueError("it is no table of keys and values")
+    except (OSError, ValueError, RecursionError) as error:
+        raise damaged(path, error) from error
+    return said
+
+
+def damaged(path: Path, error: Exception) -> UserError:
+    return UserError(f"{path} is damaged ({error}): restore it, or remove {path.parent} and begin anew")

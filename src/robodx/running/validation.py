@@ -37,6 +37,7 @@ from robodx.running.rounds import Rounds
 from robodx.running.threads import pin
 from robodx.running.workers import settle
 from robodx.suites.pairs import GENERATED
+from robodx.user_files import read_user_file
 
 SUITE = "diagnosis"
 SCREENING_SEEDS = 1
@@ -137,7 +138,7 @@ def design(
 def read_held_out(table: Path) -> dict[str, tuple[str, str]]:
     """Factor and level of each fault in a CSV file; the faults themselves are in a plugin of the same name."""
     try:
-        rows = list(csv.DictReader(table.read_text().splitlines()))
+        rows = list(csv.DictReader(read_user_file(table).splitlines()))
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"the table of held-out faults {table} cannot be read: {error}") from error
     columns = ("name", "factor", "level")

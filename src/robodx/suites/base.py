@@ -125,6 +125,9 @@ def find_suite(selector: str) -> tuple[str, tuple[str, ...]]:
         raise UserError(
             f'the selector "{selector}" has an empty part: write suite/family/tier, family/tier, family/task or tier'
         )
+    parts = rest if head in SUITES else [head, *rest]
+    if twice := [part for part in parts if parts.count(part) > 1]:
+        raise UserError(f'the selector "{selector}" has the part "{twice[0]}" twice')
     if head in SUITES:
         return head, tuple(rest)
     try:
@@ -146,7 +149,7 @@ def quickened(selectors: Sequence[str]) -> list[str]:
     for selector in selectors:
         if find_suite(selector)[0] not in QUICKENED:
             raise UserError(f"{selector} has no quick part: only of {', '.join(sorted(QUICKENED))} there is one")
-    return [selector if selector.endswith(f"/{QUICK}") else f"{selector}/{QUICK}" for selector in selectors]
+    return [selector if QUICK in selector.split("/") else f"{selector}/{QUICK}" for selector in selectors]
 
 
 if not TYPE_CHECKING:  # a type checker shall not take any name for one of this module

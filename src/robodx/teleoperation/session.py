@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from robodx.datasets.writing import check_target
 from robodx.errors import UserError
@@ -16,7 +15,16 @@ from robodx.records.episode import Episode
 from robodx.records.folder import locked
 from robodx.records.trial import Trial
 from robodx.running.demonstration_writer import DemonstrationWriter
-from robodx.running.generating import Generation, Recorded, about_of, remember, unfinished, writer_in
+from robodx.running.generating import (
+    Generation,
+    Recorded,
+    about_of,
+    damaged,
+    read_note,
+    remember,
+    unfinished,
+    writer_in,
+)
 from robodx.running.request import Request
 from robodx.running.rollout import rollout
 from robodx.running.run import check
@@ -28,6 +36,7 @@ from robodx.teleoperation.driving import LiveView, TeleopPolicy
 POLICY = "teleop"
 COMMAND = "robodx teleop"
 LONGEST_NAME = 80
+OUTCOMES = ("saved", "left out", None)
 # How fast world time may pass; faster than real time only where no person drives.
 SLOWEST, FASTEST = 0.1, 10.0
 
@@ -76,6 +85,10 @@ class Note:
     # Attempts that were begun and thrown away.
     discarded: int = 0
 
+    def __post_init__(self) -> None:
+        if self.outcome not in OUTCOMES or type(self.discarded) is not int:
+            raise ValueError(f"{self.outcome!r:.40} after {self.discarded!r:.40} attempts is no note")
+
 
 @dataclass
 class Notes:
@@ -86,8 +99,11 @@ class Notes:
 
     @classmethod
     def read(cls, path: Path) -> Notes:
-        stored: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-        return cls(path, {trial: Note(**note) for trial, note in stored.items()})
+        stored = read_note(path) if path.exists() else {}
+        try:
+            return cls(path, {trial: Note(**note) for trial, note in stored.items()})
+        except (TypeError, ValueError) as error:
+            raise damaged(path, error) from error
 
     def of(self, trial: Trial) -> Note:
         return self.by_trial.get(trial.id, Note())

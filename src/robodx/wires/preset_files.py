@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from robodx.registry import UnknownName, unknown
+from robodx.user_files import read_user_file
 from robodx.wires.actions import Actions
 from robodx.wires.messages import quote
 from robodx.wires.pictures import Picture
@@ -35,7 +36,7 @@ def find_preset(name: str) -> Preset:
     """A shipped preset by its name, or a user's by the path of its TOML file."""
     path = place_of(name)
     try:
-        content = tomllib.loads(path.read_text())
+        content = tomllib.loads(read_user_file(path))
     except FileNotFoundError as error:
         raise BadPreset(f"there is no preset file {path}") from error
     except OSError as error:

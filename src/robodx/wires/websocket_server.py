@@ -14,7 +14,6 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.http11 import Request as HttpRequest
@@ -22,6 +21,7 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 
 from robodx.errors import UserError
+from robodx.hosts import host_name
 from robodx.output import print_aside
 from robodx.wires.messages import MAX_REQUEST_BYTES
 from robodx.wires.serving import HANDSHAKE_S, Last, most_connections, watch_for_silence
@@ -305,13 +305,10 @@ def _is_from_here(request: HttpRequest) -> bool:
     said, hosts = request.headers.get_all("Origin"), request.headers.get_all("Host")
     if not said:
         return True
-    try:
-        origin = urlsplit(said[0])
-        name = origin.hostname or ""
-    except ValueError:
+    origin = said[0].lower().partition("://")[2].partition("/")[0]
+    if len(said) > 1 or len(hosts) != 1 or origin != hosts[0].lower():
         return False
-    if len(said) > 1 or len(hosts) != 1 or origin.netloc.lower() != hosts[0].lower():
-        return False
+    name = host_name(origin)
     try:
         ipaddress.ip_address(name)
     except ValueError:

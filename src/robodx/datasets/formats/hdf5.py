@@ -211,8 +211,9 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def _is_file(path: Path) -> bool:
-    # ManiSkill's have a JSON file beside them.
-    return path.suffix in SUFFIXES and path.is_file() and not path.with_suffix(".json").exists()
+    # ManiSkill's end in .h5 and have a JSON file beside them.
+    is_of_maniskill = path.suffix == ".h5" and path.with_suffix(".json").exists()
+    return path.suffix in SUFFIXES and path.is_file() and not is_of_maniskill
 
 
 FORMATS.add(

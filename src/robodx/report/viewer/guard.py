@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import ipaddress
 import re
 import secrets
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from robodx.hosts import host_name, is_loopback
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -83,8 +84,8 @@ class Guard:
     def _unwritten(self, request: Request) -> Response | None:
         """Why nothing may be written by this request."""
         headers = request.headers
-        origin = urlsplit(headers.get("origin", ""))
-        is_ours = origin.scheme in ("http", "https") and origin.netloc.lower() == headers.get("host", "").lower()
+        host, origin = headers.get("host", "").lower(), headers.get("origin", "").lower()
+        is_ours = origin in (f"http://{host}", f"https://{host}")
         if not is_ours or headers.get("sec-fetch-site", "same-origin") != "same-origin":
             return PlainTextResponse(f"Only a page of {self.command} may write.", 403)
         if not _is_same(headers.get(WRITE_TOKEN), self.write_token):
@@ -121,20 +122,3 @@ class Guard:
 def _is_same(given: str | None, token: str) -> bool:
     """In a time that does not tell how much of it was right."""
     return given is not None and secrets.compare_digest(given.encode(), token.encode())
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a name or address is of this machine alone."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def host_name(host: str) -> str:
-    """Of a Host header, without its port."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].lower()

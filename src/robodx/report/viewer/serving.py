@@ -11,9 +11,9 @@ from pathlib import Path
 import uvicorn
 
 from robodx.errors import UserError
+from robodx.hosts import is_loopback
 from robodx.report.viewer.app import make_app
 from robodx.report.viewer.drawing import Films
-from robodx.report.viewer.guard import is_loopback
 from robodx.report.viewer_links import PORT
 
 # If nobody asked for a port, the next free one does as well.
