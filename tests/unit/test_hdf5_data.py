@@ -348,3 +348,13 @@ def test_without_h5py_it_says_what_to_install(ours: Path, tmp_path: Path, monkey
         FORMATS["hdf5"].read(ours)
     with pytest.raises(UserError, match=r"pip install 'robodx\[data\]'"):
         write(tmp_path / "new.hdf5", FEATURES, [demonstration(0)])
+
+
+def test_a_file_is_found_beside_json_of_the_same_name(tmp_path: Path) -> None:
+    """Only ManiSkill's files, which end in .h5, belong to such JSON."""
+    for name in ("demo.hdf5", "demo.h5", "demo.json"):
+        (tmp_path / name).touch()
+    found = {
+        name: [one.name for one in FORMATS.entries() if one.is_at(tmp_path / name)] for name in ("demo.hdf5", "demo.h5")
+    }
+    assert found == {"demo.hdf5": ["hdf5"], "demo.h5": ["maniskill"]}

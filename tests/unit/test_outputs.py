@@ -14,7 +14,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from hostile.commands import Command, commands  # noqa: E402
 
 from robodx.errors import UserError  # noqa: E402
-from robodx.records.contents import refuse_part_of_run  # noqa: E402
+from robodx.fairness import validating  # noqa: E402
+from robodx.records.contents import PARTS, refuse_part_of_run  # noqa: E402
 from robodx.report.page import write  # noqa: E402
 from tests.commands import call  # noqa: E402
 from tests.reporting import episode, run_folder  # noqa: E402
@@ -99,7 +100,7 @@ def test_other_places_are_free_also_in_a_run(run: Path, tmp_path: Path) -> None:
 def test_everything_a_run_holds_is_a_part_of_it() -> None:
     golden = ROOT / "tests" / "golden" / "run-v4"
     files = [path for path in golden.rglob("*") if path.is_file()]
-    assert files
+    assert files and {validating.FILE, validating.CHECKS, validating.JUDGEMENTS} <= PARTS
     for path in files:
         with pytest.raises(UserError, match="is a part of the run"):
             refuse_part_of_run(path)

@@ -306,7 +306,7 @@ def test_with_it_the_page_its_parts_and_the_pictures_are(operator: Operator) -> 
     ("headers", "status"),
     [
         ({}, 200), ({"Cookie": None}, 403), ({"Origin": None}, 403), ({"Origin": "http://evil.example"}, 403),
-        ({"Origin": "http://127.0.0.1:1"}, 403), ({"Sec_Fetch_Site": "cross-site"}, 403),
+        ({"Origin": "http://127.0.0.1:1"}, 403), ({"Origin": "http://["}, 403), ({"Sec_Fetch_Site": "cross-site"}, 403),
         ({"X_RoboDx_Write_Token": "guess"}, 403), ({"X_RoboDx_Write_Token": None}, 403),
         ({"Content_Type": "text/plain"}, 415),
     ],
