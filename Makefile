@@ -7,7 +7,7 @@ export PYTHON
 # Else every process of the tests and the demo would compile all of src anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability validate-interventions reference-panel confounding aliasing vision-table learned-tables bias-tables metamorphic-tables study stress-table validation-table why-table sequential-tests coverage vocabulary pictures lock clean
+.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability validate-interventions reference-panel confounding aliasing vision-table learned-tables bias-tables metamorphic-tables study stress-table validation-table null-table why-table sequential-tests coverage vocabulary pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -95,6 +95,9 @@ stress-table: setup  ## run `expert` and `vision` through the suite stress and w
 
 validation-table: setup  ## put the diagnosis to the test with planted faults and write the tables into the docs (ten hours on two cores; it resumes)
 	@$(BIN)/python scripts/validation_table.py
+
+null-table: setup  ## diagnose policies that fail by luck alone, 20 of each kind, and write into the docs how often a cause is claimed (two hours on two cores; it resumes)
+	@$(BIN)/python scripts/validation_table.py --only-nulls $(ARGS)
 
 why-table: setup  ## ask planted faults why they fail and write the table into the docs (ten minutes)
 	@$(BIN)/python scripts/why_table.py

@@ -17,7 +17,6 @@ from pages import DOCS, of_this_source, rewrite
 
 from robodx.analysis.findings.validation import (
     GROUPS,
-    NOTHING,
     WITHOUT_CAUSE,
     Group,
     Verdict,
@@ -47,6 +46,9 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, help="instead of runs/validation")
     parser.add_argument("--there", action="store_true", help="judge what is there, and run nothing")
+    parser.add_argument(
+        "--only-nulls", action="store_true", help="only policies without a cause; the other tables stay as they are"
+    )
     options = parser.parse_args()
     cases = design(
         sets=options.sets,
@@ -58,6 +60,8 @@ def main() -> None:
         earlier={name: factor for table in EARLIER for name, factor in read_held_out(table).items()},
         held_out_sets=options.held_out_sets,
     )
+    if options.only_nulls:
+        cases = [case for case in cases if case.group in WITHOUT_CAUSE]
     out = options.out or of_this_source(ROOT / "runs" / "validation")
     if options.there:
         cases = [case for case in cases if (out / f"{case.name}.parquet").exists()]
@@ -68,13 +72,20 @@ def main() -> None:
             verdicts.append(verdict)
             tell(verdict)
     page = DOCS / "diagnosis.md"
+    nulls = [one for one in verdicts if one.group in WITHOUT_CAUSE]
+    if nulls:
+        rewrite(page, "policies without a cause", null_table(nulls))
+        rewrite(ROOT / "README.md", "false causes", false_causes(nulls))
+    verdicts = [one for one in verdicts if one.group not in WITHOUT_CAUSE]
+    if not verdicts:
+        return
     rewrite(ROOT / "README.md", "trust", trust(verdicts))
     rewrite(page, "scores of the validation", f"{goals(verdicts)}\n{apart(verdicts, out, options.sets)}")
     rewrite(page, "table of faults", fault_table(verdicts))
     for group in BY_OTHERS:
         if any(one.group == group for one in verdicts):
             rewrite(page, f"{group}s", held_out_table(verdicts, group))
-    shown = [matrix(verdicts, group) for group in GROUPS if group not in BY_OTHERS]
+    shown = [matrix(verdicts, group) for group in GROUPS if group not in (*BY_OTHERS, *WITHOUT_CAUSE)]
     rewrite(page, "confusion matrix", "\n\n".join(filter(None, shown)))
 
 
@@ -109,6 +120,44 @@ def trust(verdicts: Sequence[Verdict]) -> str:
         for score in scores(verdicts)
     ]
     return "\n".join(lines)
+
+
+def null_table(verdicts: Sequence[Verdict]) -> str:
+    """By kind: how often a cause was claimed, and how many pairs could have misled."""
+    columns = (
+        "policies without a cause",
+        "runs",
+        "false claims",
+        "true claims",
+        "pairs",
+        "of these differ",
+        "plain test",
+    )
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    rows = {name: [one for one in verdicts if _kind(one) == name] for name in map(_kind, verdicts)}
+    for name, group in (*rows.items(), ("**all**", verdicts)):
+        wrong = sum(not one.is_right for one in group)
+        true = sum(one.is_right and bool(one.found) for one in group)
+        pairs, differ = (sum(getattr(one.temptation, each) for one in group) for each in ("pairs", "differ"))
+        plain = sum(one.temptation.claims > 0 for one in group)
+        cells = (len(group), f"{wrong}: {wilson(wrong, len(group))}", true, f"{pairs:,}", f"{differ:,}", plain)
+        lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
+
+
+def false_causes(verdicts: Sequence[Verdict]) -> str:
+    """For the README: all kinds together."""
+    wrong = sum(not one.is_right for one in verdicts)
+    pairs, differ = (sum(getattr(one.temptation, each) for one in verdicts) for each in ("pairs", "differ"))
+    return (
+        f"In {len(verdicts)} runs of policies that fail by luck alone or not at all, it claimed {wrong} false causes\n"
+        f"({wilson(wrong, len(verdicts))} of runs; goal at most 5%). These tests can fail: of {pairs:,} pairs,\n"
+        f"{differ:,} had two different outcomes."
+    )
+
+
+def _kind(verdict: Verdict) -> str:
+    return f"`{verdict.planted if verdict.group == 'no fault' else verdict.planted.partition('=')[0]}`"
 
 
 def by_fault(verdicts: Sequence[Verdict]) -> str:
@@ -201,8 +250,6 @@ def matrix(verdicts: Sequence[Verdict], group: Group) -> str:
     lines = [f"| {group} | top finding, and in how many runs |", "|---|---|"]
     for planted, found in sorted(confusion(verdicts, group).items()):
         counted = "; ".join(f"{name} {count}" for name, count in found.most_common()).replace("|", "/")
-        if group in WITHOUT_CAUSE and set(found) == {NOTHING}:
-            continue
         lines.append(f"| `{planted}` | {counted} |")
     return "\n".join(lines) if len(lines) > 2 else ""
 

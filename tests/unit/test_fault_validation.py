@@ -11,17 +11,21 @@ import pytest
 from typer.testing import CliRunner
 
 from robodx.analysis.findings.base import Diagnosis, Symptom
+from robodx.analysis.findings.conditions import Condition
+from robodx.analysis.findings.decisions import PairSeen, Tally
 from robodx.analysis.findings.validation import (
     NOTHING,
     WITHOUT_CAUSE,
     Answer,
     Expected,
     Group,
+    Temptation,
     Verdict,
     confusion,
     judge,
     retest,
     scores,
+    temptation,
 )
 from robodx.cli.commands import app
 from robodx.errors import UserError
@@ -129,6 +133,20 @@ def test_what_no_pair_has_shown_is_no_claim_and_without_a_cause_the_symptoms_cou
     beside = replace(diagnosis, symptoms=(*shaky.symptoms, Symptom("other", "It.", guess.success, ())))
     assert judge("one fault", "jerky", 1, [Expected("unstable control")], beside).is_right, "it is a way of acting"
     assert not judge("one fault", "x", 1, [Expected("other")], beside).is_right
+
+
+def test_pairs_that_differ_by_chance_are_counted_with_what_a_plain_test_makes_of_them() -> None:
+    def pairs(*outcomes: tuple[bool, bool]) -> tuple[PairSeen, ...]:
+        return tuple(PairSeen("x", "y", f"t{place}", f"p{place}", *both) for place, both in enumerate(outcomes))
+
+    gained, lost, same = (True, False), (False, True), (True, True)
+    condition = Condition.parse("negation=yes")
+    assert temptation([]) == Temptation()
+    assert temptation([Tally(condition, 30, undo=pairs(same, same))]) == Temptation(2, 0, 0), "luck that a pair shares"
+    assert temptation([Tally(condition, 30, undo=pairs(gained, lost, same))]) == Temptation(3, 2, 0)
+    assert temptation([Tally(condition, 30, undo=pairs(*[gained] * 6))]) == Temptation(6, 6, 1)
+    assert temptation([Tally(condition, 30, put_in=pairs(*[gained] * 6))]) == Temptation(6, 6, 0), "it gains, put in"
+    assert temptation([Tally(condition, 30, put_in=pairs(*[lost] * 6))] * 2) == Temptation(12, 12, 2)
 
 
 def verdict(group: Group, planted: str, *found: str, is_right: bool) -> Verdict:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from multiprocessing import active_children, get_context, resource_tracker
 from pathlib import Path
@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from robodx.analysis.findings.decisions import tallies
 from robodx.analysis.findings.diagnose import diagnose
-from robodx.analysis.findings.validation import Expected, Group, Verdict, judge
+from robodx.analysis.findings.validation import Expected, Group, Verdict, judge, temptation
 from robodx.errors import UserError
 from robodx.faults.base import FAULTS, planted
 from robodx.policy_contract import opened
@@ -262,7 +263,8 @@ def judged(case: Case, out: Path) -> Verdict:
     if problems:
         raise UserError(f"{problems[0]} The same command then runs it again.")
     purposes = pl.read_parquet(path, columns=["trial_id", COLUMN])
-    (found,) = diagnose(with_design(table, rows_of(purposes)), {"perturbations": perturbation_cards()})
+    designed = with_design(table, rows_of(purposes))
+    (found,) = diagnose(designed, {"perturbations": perturbation_cards()})
     generated = table.filter(
         (pl.col("task") == GENERATED)
         & (pl.col("interventions").list.len() == 0)
@@ -271,4 +273,5 @@ def judged(case: Case, out: Path) -> Verdict:
     )
     success = generated["success"].mean()
     cost = 1 - success if isinstance(success, float) else None
-    return judge(case.group, case.planted, case.seed_set, case.expected, found, cost)
+    verdict = judge(case.group, case.planted, case.seed_set, case.expected, found, cost)
+    return replace(verdict, temptation=temptation(tallies(designed)))

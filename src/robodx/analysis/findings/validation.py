@@ -9,8 +9,10 @@ from itertools import combinations
 from typing import Literal, get_args
 
 from robodx.analysis.findings.base import Diagnosis, Finding
+from robodx.analysis.findings.decisions import ALPHA, PairSeen, Tally
 from robodx.analysis.findings.factors import is_same_factor
 from robodx.analysis.statistics.estimates import Estimate, wilson
+from robodx.analysis.statistics.paired import mcnemar_p
 
 Group = Literal[
     "one fault", "held-out fault", "earlier held-out fault", "weaker base", "two faults",
@@ -82,6 +84,15 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Temptation:
+    """What chance offered: pairs whose outcomes differ, and conditions that an uncorrected test would have claimed."""
+
+    pairs: int = 0
+    differ: int = 0
+    claims: int = 0
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What one run of the validation came to. Only causes that pairs have shown count, and without any the symptoms."""
 
@@ -98,6 +109,7 @@ class Verdict:
     # The top finding, and what pairs have ruled out.
     top: Answer | None = None
     ruled_out: tuple[Answer, ...] = ()
+    temptation: Temptation = Temptation()
 
     @property
     def is_small(self) -> bool:
@@ -163,6 +175,24 @@ def judge(
     # A way of failing is no cause that is claimed.
     says_nothing = not [one for one in found if one.attribute]
     return replace(verdict, is_right=is_right or (verdict.is_small and says_nothing))
+
+
+def temptation(tallies: Sequence[Tally]) -> Temptation:
+    """From the pairs of one run. A plain test looks at each condition by itself, once, at 5%."""
+    pairs = [pair for tally in tallies for pair in tally.pairs]
+    differ = sum(pair.treated_success != pair.placebo_success for pair in pairs)
+    claims = sum(_is_claimed(tally.undo) or _is_claimed(tally.put_in, is_put_in=True) for tally in tallies)
+    return Temptation(len(pairs), differ, claims)
+
+
+def _is_claimed(pairs: Sequence[PairSeen], *, is_put_in: bool = False) -> bool:
+    """Whether McNemar's test says that the condition costs success."""
+    gains, losses = (
+        sum(pair.treated_success == won and pair.placebo_success != won for pair in pairs) for won in (True, False)
+    )
+    if is_put_in:
+        gains, losses = losses, gains
+    return gains > losses and mcnemar_p(gains, losses) <= ALPHA
 
 
 def scores(verdicts: Iterable[Verdict]) -> list[Score]:
