@@ -18,12 +18,17 @@ from robodx.records.film_name import CAPTIONED, film_name, is_captioned, plain_f
 from robodx.records.trajectory import Trajectory
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
+from robodx.sim.build import camera_quaternion
+from robodx.sim.contacts import ROBOT
+from robodx.sim.geometry import Pose
+from robodx.sim.render import Renderer
 from robodx.video.captions import Captions
 from robodx.video.film import film_frames
+from robodx.video.framing import overview_of
 from robodx.video.layout import AMBER, GREEN, LINE, PAPER, RED, Box, Layout, fitted
 from robodx.video.lettering import CROSS, TICK, wrapped, written
 from robodx.video.mp4 import write_mp4
-from robodx.video.rendering import logged_events, restored
+from robodx.video.rendering import logged_events, restored, standing
 from robodx.video.seen import Eyes, deviations, recorded_spec
 from robodx.video.show import label
 from tests.filming import CAMERAS, Waver, about, played
@@ -117,6 +122,37 @@ def test_a_film_shows_what_the_policy_saw_last_beside_an_overview_that_stands() 
         one[0][box.top : box.top + box.height, box.left : box.left + box.width] for one in (film, there)
     )
     np.testing.assert_array_equal(overview, as_it_was)
+
+
+@pytest.mark.parametrize("is_raised", [False, True])
+def test_the_overview_never_cuts_the_robot_off_and_keeps_all_of_the_front_camera(is_raised: bool) -> None:
+    row, trajectory, policy = played(steps=3)
+    joints = sorted((trajectory.index.joints if trajectory.index else {}).values())
+    raised = trajectory.qpos.copy()
+    raised[-1, joints[:7]] = 0.0
+    trajectory = replace(trajectory, qpos=raised if is_raised else trajectory.qpos)
+    environment = Environment(Trial.of_row(row), policy.spec)
+    simulation, size, margin = environment.simulation, 96, 48
+    before = simulation.data.qpos.copy()
+    overview = overview_of(environment, trajectory)
+    np.testing.assert_array_equal(simulation.data.qpos, before)
+    renderer = Renderer(simulation, largest=(size + 2 * margin, size + 2 * margin))
+    for qpos in (trajectory.qpos[0], trajectory.qpos[-1]):
+        simulation.data.qpos[:] = qpos
+        simulation.refresh()
+        with standing(simulation, overview):
+            seen = renderer.alone(ROBOT, overview.name, size, size, margin=margin)
+        assert seen.sum() == seen[margin:-margin, margin:-margin].sum() > 0
+    with standing(simulation, overview):
+        whole = simulation.camera(overview.name)
+    front = next(camera for camera in simulation.scene.cameras if camera.name == "front")
+    half = np.tan(np.radians([front.fovy_deg, whole.fovy_deg]) / 2)
+    axes = Pose((0, 0, 0), camera_quaternion(front)).matrix
+    for corner in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+        ray = whole.in_world.matrix.T @ axes @ [corner[0] * half[0], corner[1] * half[0], -1.0]
+        assert np.abs(ray[:2] / -ray[2]).max() <= half[1]
+    assert whole.fovy_deg < 30
+    renderer.close()
 
 
 def test_a_policy_without_cameras_is_shown_from_the_front_with_its_hand() -> None:

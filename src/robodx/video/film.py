@@ -13,14 +13,12 @@ from robodx.records.trajectory import Trajectory
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
 from robodx.sim.render import Renderer
-from robodx.sim.scene import Camera
-from robodx.tasks.base import TASKS
 from robodx.video.captions import Captions
+from robodx.video.framing import overview_of
 from robodx.video.layout import ALONE, Layout, fitted
 from robodx.video.rendering import LAST_FRAME_S, logged_events, restored, standing
 from robodx.video.seen import Eyes, Look, deviations, recorded_spec
 
-FRONT = "front"
 # To show how a hand takes hold, beside the overview of a policy that looks through no camera.
 HAND = "wrist"
 QUALITY = "standard"
@@ -36,7 +34,7 @@ def film_frames(
     quality = (about.get("request") or {}).get("quality") or "fast"
     environment = Environment(trial, spec, quality=quality)
     simulation, cameras = environment.simulation, spec.cameras
-    overview = _overview(trial)
+    overview = overview_of(environment, trajectory)
     shown = cameras or _hand(environment)
     captions = Captions(row, [str(stage) for stage in environment.score.stages], spec.hz)
     footnote = deviations(about) if cameras and not is_plain else ""
@@ -77,12 +75,6 @@ def _show(film: NDArray[np.uint8], layout: Layout, look: Look, hz: float | None,
         if hz is not None:
             # It is asked for actions now and then: between, this is still what it saw last.
             layout.label(film, box, f"{name} at {look.step / hz:.1f} s" if is_policys else name)
-
-
-def _overview(trial: Trial) -> Camera:
-    """Where the task has it, before anything moved a camera."""
-    cameras = TASKS[trial.task].placed(trial.seed).scene.cameras
-    return next((camera for camera in cameras if camera.name == FRONT), cameras[0])
 
 
 def _hand(environment: Environment) -> tuple[CameraRequest, ...]:
