@@ -53,7 +53,7 @@ def _axes(camera: Camera) -> Array:
 def _seen(camera: Camera, rays: Array) -> Array:
     """(n, 2): where in its picture directions from the camera are, from the middle, at a distance of 1."""
     x, y, z = (rays @ _axes(camera)).T
-    return np.column_stack([x, y]) / -z[:, None]
+    return np.asarray(np.column_stack([x, y]) / -z[:, None])
 
 
 def _robot(simulation: Simulation, trajectory: Trajectory) -> Array:

@@ -305,7 +305,7 @@ def _finding(
     along, crossed = evidence.along(tally), evidence.crossed(tally, subject.decided, subject.paired)
     shown = subject.table.filter(pl.Series(inside & failed))
     tasks = shown["task"].value_counts().sort("count", "task", descending=[True, False])["task"].to_list()
-    examples = shown.unique("task", keep="first", maintain_order=True)["trial_id"].to_list()
+    examples = evidence.examples(shown, mode)
     rivals = [one for one in (suspect.rivals if suspect else ()) if _is_open(one, tested or {})]
     return Finding(
         kind=name.kind.name,
@@ -334,7 +334,7 @@ def _finding(
         share=evidence.share(tally, tested_inside, failed),
         p=None if suspect is None or subject.chance is None else subject.chance(suspect.alone),
         examples=tuple((examples or [one.treated for one in tally.put_in if not one.treated_success])[:EXAMPLES]),
-        pair=evidence.shown_best(tally),
+        pair=evidence.shown_best(tally, subject.paired, mode),
         is_below_chance=mode.is_choice and evidence.is_below_chance(shown, subject.table.filter(pl.Series(inside))),
         next_test=_next_test(subject, name.kind.next_test, name.subject, tasks, certainty),
         advice=advice(condition, certainty, name.kind.advice),

@@ -10,6 +10,7 @@ from robodx.analysis.findings.base import Crossed, PairEvidence
 from robodx.analysis.findings.conditions import Condition, Mask
 from robodx.analysis.findings.decisions import PairSeen, Tally
 from robodx.analysis.findings.factors import says_the_same
+from robodx.analysis.findings.failure_modes import FailureMode, failure_modes
 from robodx.analysis.findings.proposals import LEAST_EFFECT
 from robodx.analysis.findings.wording import attribute_in_words, when
 from robodx.analysis.statistics.estimates import NOTHING, Estimate, newcombe, wilson
@@ -71,14 +72,31 @@ def share(tally: Tally, inside: Mask, failed: Mask) -> float:
     return concerned * max(0.0, gain) if gain is not None else concerned
 
 
-def shown_best(tally: Tally) -> tuple[str, str] | None:
-    """The one that shows it best, its failure first: of those that flipped as it says, one in which least differs."""
+def shown_best(tally: Tally, paired: pl.DataFrame, mode: FailureMode) -> tuple[str, str] | None:
+    """The pair that shows it best, its failure first: of those that flipped as it says, one in which least differs."""
     undone = [one for one in tally.undo if one.treated_success and not one.placebo_success]
     put_in = [one for one in tally.put_in if one.placebo_success and not one.treated_success]
-    best = min((*undone, *put_in), key=lambda one: len(one.changed), default=None)
-    if best is None:
-        return None
-    return (best.placebo, best.treated) if best.treated_success else (best.treated, best.placebo)
+    flipped = {(one.placebo, one.treated): one for one in undone} | {(one.treated, one.placebo): one for one in put_in}
+    flaws = _flaws(paired.filter(pl.col("trial_id").is_in([fails for fails, _ in flipped])), mode)
+    # Trials of the screening may serve a pair too, and are in another table.
+    order = {pair: (flaws.get(pair[0], (True, True)), len(one.changed)) for pair, one in flipped.items()}
+    return min(order, key=order.__getitem__, default=None)
+
+
+def examples(failed: pl.DataFrame, mode: FailureMode) -> list[str]:
+    """Trial ids, one of each task: the one that shows it best first."""
+    flaws, shown = _flaws(failed, mode), dict[str, str]()
+    for trial, task in sorted(failed.select("trial_id", "task").iter_rows(), key=lambda row: flaws[row[0]]):
+        shown.setdefault(task, trial)
+    return list(shown.values())
+
+
+def _flaws(failed: pl.DataFrame, mode: FailureMode) -> dict[str, tuple[bool, bool]]:
+    """By trial id, why an episode shows something else: things happen by themselves, or it fails in another way."""
+    alike = next((one.has for one in failure_modes(failed) if (one.sort, one.name) == (mode.sort, mode.name)), None)
+    others = [False] * len(failed) if alike is None else (~alike).tolist()
+    eventful = [any(one["kind"] == "event" for one in logged or ()) for logged in failed["events"].to_list()]
+    return dict(zip(failed["trial_id"], zip(eventful, others, strict=True), strict=True))
 
 
 def crossed(tally: Tally, decided: Sequence[Tally], paired: pl.DataFrame) -> Crossed | None:

@@ -105,22 +105,28 @@ def glance(material: Material) -> Content | None:
 
 
 def _picture(material: Material, subject: Subject) -> Picture | None:
-    """Of the first finding that the page shows an episode of, a film before none; else of any failure."""
-    found = [] if subject.diagnosis is None else list(subject.diagnosis.findings)
-    first = [one for one in found if material.finding_anchor(one)][:1]
-    wanted = [
-        (trial, f"A trial of the first finding ({one.certainty_says})", material.finding_anchor(one))
-        for one in first
+    """Of the first finding of which the page has a film, else of the first that it shows an episode of.
+
+    Without a finding it is of any failure, with a film if there is one.
+    """
+    found = [] if subject.diagnosis is None else subject.diagnosis.findings
+    told = [(one, anchor) for one in found if (anchor := material.finding_anchor(one))]
+    pictures = [
+        Picture(
+            episode,
+            f"Shows {'a' if place else 'the first'} finding: it fails when {one.when} ({one.certainty_says})",
+            anchor,
+        )
+        for place, (one, anchor) in enumerate(told)
         for trial in (*(one.pair or ())[:1], *one.examples)
-        if trial in material.anchors
+        if trial in material.anchors and (episode := _failure(material, subject, trial)) is not None
     ]
-    wanted += [(trial, "A trial that failed", "") for trial in material.shown]
-    failed = [
-        Picture(episode, says, anchor)
-        for trial, says, anchor in wanted
+    pictures = pictures or [
+        Picture(episode, "A trial that failed", "")
+        for trial in material.shown
         if (episode := _failure(material, subject, trial)) is not None
     ]
-    return next((one for one in failed if one.episode.film is not None), failed[0] if failed else None)
+    return next((one for one in pictures if one.episode.film is not None), pictures[0] if pictures else None)
 
 
 def _failure(material: Material, subject: Subject, trial: str) -> Shown | None:
