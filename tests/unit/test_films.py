@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS
-from robodx.policy_contract import CameraRequest
+from robodx.policy_contract import CameraRequest, PolicySpec
 from robodx.records.film_name import CAPTIONED, film_name, is_captioned, plain_film
 from robodx.records.trajectory import Trajectory
 from robodx.records.trial import Trial
@@ -23,7 +23,7 @@ from robodx.sim.contacts import ROBOT
 from robodx.sim.geometry import Pose
 from robodx.sim.render import Renderer
 from robodx.video.captions import Captions
-from robodx.video.film import film_frames
+from robodx.video.film import asked, film_frames
 from robodx.video.framing import overview_of
 from robodx.video.layout import AMBER, GREEN, LINE, PAPER, RED, Box, Layout, fitted
 from robodx.video.lettering import CROSS, TICK, wrapped, written
@@ -193,6 +193,23 @@ def test_captions_tell_instruction_stage_events_and_the_failure_when_it_happens(
     assert {(one.mark, one.mood) for one in told[:30]} == {("", "plain")}
     marked = {(one.mark, one.mood, one.note) for one in told[30:]}
     assert marked == {(f"{CROSS} motor: grasp stability", "failed", "the robot dropped the red cube")}
+
+
+def test_before_the_instruction_changes_a_film_names_no_stage_of_the_next_one() -> None:
+    environment = Environment(Trial("adaptability/pick_other_cube", 2, "waver", 0), PolicySpec())
+    first, second = asked(environment)
+    assert [str(stage) for stage in environment.score.stages] == second
+    assert [text.split()[2] for text in first] == ["grasped", "grasped"] and not set(first) & set(second)
+    row = {**EPISODE, "stage_steps": []}
+    captions = Captions(row, second, 10.0, [first, second])
+    assert captions.at(19).stage == f"goal: {first[-1]} (not scored yet)"
+    assert captions.at(20).stage == f"next: {second[0]} (1 of 2)"
+    # An episode that ends before that, and stages that belong to both or to neither.
+    ended = Captions({**row, "instructions": row["instructions"][:1]}, second, 10.0, [first, second])
+    assert ended.at(30).stage.startswith("goal: ")
+    for stages in (first, ["upright", "away"]):
+        assert Captions(row, stages, 10.0, [first, second]).at(0).stage == f"next: {stages[0]} (1 of 2)"
+    assert Captions(row, second, 10.0, [[], second]).at(0).stage == "nothing is scored yet"
 
 
 def test_captions_of_a_success_and_of_a_failure_without_evidence() -> None:

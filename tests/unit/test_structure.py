@@ -87,8 +87,8 @@ ALLOWED: dict[str, set[str]] = {
         "users_code", "wires",
     },
     "video": {
-        "datasets", "errors", "interventions", "policy_contract", "records", "registry", "running", "sim", "situations",
-        "tasks", "users_code",
+        "datasets", "errors", "interventions", "language", "policy_contract", "records", "registry", "running",
+        "scoring", "sim", "situations", "tasks", "users_code",
     },
     "fairness": {
         "chat_completions", "errors", "interventions", "records", "registry", "scoring", "sim", "streams", "suites",

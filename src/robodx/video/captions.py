@@ -40,11 +40,15 @@ class Caption:
 
 @dataclass(frozen=True)
 class Captions:
-    """Of one episode: a row of the table of episodes, and the names of its stages."""
+    """Of one episode: a row of the table of episodes, and the names of its stages.
+
+    `asked` are the stages that follow from each of its instructions, also from those that never came.
+    """
 
     row: Mapping[str, Any]
     stages: Sequence[str]
     hz: float
+    asked: Sequence[Sequence[str]] = ()
 
     @property
     def instructions(self) -> list[str]:
@@ -84,9 +88,19 @@ class Captions:
         count = len(self.stages)
         reached = min(sum(int(at <= step) for at in self.row["stage_steps"] or ()), count)
         if reached < count and step < self._last:
-            return f"next: {self.stages[reached]} ({reached + 1} of {count})"
+            now, later = self._asked(step)
+            if self.stages[reached] not in later or self.stages[reached] in now:
+                return f"next: {self.stages[reached]} ({reached + 1} of {count})"
+            # What counts is what a later instruction asks for.
+            return f"goal: {now[-1]} (not scored yet)" if now else "nothing is scored yet"
         is_over = reached < count and self.row["outcome"] == "timeout"
         return f"{reached} of {count} done{', and time is up' if is_over else ''}"
+
+    def _asked(self, step: int) -> tuple[list[str], list[str]]:
+        """The stages of the instruction that is in force, and of those that are to come."""
+        given = sum(update["step"] <= step for update in self.row["instructions"] or ())
+        now, later = self.asked[max(given - 1, 0) : given], self.asked[given:]
+        return [stage for one in now for stage in one], [stage for one in later for stage in one]
 
     def _happening(self, step: int) -> str:
         recent = [

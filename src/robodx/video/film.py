@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.language.meaning import Meaning
 from robodx.policy_contract import CameraRequest
 from robodx.records.trajectory import Trajectory
 from robodx.records.trial import Trial
 from robodx.running.environment import Environment
+from robodx.scoring.events import NewInstruction
+from robodx.scoring.from_meaning import stages_for
 from robodx.sim.render import Renderer
 from robodx.video.captions import Captions
 from robodx.video.framing import overview_of
@@ -36,7 +39,7 @@ def film_frames(
     simulation, cameras = environment.simulation, spec.cameras
     overview = overview_of(environment, trajectory)
     shown = cameras or _hand(environment)
-    captions = Captions(row, [str(stage) for stage in environment.score.stages], spec.hz)
+    captions = Captions(row, [str(stage) for stage in environment.score.stages], spec.hz, asked(environment))
     footnote = deviations(about) if cameras and not is_plain else ""
     layout = Layout.of(shown, None if is_plain else captions, footnote)
     film = layout.canvas()
@@ -75,6 +78,19 @@ def _show(film: NDArray[np.uint8], layout: Layout, look: Look, hz: float | None,
         if hz is not None:
             # It is asked for actions now and then: between, this is still what it saw last.
             layout.label(film, box, f"{name} at {look.step / hz:.1f} s" if is_policys else name)
+
+
+def asked(environment: Environment) -> list[list[str]]:
+    """The stages that follow from each instruction of an episode, those to come included; of some none follow."""
+    later = [event.effect.instruction for event in environment.events if isinstance(event.effect, NewInstruction)]
+    return [_stages(meaning, environment) for meaning in (environment.meanings[0], *(one.meaning for one in later))]
+
+
+def _stages(meaning: Meaning, environment: Environment) -> list[str]:
+    try:
+        return [str(stage) for stage in stages_for(meaning, environment.simulation.scene)]
+    except ValueError:
+        return []
 
 
 def _hand(environment: Environment) -> tuple[CameraRequest, ...]:
