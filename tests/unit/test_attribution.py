@@ -133,6 +133,16 @@ def test_force_is_unsafe_beyond_its_limit(what: str, force_n: float, kind: str) 
     assert "collision" in quality_flags(found)
 
 
+@pytest.mark.parametrize("stage_steps", [(), (5,)])
+def test_what_is_unsafe_does_not_hide_how_little_was_reached(stage_steps: tuple[int, ...]) -> None:
+    pressed = facts([Entry(10, "collision", "arena", "robot", 60.0)], stage_steps=stage_steps)
+    fast, far = facts(stage_steps=stage_steps), facts([Entry(120, "limit", "reach")], stage_steps=stage_steps)
+    fast.tools[100:, 0, 1] += 0.2
+    for found in (pressed, fast, replace(far, limit_steps={"reach": 60})):
+        cause = attribute(found)
+        assert cause.kind == "safety" and cause.says.endswith(f"; it reached {len(stage_steps)} of 2 stages")
+
+
 def test_fingers_that_close_on_nothing_missed() -> None:
     missed = facts(tool=[(0.2, 0.03, 0.02)])
     missed.openings[50:] = 0.0

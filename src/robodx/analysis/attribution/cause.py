@@ -36,7 +36,9 @@ def attribute(facts: EpisodeFacts) -> FailureCause:
         # To reach for what is out of reach is no cause if it got there by what was done before.
         causes = [*beyond_reach(facts), *failed_acts(facts)]
     # Of two at the same step, the one that is named first says more.
-    return min(causes, key=lambda cause: cause.step, default=None) or _unfinished(facts)
+    cause = min(causes, key=lambda cause: cause.step, default=None) or _unfinished(facts)
+    # What is unsafe counts whatever was reached, and must not hide that nothing was.
+    return cause._replace(says=f"{cause.says}; {_reached(facts)}") if cause.kind == "safety" else cause
 
 
 def first_mistake(facts: EpisodeFacts) -> FailureCause | None:
@@ -63,10 +65,14 @@ def _unfinished(facts: EpisodeFacts) -> FailureCause:
     else:
         kind, says = "trajectory sub-optimality", "the robot ran out of time while it was still moving"
     names = sorted(requirement.handled)
-    reached = f"it reached {len(facts.stage_steps)} of {len(facts.stages)} stages"
+    reached = _reached(facts)
     if facts.informed_step:
         reached += f"; the goal had changed, and the policy was informed at step {facts.informed_step}"
     return FailureCause("timeout", kind, facts.steps, names[0] if names else "", requirement.says, f"{says}; {reached}")
+
+
+def _reached(facts: EpisodeFacts) -> str:
+    return f"it reached {len(facts.stage_steps)} of {len(facts.stages)} stages"
 
 
 def quality_flags(facts: EpisodeFacts) -> tuple[Flag, ...]:
