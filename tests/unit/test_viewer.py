@@ -20,6 +20,8 @@ import pytest
 
 from robodx.errors import UserError
 from robodx.hosts import host_name, is_loopback
+from robodx.records.design import SCHEMA as DESIGN_SCHEMA
+from robodx.records.design import write_design
 from robodx.records.film_name import film_name
 from robodx.records.schema import SCHEMA
 from robodx.records.table import load_readable
@@ -589,3 +591,59 @@ def test_both_of_a_pair_are_offered_side_by_side(tmp_path: Path) -> None:
     (run,) = ask("/api/runs").json["runs"]
     (other,) = ask(f"/api/episode/{run['id']}/{1:016x}").json["partners"]
     assert (other["trial_id"], other["variant"]) == (f"{2:016x}", "target colour=placebo")
+
+
+def why_run(folder: Path) -> None:
+    """A failed trial (1), the same changed (2) and with a placebo (3), another pair (4, 5), and why: 6 to 8."""
+    told: dict[int, tuple[int | None, str, dict[str, str | int]]] = {
+        1: (None, "screening", {}), 2: (1, "intervened", {"pair": 0, "arm": "treated"}),
+        3: (1, "intervened", {"pair": 0, "arm": "placebo"}), 4: (1, "intervened", {"pair": 1, "arm": "treated"}),
+        5: (1, "intervened", {"pair": 1, "arm": "placebo"}), 6: (1, "repeated", {}),
+        7: (6, "substituted", {"substitution": "clean_sensors"}),
+        8: (6, "substituted", {"substitution": "plain_words"}),
+    }  # fmt: skip
+    names = {number: f"{number:016x}" for number in told}
+    for where, numbers in ((folder, range(1, 6)), (folder / "why", range(6, 9))):
+        suite = "why" if where != folder else "diagnosis"
+        write_run(where, [
+            episode(number, suite=suite, pair_id="p", repeat=int(number > 5), success=number in (2, 5, 7))
+            for number in numbers
+        ])  # fmt: skip
+        rows = [
+            {"trial_id": names[number], "suite": suite, "variant": variant, "source_id": names.get(source or 0),
+             "level": None, "factors": [
+                 {"name": name, "text": value if isinstance(value, str) else None, "flag": None,
+                  "number": None if isinstance(value, str) else float(value)} for name, value in factors.items()]}
+            for number, (source, variant, factors) in told.items() if number in numbers
+        ]  # fmt: skip
+        write_design(where, pl.DataFrame(rows, schema=DESIGN_SCHEMA))
+
+
+@pytest.mark.parametrize(("number", "first"), [
+    (2, (3, "pair", "placebo")), (5, (4, "pair", "treated")), (7, (6, "pair", "source")), (6, (1, "pair", "source")),
+    (1, (2, "pair", "intervened")),
+])  # fmt: skip
+def test_what_an_episode_was_run_against_is_offered_first(
+    tmp_path: Path, number: int, first: tuple[int, str, str]
+) -> None:
+    why_run(tmp_path / "run")
+    ask = Viewer(tmp_path)
+    ids = {name: run["id"] for name, run in ask.runs().items()}
+    reported = ask(f"/api/episode/{ids['run' if number < 6 else 'run/why']}/{number:016x}").json
+    other = reported["partners"][0]
+    assert (int(other["trial_id"], 16), other["relation"], other["role"]) == first
+    assert len(reported["partners"]) == 7
+
+
+def test_a_run_of_why_is_no_success_of_its_policy(tmp_path: Path) -> None:
+    why_run(tmp_path / "run")
+    told = Viewer(tmp_path).runs()
+    assert {name: (run["success"], run["is_substituted"]) for name, run in told.items()} == {
+        "run": (0.0, False), "run/why": (None, True),
+    }  # fmt: skip
+    ask = Viewer(tmp_path)
+    why = told["run/why"]["id"]
+    listed = {int(row["trial_id"], 16): row["variant"] for row in ask.episodes(run=why)["rows"]}
+    assert listed == {6: "clean", 7: "substituted", 8: "substituted"}
+    rows = ask(f"/api/overview?run={why}").json["rows"]
+    assert {row["variant"]: (row["solved"], row["n"]) for row in rows} == {"repeated": (0, 1), "substituted": (1, 2)}

@@ -8,13 +8,15 @@ from typing import Any
 import polars as pl
 
 from robodx.records.derived_design import designed
-from robodx.records.design import COLUMN, has_variant
+from robodx.records.design import COLUMN, Variant, has_variant
 from robodx.records.values import Value, read_applied, settled, spelled
 
 CLEAN = "clean"
 LOCKSTEP = "lockstep"
 # What merely tries a clean trial again, as a variant of its own.
 REPEATED = "repeated"
+# What runs a failed trial again with one component made perfect, where that leaves no perturbation to be named by.
+SUBSTITUTED: Variant = "substituted"
 # All that a suite set of the situations of its grids.
 CELLS = "cells of a grid"
 Cards = Mapping[str, Mapping[str, Any]]
@@ -56,14 +58,16 @@ def with_names(episodes: pl.DataFrame, perturbations: Cards) -> pl.DataFrame:
 
 
 def with_variants(episodes: pl.DataFrame, about: Mapping[str, Any]) -> pl.DataFrame:
-    """As `with_names`, with `is_base`: neither stressed by its suite, nor repeated, nor under a further perturbation.
+    """As `with_names`, with `is_base`: neither stressed by its suite, nor repeated, nor perturbed or helped further.
 
     What merely tries again is a variant with a name of its own. Of several runs together, `about` says what was asked
     to be perturbed in all of them, and one in which the world did not wait is stressed beside one in which it did.
     """
     asked = len(about.get("request", {}).get("perturbations", ()))
     named = with_names(designed(episodes, about), about.get("perturbations", {}))
-    is_stressed = has_variant("stressed") & ~has_variant("clean")
+    # A success with a component made perfect is not the policy's own.
+    is_stressed = has_variant("stressed", SUBSTITUTED) & ~has_variant("clean")
+    is_helped = has_variant(SUBSTITUTED) & (pl.col("variant") == "")
     is_clean = as_laid_out() & (pl.col("perturbations").list.len() <= asked) & ~is_stressed
     is_realtime = (pl.col("clock") != LOCKSTEP) & (pl.col("clock") == LOCKSTEP).any().over("policy")
     # With several repeats, what tries one source again is a source itself.
@@ -75,8 +79,8 @@ def with_variants(episodes: pl.DataFrame, about: Mapping[str, Any]) -> pl.DataFr
     )
     return named.with_columns(
         is_base=is_clean & ~is_realtime & ~is_repeated,
-        variant=pl.when(is_repeated).then(name).otherwise("variant"),
-        variant_rank=2 * pl.col("variant_rank") + is_repeated,
+        variant=pl.when(is_repeated).then(name).when(is_helped).then(pl.lit(SUBSTITUTED)).otherwise("variant"),
+        variant_rank=2 * pl.col("variant_rank") + (is_repeated | is_helped),
     )
 
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from robodx.analysis.causes import FOLDER as WHY
 from robodx.analysis.failure_summary import shown_outcome
 from robodx.analysis.metrics.success import success_rate
-from robodx.analysis.variants import CLEAN, with_names, with_variants
+from robodx.analysis.variants import CLEAN, SUBSTITUTED, with_names, with_variants
 from robodx.errors import UserError
 from robodx.records.about import read_about
 from robodx.records.design import FILE as DESIGN
+from robodx.records.design import SCHEMA as DESIGN_SCHEMA
+from robodx.records.design import read_design
 from robodx.records.film_name import film_name, plain_film
 from robodx.records.folder import is_surely_stopped
 from robodx.records.table import explained, load_readable, parts_of
@@ -45,6 +48,8 @@ class Run:
     problems: tuple[str, ...]
     # The mean over tasks that a report of it begins with; None where it cannot be told from what is here.
     success: float | None = None
+    # What its trials are compared with; empty where the run has no design table that can be read.
+    design: pl.DataFrame = field(default_factory=DESIGN_SCHEMA.to_frame)
 
     def row(self, trial_id: str) -> dict[str, Any] | None:
         rows = self.episodes.filter(pl.col("trial_id") == trial_id)
@@ -160,6 +165,8 @@ def _counts(run: Run) -> dict[str, Any]:
         "episodes": len(run.listing),
         "outcomes": outcomes,
         "success": run.success,
+        # A success with a component made perfect is none of the policy's own.
+        "is_substituted": bool(len(run.episodes)) and bool((run.episodes["suite"] == WHY).all()),
         "policies": run.listing["policy"].unique().sort().to_list()[:5],
         "problems": list(run.problems),
     }
@@ -189,13 +196,22 @@ def _read(found: Found, before: Run | None, root: Path) -> Run:
     problems += unreadable
     if len(episodes) and not (found.path / "trajectories").is_dir():
         problems.append("it has no trajectories: nothing can be plotted or played")
+    design = _design(found, root)
+    helped = design.filter(pl.col("variant") == SUBSTITUTED)["trial_id"].to_list()
     try:
-        listing = _listing(found, episodes, _levels(about))
+        listing = _listing(found, episodes, _levels(about), helped)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         problems.append(f"its variants cannot be named: {error}")
         listing = _listing(found, episodes.with_columns(perturbations=pl.lit([], episodes.schema["perturbations"])), {})
     described = tuple(line.replace(f"{root}/", "").replace(str(root), root.name)[:500] for line in problems)
-    return Run(found, about, episodes, listing, described, _success(found, episodes, about, root))
+    return Run(found, about, episodes, listing, described, _success(found, episodes, about, root), design)
+
+
+def _design(found: Found, root: Path) -> pl.DataFrame:
+    with suppress(UserError, OSError):
+        if is_inside(found.path / DESIGN, root) and (design := read_design(found.path)) is not None:
+            return design
+    return DESIGN_SCHEMA.to_frame()
 
 
 def _success(found: Found, episodes: pl.DataFrame, about: Mapping[str, Any], root: Path) -> float | None:
@@ -216,11 +232,16 @@ def _levels(about: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {name: card for name, card in cards.items() if isinstance(card.get("levels"), Mapping)}
 
 
-def _listing(found: Found, episodes: pl.DataFrame, levels: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+def _listing(
+    found: Found, episodes: pl.DataFrame, levels: Mapping[str, Mapping[str, Any]], helped: Sequence[str] = ()
+) -> pl.DataFrame:
+    """`helped` are trials with a component made perfect, which is no clean trial though nothing perturbs it."""
     said = pl.col("instructions").list.eval(pl.element().struct.field("text")).list.join(" → ", ignore_nulls=True)
     with_words = with_names(episodes, levels).with_columns(
         run=pl.lit(found.id),
-        variant=pl.when(pl.col("variant") == "").then(pl.lit(CLEAN)).otherwise("variant"),
+        variant=pl.when(pl.col("variant") != "")
+        .then("variant")
+        .otherwise(pl.when(pl.col("trial_id").is_in(helped)).then(pl.lit(SUBSTITUTED)).otherwise(pl.lit(CLEAN))),
         said=said.fill_null("").str.slice(0, LONGEST_SAID),
         says=pl.col("failure_evidence").struct.field("says"),
         kind="failure_kind",

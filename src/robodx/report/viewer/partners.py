@@ -11,12 +11,17 @@ from robodx.analysis.variants import CLEAN
 from robodx.report.viewer.library import Run
 
 MOST = 40
+# Which of the two episodes of a pair one is, as the design table has it.
+ARM = "arm"
+# How near another episode is to one: in the same pair, what it is held against, and what is held against it.
+SAME_PAIR, SOURCE, HELD_AGAINST_IT, APART = range(4)
 
 
 def partners(run: Run, mine: Mapping[str, Any], others: Iterable[Run]) -> list[dict[str, Any]]:
-    """Of a row of the run's listing. Of a stressed episode the clean one is first, of a clean one the stressed.
+    """Of a row of the run's listing. What it was run to be compared with is first, as the design tables say.
 
-    Episodes of one situation share it, whoever acts, under whatever stress, and whatever of it was changed.
+    Then of a stressed episode the clean one, and of a clean one the stressed. Episodes of one situation share it,
+    whoever acts, under whatever stress, and whatever of it was changed.
     """
     if mine["situation"] is None:
         return []
@@ -27,11 +32,39 @@ def partners(run: Run, mine: Mapping[str, Any], others: Iterable[Run]) -> list[d
         for row in one.listing.filter(pl.col("situation") == mine["situation"]).iter_rows(named=True)
         if not (one is run and row["trial_id"] == mine["trial_id"])
     ]
+    near = _near(pl.concat([one.design for one in runs.values()]), mine["trial_id"])
     for row in found:
-        row["relation"] = _relation(mine, row)
+        row["nearness"], row["role"] = near.get(row["trial_id"], (APART, None))
+        row["relation"] = "pair" if row["nearness"] < APART else _relation(mine, row)
     found.sort(key=lambda row: _rank(mine, row))
-    shown = ("run", "run_name", "trial_id", "policy", "variant", "repeat", "outcome", "relation")
+    shown = ("run", "run_name", "trial_id", "policy", "variant", "repeat", "outcome", "relation", "role")
     return [{name: row[name] for name in shown} for row in found[:MOST]]
+
+
+def _near(design: pl.DataFrame, trial: str) -> dict[str, tuple[int, str]]:
+    """By trial id, how near those are that the design compares with this one, and what they are to it."""
+    own = design.filter(pl.col("trial_id") == trial)
+    sources = own["source_id"].drop_nulls().to_list()
+    pairs = {_pair(row) for row in own.iter_rows(named=True)} - {None}
+    found = {
+        row["trial_id"]: (HELD_AGAINST_IT, row["variant"])
+        for row in design.filter(pl.col("source_id") == trial).iter_rows(named=True)
+    }
+    found |= dict.fromkeys(sources, (SOURCE, "source"))
+    found |= {
+        row["trial_id"]: (SAME_PAIR, next(one["text"] for one in row["factors"] if one["name"] == ARM))
+        for row in design.filter(pl.col("source_id").is_in(sources)).iter_rows(named=True)
+        if _pair(row) in pairs
+    }
+    return found
+
+
+def _pair(row: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """What the episodes of one pair have in common; None of an episode that is in none."""
+    if not any(one["name"] == ARM for one in row["factors"]):
+        return None
+    shared = sorted(str(tuple(one.values())) for one in row["factors"] if one["name"] != ARM)
+    return (row["suite"], row["variant"], row["source_id"] or "", *shared)
 
 
 def _relation(mine: Mapping[str, Any], other: Mapping[str, Any]) -> str:
@@ -42,11 +75,13 @@ def _relation(mine: Mapping[str, Any], other: Mapping[str, Any]) -> str:
 
 def _rank(mine: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[Any, ...]:
     return (
-        ("variant", "policy", "policy and variant", "repeat").index(other["relation"]),
+        other["nearness"],
+        # Of several that are as near, what it changed is more telling than what it did not.
+        other["nearness"] < APART and other["outcome"] == mine["outcome"],
+        ("pair", "variant", "policy", "policy and variant", "repeat").index(other["relation"]),
         not other["is_same_run"],
         other["repeat"] != mine["repeat"],
         other["variant"] != CLEAN,
-        # What it changed is more telling than what it did not.
         other["outcome"] == mine["outcome"],
         -other["variant_rank"],
         other["policy"],

@@ -250,7 +250,7 @@ function draw(answers) {
 
 function drawPartners(episode) {
   partners = episode.partners;
-  const words = { variant: "other variants", policy: "other policies", "policy and variant": "other policies, other variants", repeat: "repeats" };
+  const words = { pair: "compared with it by design", variant: "other variants", policy: "other policies", "policy and variant": "other policies, other variants", repeat: "repeats" };
   const options = [el("option", { value: "", text: partners.length ? "with …" : "no partner" })];
   for (const [relation, label] of Object.entries(words)) {
     const group = partners.filter((one) => one.relation === relation);
@@ -263,7 +263,7 @@ function drawPartners(episode) {
 }
 
 function partnerText(one, episode) {
-  const words = one.relation === "variant" ? one.variant : one.relation === "policy" ? one.policy : `${one.policy}, ${one.variant}`;
+  const words = one.relation === "pair" ? `${one.role}, ${one.variant}` : one.relation === "variant" ? one.variant : one.relation === "policy" ? one.policy : `${one.policy}, ${one.variant}`;
   const where = one.run === episode.run ? "" : ` in ${one.run_name}`;
   return `${words}${one.repeat !== episode.repeat ? `, repeat ${one.repeat}` : ""}: ${one.outcome}${where}`;
 }

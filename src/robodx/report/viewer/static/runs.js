@@ -19,6 +19,7 @@ function runItem(run, chosen, choose) {
   const rate = run.success === null || run.success === undefined ? "" : `${Math.round(100 * run.success)}%`;
   // One number: the mean over tasks and the share of episodes need not be alike, and would read as a wrong division.
   const solved = `${success} of ${judged} episodes solved${error ? `, ${error} errors` : ""}`;
+  const [says, explains] = ended(run, rate, `${success} of ${judged}`, solved);
   const shares = el("span", { class: "shares", "aria-hidden": "true" });
   for (const [name, count] of [["success", success], ["wrong object", wrong], ["failure", failure], ["timeout", timeout], ["error", error]]) {
     if (!count) continue;
@@ -33,9 +34,16 @@ function runItem(run, chosen, choose) {
   return el("button", { type: "button", class: "run", "data-run": run.id, "aria-pressed": String(chosen === run.id), on: { click: () => choose(run.id) } },
     el("span", { class: "run-first" }, clipped(run.name), ...marks),
     el("span", { class: "run-second muted" }, clipped((run.policies || []).join(", ")),
-      el("span", { class: "nowrap", text: run.is_review_alone ? "to be judged" : run.episodes === undefined ? "…" : rate ? `${rate} over tasks` : `${success} of ${judged} solved`,
-        title: run.is_review_alone ? "No episodes; pictures for people to judge" : `${rate ? `${rate} success: mean over tasks, without stress or real time, as in the report. ` : ""}Of all, ${solved}.` })),
+      el("span", { class: "nowrap", text: says, title: explains })),
     shares);
+}
+
+// What is said of a run's episodes in its line, and in the tooltip.
+function ended(run, rate, count, solved) {
+  if (run.is_review_alone) return ["to be judged", "No episodes; pictures for people to judge"];
+  if (run.episodes === undefined) return ["…", ""];
+  if (run.is_substituted) return [`with help: ${count}`, `Failed trials run again, most with one component made perfect (robodx why): ${solved}. These are not the policy's own successes.`];
+  return rate ? [`${rate} over tasks`, `${rate} success: mean over tasks, without stress or real time, as in the report. Of all, ${solved}.`] : [`${count} solved`, `Of all, ${solved}.`];
 }
 
 // What people are asked to label, and how far the one who is named here is.
