@@ -45,26 +45,26 @@ def _near(design: pl.DataFrame, trial: str) -> dict[str, tuple[int, str]]:
     """By trial id, how near those are that the design compares with this one, and what they are to it."""
     own = design.filter(pl.col("trial_id") == trial)
     sources = own["source_id"].drop_nulls().to_list()
-    pairs = {_pair(row) for row in own.iter_rows(named=True)} - {None}
+    pairs = {_pair(row)[1] for row in own.iter_rows(named=True)}
     found = {
         row["trial_id"]: (HELD_AGAINST_IT, row["variant"])
         for row in design.filter(pl.col("source_id") == trial).iter_rows(named=True)
     }
     found |= dict.fromkeys(sources, (SOURCE, "source"))
-    found |= {
-        row["trial_id"]: (SAME_PAIR, next(one["text"] for one in row["factors"] if one["name"] == ARM))
-        for row in design.filter(pl.col("source_id").is_in(sources)).iter_rows(named=True)
-        if _pair(row) in pairs
-    }
+    for row in design.filter(pl.col("source_id").is_in(sources)).iter_rows(named=True):
+        arm, pair = _pair(row)
+        if arm and pair in pairs:
+            found[row["trial_id"]] = (SAME_PAIR, arm)
     return found
 
 
-def _pair(row: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """What the episodes of one pair have in common; None of an episode that is in none."""
-    if not any(one["name"] == ARM for one in row["factors"]):
-        return None
-    shared = sorted(str(tuple(one.values())) for one in row["factors"] if one["name"] != ARM)
-    return (row["suite"], row["variant"], row["source_id"] or "", *shared)
+def _pair(row: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...]]:
+    """Which of a pair's episodes it is, if it is in one, and what those have in common."""
+    # A damaged table may have empty ones.
+    factors = [one for one in row["factors"] if one is not None]
+    arm = next((one["text"] for one in factors if one["name"] == ARM), None)
+    shared = sorted(str(tuple(one.values())) for one in factors if one["name"] != ARM)
+    return arm, (row["suite"], row["variant"], row["source_id"], *shared)
 
 
 def _relation(mine: Mapping[str, Any], other: Mapping[str, Any]) -> str:
