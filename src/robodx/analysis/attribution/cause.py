@@ -72,7 +72,8 @@ def _unfinished(facts: EpisodeFacts) -> FailureCause:
 
 
 def _reached(facts: EpisodeFacts) -> str:
-    return f"it reached {len(facts.stage_steps)} of {len(facts.stages)} stages"
+    count = len(facts.stages)
+    return f"it reached {len(facts.stage_steps)} of {count} stage{'s'[: count != 1]}"
 
 
 def quality_flags(facts: EpisodeFacts) -> tuple[Flag, ...]:
