@@ -5,7 +5,6 @@ A `flow` needs the `act` that it was trained on beside it, under the name given 
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import onnx
 import torch
+from arguments import REPLAN, exporting
 from network import Act, Flow, Shape, weights_digest
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
@@ -22,7 +22,6 @@ from robodx.learned.networks import CARD, ENCODER, ENCODER_DIGEST, file_digest
 
 # Smaller tensors are left as they are: they weigh nothing, and some are no weights.
 SMALL = 64
-REPLAN = 4
 
 
 class Flat(nn.Module):
@@ -40,12 +39,7 @@ class Flat(nn.Module):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("checkpoint", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--encoder", default="act.onnx", help="of a flow: the file beside it with the act's network")
-    parser.add_argument("--replan", type=int, default=REPLAN, help="actions executed before the next query")
-    options = parser.parse_args()
+    options = exporting(__doc__)
     stored = torch.load(options.checkpoint, map_location="cpu", weights_only=True)
     export(stored, options.out, replan=options.replan, encoder=options.encoder)
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.2f} MB")

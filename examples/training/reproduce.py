@@ -60,8 +60,8 @@ class Training:
     more: tuple[str, ...] = ()
 
 
-def main() -> None:
-    options = _options()
+def main(words: Sequence[str] | None = None) -> None:
+    options = _options(words)
     work: Path = options.work
     trainings = {
         "act": Training("act", "act", options.act_minutes),
@@ -85,7 +85,7 @@ def main() -> None:
         export(work)
 
 
-def _options() -> argparse.Namespace:
+def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("stage", choices=STAGES, help="rest: act_no_language and flow at the same time")
     parser.add_argument("--work", type=Path, required=True)
@@ -100,7 +100,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--compile", action="store_true", help="compile the networks")
     parser.add_argument("--shares", type=float, nargs="+", default=[0.1, 0.3, 1.0], help="of episodes, for scaling")
     parser.add_argument("--scaling-steps", type=int, default=3000)
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 # Demonstrations.
@@ -138,14 +138,7 @@ def generate(work: Path, workers: int, scale: float, more: Sequence[str] = ()) -
 
 def _generate_part(data: Path, group: Group, part: int, within: float, more: Sequence[str]) -> bool:
     out = data / f"{group.name}_{part:02}"
-    episodes = max(round(group.episodes * within), 1)
-    # fmt: off
-    command = [
-        *_ROBODX, "generate", *group.selectors, "--episodes", str(episodes),
-        "--first-seed", str(FIRST_SEED + part * group.episodes), "--hz", str(HZ), "--disturb", str(DISTURB_M),
-        "--cameras", CAMERAS, "--format", "decoded", "--plugin", str(HERE / "decoded.py"), "--out", str(out), *more,
-    ]
-    # fmt: on
+    command = [*_ROBODX, "generate", *generate_words(group, part, within, out), *more]
     # The second time goes on where the first stopped, as where one episode ended in an error.
     for _ in range(2):
         if out.exists():
@@ -153,6 +146,18 @@ def _generate_part(data: Path, group: Group, part: int, within: float, more: Seq
         with (data / f"{out.name}.log").open("a") as log:
             subprocess.run(command, stdout=log, stderr=log, check=False)
     return out.exists()
+
+
+def generate_words(group: Group, part: int, within: float, out: Path) -> list[str]:
+    """What `robodx generate` is called with for one part of a group."""
+    # fmt: off
+    return [
+        # Of the suite `tasks`: some families have the name of another suite.
+        *(f"tasks/{one}" for one in group.selectors), "--episodes", str(max(round(group.episodes * within), 1)),
+        "--first-seed", str(FIRST_SEED + part * group.episodes), "--hz", str(HZ), "--disturb", str(DISTURB_M),
+        "--cameras", CAMERAS, "--format", "decoded", "--plugin", str(HERE / "decoded.py"), "--out", str(out),
+    ]
+    # fmt: on
 
 
 _ROBODX = (sys.executable, "-c", "from robodx.cli import main; main()")

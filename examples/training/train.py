@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
+from arguments import training
 from frames import Chosen, Frames
 from network import Act, Flow, Shape, normalised_actions, weights_digest, with_rotation_6d
 from torch import Tensor, nn
 
 from robodx.learned.acting import POSITION
 
-NETWORKS = ("act", "act_no_language", "flow")
 # Of `act_no_language`, so that all weights that ship stay small.
 SMALL: dict[str, Any] = {"width": 96, "channels": (24, 48, 64, 96), "encoder_layers": 3, "decoder_layers": 1}
 # Pictures are shifted by up to so many pixels, and made brighter or darker by up to this share.
@@ -40,7 +40,7 @@ TELL_EVERY_S = 10.0
 
 
 def main() -> None:
-    options, begun = _options(), time.monotonic()
+    options, begun = training(__doc__), time.monotonic()
     torch.manual_seed(options.seed)
     device = torch.device(options.device or ("cuda" if torch.cuda.is_available() else "cpu"))
     torch.set_float32_matmul_precision("high")
@@ -66,38 +66,6 @@ def main() -> None:
     learner = Learner(options, frames, device, act, init)
     learner.resume()
     learner.train()
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--data", required=True, nargs="+", help="data sets of demonstrations, each a path or FORMAT:PATH"
-    )
-    parser.add_argument("--network", choices=NETWORKS, default="act")
-    parser.add_argument("--act", type=Path, help="with --network flow: the trained checkpoint whose tokens it reads")
-    parser.add_argument("--init", type=Path, help="a trained checkpoint of such a network to begin with: fine-tuning")
-    parser.add_argument("--out", type=Path, required=True, help="folder for checkpoints, the log and the loss curve")
-    parser.add_argument("--cache", type=Path, help="folder of decoded frames, to be shared between trainings")
-    parser.add_argument("--steps", type=int, default=14000)
-    parser.add_argument("--minutes", type=float, help="train so long instead, however many steps that is")
-    parser.add_argument("--batch", type=int, default=512)
-    parser.add_argument("--rate", type=float, default=6e-4, help="highest learning rate; warm-up, then a cosine")
-    parser.add_argument("--share", type=float, default=1.0, help="share of each task's episodes to train on")
-    parser.add_argument("--without", nargs="*", default=[], metavar="FAMILY", help="families not to train on")
-    parser.add_argument("--keep", type=int, default=5, help="checkpoints to keep, spread over the training")
-    parser.add_argument("--save-every", type=int, default=1000, help="steps between checkpoints to resume from")
-    parser.add_argument("--workers", type=int, default=2, help="processes that decode pictures")
-    parser.add_argument(
-        "--compile", action="store_true", help="compile the network: a minute to start, then faster; if it can be"
-    )
-    parser.add_argument("--device", help="default: the GPU if there is one")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    if options.act and options.init:
-        parser.error("--init is for networks that are trained by themselves, not for a flow")
-    if (options.network == "flow") != (options.act is not None):
-        parser.error("--network flow needs --act CHECKPOINT, and only that does")
-    return options
 
 
 class Learner:

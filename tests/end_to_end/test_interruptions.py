@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -19,7 +20,7 @@ from robodx.records.trial import Trial
 from robodx.registry import load_plugin
 from robodx.running.request import Request
 from robodx.running.run import run
-from robodx.running.workers import Job, execute
+from robodx.running.workers import Job, KeptProcesses, execute
 from robodx.suites.base import SUITES, SuiteRequest
 from tests.commands import call
 
@@ -200,13 +201,17 @@ def test_what_a_policys_factory_raises_in_a_worker_is_told(policy: str, message:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_workers_close_the_policies_that_they_build(workers: int, workers_plugin: str, tmp_path: Path) -> None:
+def test_workers_build_a_policy_once_for_all_rounds_and_close_it(
+    workers: int, workers_plugin: str, tmp_path: Path
+) -> None:
     job = Job(f"closing:{tmp_path}", plugins=(workers_plugin,))
-    # More than one for each, for one that is still starting when all is done is not waited for.
-    trials = [Trial(TASK, 2, job.policy, seed) for seed in range(6 * workers)]
-    assert len(list(execute(trials, job, workers=workers))) == len(trials)
+    with closing(KeptProcesses(job)) as kept:
+        # More than one for each, for one that is still starting when all is done is not waited for.
+        for first in (0, 3 * workers):
+            trials = [Trial(TASK, 2, job.policy, seed) for seed in range(first, first + 3 * workers)]
+            assert len(list(execute(trials, job, workers=workers, kept=kept))) == len(trials)
     built, closed = ({path.stem for path in tmp_path.glob(f"*.{what}")} for what in ("built", "closed"))
-    assert closed and closed == built
+    assert len(built) == workers and closed == built
 
 
 def test_a_policy_that_is_given_is_used_whatever_it_says_of_itself(workers_plugin: str, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def told_by_the_same(
 
 
 def cue_in(scene: Scene, reference: Reference, seen: Seen) -> str:
-    return cue_of(reference, seen, alike(scene, reference))
+    return cue_of(reference, seen, alike(scene, reference, seen))
 
 
 def described(situation: Situation, role: str) -> tuple[Reference, str]:

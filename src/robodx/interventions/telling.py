@@ -92,5 +92,5 @@ def _takes(situation: Situation, seen: Seen, path: str) -> Takes:
     kind, _, attribute = path.partition("/")
     if kind == "perception":
         scene = situation.scene
-        return lambda reference: attribute in needed(reference, seen, alike(scene, reference))
+        return lambda reference: attribute in needed(reference, seen, alike(scene, reference, seen))
     return lambda reference: path in of_description(reference)

@@ -54,12 +54,23 @@ def _without_rank(reference: Reference, is_of_size: bool) -> Reference:
     return replace(reference, rank=None) if is_gone else reference
 
 
+def _without_size(reference: Reference) -> Reference:
+    return reference if reference.size is None else replace(reference, size=None)
+
+
+def _without_where(reference: Reference) -> Reference:
+    return replace(reference, where=()) if reference.where else reference
+
+
+# What has nothing to omit comes back as it is: to make most descriptions again and again is most of the work.
 _OMITTING: dict[Attribute, Change] = {
     "colour": lambda stated: stated if stated.colour is None else replace(stated, colour=None),
-    "size": lambda stated: replace(_without_rank(stated, is_of_size=True), size=None),
+    "size": lambda stated: _without_size(_without_rank(stated, is_of_size=True)),
     "shape": lambda stated: stated if stated.kind is None else replace(stated, kind=None),
-    "pattern": lambda stated: replace(stated, is_striped=None, bands=()),
-    "place": lambda stated: replace(_without_rank(stated, is_of_size=False), where=()),
+    "pattern": lambda stated: (
+        replace(stated, is_striped=None, bands=()) if stated.bands or stated.is_striped is not None else stated
+    ),
+    "place": lambda stated: _without_where(_without_rank(stated, is_of_size=False)),
 }
 
 

@@ -23,7 +23,7 @@ from robodx.records.about import SCHEMA_VERSION, flaw, read_about
 from robodx.records.design import write_design
 from robodx.records.episode import Episode
 from robodx.records.schema import SCHEMA
-from robodx.records.table import load, parts_of, to_table
+from robodx.records.table import KeptParts, load, parts_of, to_table
 
 # A part is written when this many episodes wait, or this long after the last one: what a kill can lose.
 PART_EPISODES = 50
@@ -54,6 +54,8 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._waiting: list[Episode] = []
+        # Every round reads all that is there.
+        self._kept: KeptParts = {}
         self._written_s = time.monotonic()
         numbered = (PART.fullmatch(part.name) for part in parts_of(path))
         self._next_part = 1 + max((int(found[1]) for found in numbered if found), default=0)
@@ -89,7 +91,7 @@ class RunFolder:
                 folder.flush()
 
     def episodes(self) -> pl.DataFrame:
-        return load(self.path)
+        return load(self.path, self._kept)
 
     def note_design(self, rows: pl.DataFrame) -> None:
         """What the trials of a round are for; before they run, so that no episode is there without a reason."""

@@ -18,6 +18,8 @@ from robodx.records.schema import ALWAYS_SAID, APPLIED_COLUMNS, LATER_COLUMNS, O
 from robodx.records.value_columns import APPLIED_BEFORE, with_typed_values
 from robodx.records.values import applied_record
 
+# Of parts that were read: what told the file from another by that name, and its table.
+KeptParts = dict[Path, tuple[tuple[int, ...], pl.DataFrame]]
 # Columns that were called otherwise up to schema version 3.
 EARLIER_NAMES = {"demands": "requirements"}
 
@@ -42,10 +44,13 @@ def _stored(value: Any) -> Any:
     return value
 
 
-def load(run: Path | str) -> pl.DataFrame:
-    """The last attempt at each trial, in the order of suite, task and seed, with what each was for (`design`)."""
+def load(run: Path | str, kept: KeptParts | None = None) -> pl.DataFrame:
+    """The last attempt at each trial, in the order of suite, task and seed, with what each was for (`design`).
+
+    Parts that are `kept` and lie there as they were are not read again.
+    """
     about = read_about(run)
-    return explained(_last_attempts(_read_parts(Path(run))), Path(run), about)
+    return explained(_last_attempts(_read_parts(Path(run), {} if kept is None else kept)), Path(run), about)
 
 
 def parts_of(run: Path) -> list[Path]:
@@ -90,15 +95,26 @@ def _last_attempts(parts: list[pl.DataFrame]) -> pl.DataFrame:
     return table.sort("attempt", maintain_order=True).unique("trial_id", keep="last", maintain_order=True).sort(ORDER)
 
 
-def _read_parts(run: Path) -> list[pl.DataFrame]:
+def _read_parts(run: Path, kept: KeptParts) -> list[pl.DataFrame]:
     """All of them; once more if others lie there by then, because a run that ends puts its parts together."""
     paths = parts_of(run)
     try:
-        return [_read_part(path) for path in paths]
+        return [_read_once(path, kept) for path in paths]
     except UnreadableRun:
         if (now := parts_of(run)) == paths:
             raise
-        return [_read_part(path) for path in now]
+        return [_read_once(path, kept) for path in now]
+
+
+def _read_once(path: Path, kept: KeptParts) -> pl.DataFrame:
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise refused(path, error) from error
+    stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
+    if path not in kept or kept[path][0] != stamp:
+        kept[path] = stamp, _read_part(path)
+    return kept[path][1]
 
 
 def _read_part(path: Path) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, chdir
+from contextlib import ExitStack, chdir, closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ from robodx.running.policy_process import policy_process
 from robodx.running.reference import ExpertReference
 from robodx.running.request import Request
 from robodx.running.rounds import Rounds
-from robodx.running.workers import Job, execute
+from robodx.running.workers import Job, KeptProcesses, execute
 from robodx.sim import gl
 from robodx.sim.render import QUALITIES
 from robodx.sim.robot import ROBOTS
@@ -105,8 +105,9 @@ def run(
         recorded = folder.episodes()
         if len(recorded) >= MANY_FILES:
             tell(f"Looking at {len(recorded)} recorded trajectories …")
+        kept = stack.enter_context(closing(KeptProcesses(job)))
         loop = Loop(
-            partial(execute, job=job, workers=execution.workers, policy=policy, cluster=execution.cluster),
+            partial(execute, job=job, workers=execution.workers, policy=policy, cluster=execution.cluster, kept=kept),
             observers,
             execution.retries,
             execution.shuffle,

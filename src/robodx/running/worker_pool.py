@@ -34,9 +34,11 @@ class WorkerLost(NamedTuple):
 class WorkerPool(Protocol):
     """Workers by number, each running one group of trials at a time."""
 
-    size: int
     # Those that wait for a group; a worker that is starting is not among them.
     idle: set[int]
+
+    @property
+    def size(self) -> int: ...
 
     def send(self, worker: int, trials: Sequence[Trial], attempt: int) -> None:
         """Give an idle worker a group to run."""

@@ -9,7 +9,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection
@@ -64,12 +64,13 @@ def execute(
     workers: int = 1,
     policy: Policy | None = None,
     cluster: Cluster | None = None,
+    kept: KeptProcesses | None = None,
 ) -> Iterator[Episode]:
     """Yield an episode for each trial, in the order in which they end.
 
-    A single worker is this process, and uses `policy` if it is given; several build their own by name. On a cluster
-    even a single one is an actor there, and one that asks an out-of-process policy is a process: its trials can be run
-    again.
+    A single worker is this process, and uses `policy` if it is given; several build their own by name, in the
+    processes that are `kept` if there are any. On a cluster even a single one is an actor there, and one that asks an
+    out-of-process policy is a process: its trials can be run again.
     """
     if workers < 1:
         raise ValueError(f"{workers} workers: at least 1 is needed")
@@ -88,9 +89,15 @@ def execute(
             for finished in run_here(trials, mine, job, attempt=1):
                 yield finished.episode
     else:
-        with closing(Processes(job, min(workers, len(trials)))) as processes:
-            for finished in carry_out(trials, processes, job.batch):
-                yield finished.episode
+        with closing(KeptProcesses(job)) if kept is None else nullcontext(kept) as mine:
+            has_erred = False
+            with mine.pool(min(workers, len(trials))) as processes:
+                for finished in carry_out(trials, processes, job.batch):
+                    has_erred |= finished.episode.outcome == "error"
+                    yield finished.episode
+            if has_erred:
+                # Its policy may be past use: what is tried again gets another one.
+                mine.close()
 
 
 def run_here(trials: Sequence[Trial], policy: Policy, job: Job, attempt: int) -> Iterator[Finished]:
@@ -167,12 +174,19 @@ class Processes:
 
     def __init__(self, job: Job, size: int) -> None:
         pin()
-        self.size = size
         self.idle: set[int] = set()
         self._job = job
         self._workers: list[_Worker] = []
+        self.grow(size)
+
+    @property
+    def size(self) -> int:
+        return len(self._workers)
+
+    def grow(self, size: int) -> None:
+        """So many at least."""
         try:
-            for index in range(size):
+            for index in range(self.size, size):
                 self._workers.append(self._start(index))
         except BaseException:
             self.close()
@@ -236,6 +250,33 @@ class Processes:
         self.idle.discard(index)
         self._workers[index] = self._start(index)
         return WorkerLost("worker process", f"exit code {process.exitcode}")
+
+
+class KeptProcesses:
+    """The worker processes of one run, from round to round: to start one takes longer than most episodes."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._processes: Processes | None = None
+
+    @contextmanager
+    def pool(self, size: int) -> Iterator[Processes]:
+        """Kept for the next round, unless the block ends with an exception."""
+        if self._processes is None:
+            self._processes = Processes(self._job, size)
+        else:
+            self._processes.grow(size)
+        try:
+            yield self._processes
+        except BaseException:
+            # What still runs is nobody's any more.
+            self.close()
+            raise
+
+    def close(self) -> None:
+        processes, self._processes = self._processes, None
+        if processes is not None:
+            processes.close()
 
 
 def _join(processes: Sequence[SpawnProcess]) -> None:

@@ -119,7 +119,7 @@ def _thing(role: str, reference: Reference, scene: Scene, seen: Seen) -> Iterato
     if thing is not None:
         yield f"{role}_kind", thing.kind
         yield f"{role}_colour", thing.colour
-        yield f"{role}_cue", cue_of(reference, seen, alike(scene, reference))
+        yield f"{role}_cue", cue_of(reference, seen, alike(scene, reference, seen))
         yield f"{role}_size_m", thing.size_m
         yield from _position(role, thing.x_m, thing.y_m)
 

@@ -27,10 +27,9 @@ def requirements(
 ) -> tuple[str, ...]:
     """Of all that was said in one episode, in the scene as it was at first."""
     loose = [thing for thing in scene if not thing.is_fixed and not thing.is_parked]
-    found = {path for meaning in meanings for path in _of_words(meaning, scene)}
+    first, *later = (set(_of_words(meaning, scene)) for meaning in meanings)
     # What is told later is first of all to be heard: the skill that it takes is that of what was told at first.
-    skills = set(_of_words(meanings[0], scene))
-    found = {path for path in found if not path.startswith("motor/") or path in skills}
+    found = first | {path for paths in later for path in paths if not path.startswith("motor/")}
     found |= {path for event in events if (path := of_event(event, meanings))}
     if len(loose) > 1:
         found.add("choice")
@@ -79,7 +78,7 @@ def _of_words(meaning: Meaning, scene: Scene) -> Iterator[str]:
         yield from _of_directions({place} if place else set())
         for reference in clause.references:
             yield from of_description(reference)
-            for attribute in needed(reference, seen, alike(scene, reference)):
+            for attribute in needed(reference, seen, alike(scene, reference, seen)):
                 yield f"perception/{attribute}"
                 yield "choice"
 
@@ -165,7 +164,7 @@ def mistaken(meaning: Meaning, scene: Scene, chosen: str, right: frozenset[str])
     seen = looks(scene)
     for clause in meaning.decided(seen):
         for reference in clause.references:
-            among = alike(scene, reference)
+            among = alike(scene, reference, seen)
             fitting = _fitting(reference, seen)
             if len(fitting) != 1 or fitting[0] not in right or chosen not in among or chosen in fitting:
                 continue
@@ -182,9 +181,9 @@ def as_coloured(scene: Scene, colours: Mapping[str, str]) -> Scene:
     return replace(scene, things=tuple(replace(thing, colour=colours[thing.name]) for thing in scene))
 
 
-def alike(scene: Scene, reference: Reference) -> set[str]:
+def alike(scene: Scene, reference: Reference, seen: Seen) -> set[str]:
     """What the thing might be taken for: what is loose among what is loose, what is fixed among what is fixed."""
-    fitting = _fitting(reference, looks(scene))
+    fitting = _fitting(reference, seen)
     is_fixed = any(scene.thing(name).is_fixed for name in fitting)
     return {thing.name for thing in scene if thing.is_fixed == is_fixed and not thing.is_parked}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import get_args
 
@@ -78,6 +78,8 @@ class Deciding:
         self._base = screened.filter(pl.col("is_base") & (pl.col("outcome") != "error"))
         self._trials = [features_of_row(row) for row in self._base.iter_rows(named=True)]
         self._failed: Mask = ~self._base["success"].to_numpy()
+        # Of a condition, which of the screened trials it holds in.
+        self._among: Callable[[Condition], Mask] = cache(partial(Condition.among, trials=self._trials))
         self._known: list[Hypothesis] = []
         of_factorial = self._base.filter(pl.col("task") == GENERATED)["success"].mean()
         # Where nearly all fails anyway, it is as good as the others.
@@ -179,7 +181,7 @@ class Deciding:
         return [
             Hypothesis(
                 one.condition,
-                one.inside & given.among(self._trials),
+                one.inside & self._among(given),
                 2 / share,
                 {effect: self._pairs(one.condition, effect, given=given) for effect in effects},
                 given=given,
@@ -233,7 +235,7 @@ class Deciding:
             return all(features.get(name, "no") == level for name, level in like.items())
 
         streams: dict[Effect, Iterator[Pair]] = {effect: self._pairs(condition, effect, within) for effect in EFFECTS}
-        return Hypothesis(condition, condition.among(self._trials), tests, streams)
+        return Hypothesis(condition, self._among(condition), tests, streams)
 
     def _hypotheses(self, turn: int, share: float) -> list[Hypothesis]:
         """What the failures suggest that nothing known explains; also again what a cause may have hidden so far."""
@@ -259,7 +261,7 @@ class Deciding:
         is_costly = one in self._costly and not turn
         # Where it is solved otherwise there is something to lose.
         streams = self._streams(one, chosen, self._solved if is_costly else ())
-        return Hypothesis(one, one.among(self._trials), tests, streams, is_costly=is_costly, turn=turn)
+        return Hypothesis(one, self._among(one), tests, streams, is_costly=is_costly, turn=turn)
 
     def _was_hidden(self, one: Hypothesis) -> bool:
         """Whether it was tested, in vain, before all causes were known without which it is to be tested."""
@@ -279,7 +281,7 @@ class Deciding:
         What fails for another reason fails with and without it. But where the two mostly hold together, or hardly ever
         apart, nothing would be left to test it in.
         """
-        inside = condition.among(self._trials)
+        inside = self._among(condition)
         return tuple(
             one.condition
             for one in self._known
@@ -307,8 +309,8 @@ class Deciding:
         is_of_one = one.attribute != other.attribute and factors_of(one.attribute, one.levels) == factors_of(
             other.attribute, other.levels
         )
-        inside = one.among(self._trials)
-        return is_of_one or bool(inside.any() and np.array_equal(inside, other.among(self._trials)))
+        inside = self._among(one)
+        return is_of_one or bool(inside.any() and np.array_equal(inside, self._among(other)))
 
     def _pairs(
         self,

@@ -30,7 +30,8 @@ class Condition:
         return features.get(self.attribute, NO) in self.levels
 
     def among(self, trials: Sequence[Features]) -> Mask:
-        return np.array([self.holds(features) for features in trials], dtype=np.bool_)
+        attribute, levels = self.attribute, self.levels
+        return np.array([features.get(attribute, NO) in levels for features in trials], dtype=np.bool_)
 
     @property
     def name(self) -> str:

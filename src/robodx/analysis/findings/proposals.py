@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -204,23 +204,31 @@ def _ratio(k: NDArray[np.int64], n: NDArray[np.int64]) -> Floats:
     return total
 
 
-def _stable(screened: Screened) -> set[Condition]:
+def _stable(screened: Screened) -> frozenset[Condition]:
     """What lasso or tree select on most halves of the trials."""
+    return _stable_of(screened.conditions, screened.holds.T.tobytes(), screened.failed.tobytes())
+
+
+# Every round of a diagnosis asks again of the same trials.
+@lru_cache(maxsize=16)
+def _stable_of(of: tuple[Condition, ...], held: bytes, failed: bytes) -> frozenset[Condition]:
+    y_of_all = np.frombuffer(failed, dtype=np.bool_)
+    n = len(y_of_all)
+    x_of_all = np.frombuffer(held, dtype=np.bool_).reshape(len(of), n).T
     # Drawn once for all: the same trials always come to the same suspects.
     rng = np.random.default_rng(0)
-    n = len(screened.failed)
     by_tree, by_lasso = Counter[int](), Counter[int]()
     for _ in range(HALVES):
         half = rng.permutation(n)[: n // 2]
-        x, y = screened.holds[half], screened.failed[half]
+        x, y = x_of_all[half], y_of_all[half]
         if 1 < y.sum() < len(y) - 1:
             by_tree.update(_tree(x, y))
-            by_lasso.update(_lasso(x, y, screened.conditions))
-    return {
+            by_lasso.update(_lasso(x, y, of))
+    return frozenset(
         condition
-        for place, condition in enumerate(screened.conditions)
+        for place, condition in enumerate(of)
         if max(by_tree[place], by_lasso[place]) >= STABLE * HALVES
-    }
+    )
 
 
 def _tree(x: Mask, y: Mask) -> set[int]:
