@@ -27,7 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgpack
 import numpy as np
@@ -35,8 +35,17 @@ from numpy.typing import NDArray
 
 Request = Mapping[str, Any]
 Reply = dict[str, NDArray[np.float32]]
+T = TypeVar("T")
 
 MAX_REQUEST_BYTES = 256 * 2**20
+# Of one request, of one list or map in it, of a dotted name, and of a line and the lines of an error that is sent.
+MAX_CONTAINERS, MAX_ITEMS, MAX_NAME, MAX_LINE, MAX_LINES = 100_000, 1_000_000, 200, 500, 400
+# The types of numbers, which are looked up: numpy would parse a text of megabytes for minutes.
+DTYPES = {
+    f"{order}{kind}": np.dtype(f"{order}{kind}")
+    for kind in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
+    for order in "<>|"
+}
 # Episodes whose past is kept: clients do not say that one has ended.
 MAX_EPISODES = 1024
 # Under this key RoboDx tells which episode and which step a request is of.
@@ -171,12 +180,12 @@ class Checkpoint:
             shape = _as_sent(one.type.value, one.shape)
             value = request.get(key)
             if not isinstance(value, np.ndarray) or value.shape != shape:
-                came = f"of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)[:80]
+                came = f"of shape {value.shape}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
                 raise Refused(f"{key} must be an array of shape {shape}, but is {came}")
             if one.type.value == "VISUAL" and value.dtype != np.uint8:
                 raise Refused(f"{key} must be of type uint8, but is {value.dtype}")
         if self._uses_language and not isinstance(request.get(TASK), str):
-            raise Refused(f"{TASK} must be a text, but is {request.get(TASK)!r}")
+            raise Refused(f"{TASK} must be a text, but is a {type(request.get(TASK)).__name__}")
 
     def _remember(self, request: Request) -> None:
         info = request.get(EPISODE)
@@ -279,7 +288,19 @@ def pack(message: object) -> bytes:
 
 def unpack(data: bytes) -> dict[str, Any]:
     """A request, flat: `a.b` for `b` in the map `a`. What is told of the episode stays a map."""
-    message = msgpack.unpackb(data, object_hook=_decode, strict_map_key=False)
+    containers = 0
+
+    def counted(value: T) -> T:
+        nonlocal containers
+        containers += 1
+        if containers > MAX_CONTAINERS:
+            raise Refused(f"a request of more than {MAX_CONTAINERS} maps and lists")
+        return value
+
+    message = msgpack.unpackb(
+        data, object_hook=lambda value: _decode(counted(value)), list_hook=counted, strict_map_key=False,
+        max_array_len=MAX_ITEMS, max_map_len=MAX_ITEMS,
+    )  # fmt: skip
     if not isinstance(message, dict) or not all(isinstance(key, str) for key in message):
         raise Refused(f"a request must be a map of names, not {type(message).__name__}")
     info = message.pop(EPISODE, None)
@@ -289,10 +310,14 @@ def unpack(data: bytes) -> dict[str, Any]:
 def _flat(message: Mapping[str, Any], prefix: str, depth: int) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in message.items():
+        name = f"{prefix}{key}"
+        # Every value in a map repeats the map's own name.
+        if len(name) > MAX_NAME:
+            raise Refused(f"a name of {len(name)} letters, {name[:40]!r}…: at most {MAX_NAME} are taken")
         if isinstance(value, dict) and depth:
-            flat.update(_flat(value, f"{prefix}{key}.", depth - 1))
+            flat.update(_flat(value, f"{name}.", depth - 1))
         else:
-            flat[f"{prefix}{key}"] = value
+            flat[name] = value
     return flat
 
 
@@ -305,12 +330,13 @@ def _encode(value: Any) -> Any:
 def _decode(value: dict[Any, Any]) -> Any:
     if b"__ndarray__" not in value and b"__npgeneric__" not in value:
         return value
-    dtype = np.dtype(str(value[b"dtype"]))
-    if dtype.kind not in "biuf":
-        raise Refused(f"an array of type {dtype}, but only booleans, integers and floats are taken")
-    if b"__npgeneric__" in value:
-        return dtype.type(value[b"data"])
-    return np.frombuffer(value[b"data"], dtype).reshape(value[b"shape"])
+    asked, data = value.get(b"dtype"), value.get(b"data")
+    dtype = DTYPES.get(asked) if isinstance(asked, str) else None
+    if dtype is None:
+        raise Refused(f"an array of type {str(asked)[:40]!r}, but only booleans, integers and floats are taken")
+    if not isinstance(data, bytes if b"__ndarray__" in value else int | float):
+        raise Refused(f"an array or a number whose data are a {type(data).__name__}")
+    return np.frombuffer(data, dtype).reshape(value[b"shape"]) if isinstance(data, bytes) else dtype.type(data)
 
 
 class Served(Protocol):
@@ -344,7 +370,8 @@ async def serve(served: Served, host: str, port: int, on_ready: Callable[[int], 
                     try:
                         reply = await asyncio.get_running_loop().run_in_executor(worker, answer, frame)
                     except Exception:
-                        await connection.send(traceback.format_exc())
+                        lines = traceback.format_exc().splitlines()[-MAX_LINES:]
+                        await connection.send("\n".join(line[:MAX_LINE] for line in lines))
                         await connection.close(1011, "the policy failed; see the text frame before this")
                         return
                     await connection.send(reply)

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from robodx.wires.base import Address, Names, Reply, Request, ServerInfo, Wire, WireError, wait_for
-from robodx.wires.messages import MAX_CONTAINERS, MAX_REPLY_BYTES, Malformed, flatten, nest, quote, rebuild
+from robodx.wires.messages import MAX_CONTAINERS, MAX_REPLY_BYTES, Malformed, flatten, nest, rebuild
 from robodx.wires.pipelining import ask_ahead
 from robodx.wires.protocols.base import protocol
+from robodx.wires.quoting import quote
 
 PORT, PATH = 8000, "/act"
 OPTIONS = ("unnorm_key",)
