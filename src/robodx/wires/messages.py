@@ -253,7 +253,9 @@ def _from_npy(data: object) -> NDArray[Any]:
     start, width = (10, 2) if data[6:7] == b"\x01" else (12, 4)
     end = start + int.from_bytes(data[start - width : start], "little")
     if end > MAX_NPY_HEADER:
-        raise Malformed(f"{quote(data)}, which is no .npy array: its header has {end} bytes, of {MAX_NPY_HEADER}")
+        raise Malformed(
+            f"{quote(data)}, which is no .npy array: its header has {end} bytes, not at most {MAX_NPY_HEADER}"
+        )
     try:
         shape, is_fortran, dtype = _read_npy_header(data[:end])
     except (ValueError, OSError, EOFError) as error:
