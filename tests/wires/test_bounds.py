@@ -194,7 +194,7 @@ def test_pictures_of_a_message_are_together_no_larger_than_any(monkeypatch: pyte
 
 
 def test_a_request_to_lerobot_has_no_more_maps_and_lists_than_any() -> None:
-    many = msgpack.packb({"a": [[]] * lerobot_server.MAX_CONTAINERS})
+    many = msgpack.packb({"a": [[]] * lerobot_server.MAX_ITEMS})
     with pytest.raises(lerobot_server.Refused, match="more than 100000 maps and lists"):
         lerobot_server.unpack(many)
     with pytest.raises(ValueError, match="max_array_len"):
