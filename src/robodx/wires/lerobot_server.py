@@ -311,7 +311,7 @@ def _decode(value: dict[Any, Any]) -> Any:
         return value
     asked, data = str(value.get(b"dtype"))[:40], value.get(b"data")
     if (dtype := DTYPES.get(asked)) is None or not isinstance(data, bytes if b"__ndarray__" in value else int | float):
-        raise Refused(f"an array of type {asked!r} from a {type(data).__name__}, but only booleans, integers and floats are taken")
+        raise Refused(f"an array of type {asked!r}, but only booleans, integers and floats are taken")
     return np.frombuffer(data, dtype).reshape(value[b"shape"]) if isinstance(data, bytes) else dtype.type(data)
 
 
