@@ -158,6 +158,7 @@ DRIPPING = {
     "its headers": Raw([*(SLOW[i : i + 1] for i in range(12)), SLOW[12:]], every_s=0.03),
     "its reply": Raw([SLOW[:-12], *(SLOW[i : i + 1] for i in range(len(SLOW) - 12, len(SLOW)))], every_s=0.03),
     "its refusal": Raw([b"HTTP/1.1 503 No\r\nContent-Length: 12\r\n\r\n", *[b"x"] * 12], every_s=0.03),
+    "nothing more of its refusal": Raw([b"HTTP/1.1 503 No\r\nContent-Length: 12\r\n\r\n", b"x"], every_s=0.4),
     "that it goes on": Raw([*[b"HTTP/1.1 100 Continue\r\n\r\n"] * 12, SLOW], every_s=0.03),
 }
 
