@@ -53,7 +53,8 @@ class Plain:
         if LEROBOT in self._greeting:
             return lerobot_features.server_info(self._greeting)
         own = self._greeting.get(EPISODE)
-        return ServerInfo(about=self._greeting, preset=own.get("preset") if isinstance(own, Mapping) else None)
+        preset = own.get("preset") if isinstance(own, Mapping) else None
+        return ServerInfo(about=self._greeting, preset=preset if isinstance(preset, Mapping) else None)
 
     def reset(self, episode_id: str) -> Message | None:
         return None

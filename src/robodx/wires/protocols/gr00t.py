@@ -136,6 +136,8 @@ class Gr00t:
             return read_actions(self._read(data))
         except WireError as error:
             return error
+        except Malformed as error:
+            return WireError(f"the reply of {self.address} is {error}")
 
     def _lose(self) -> None:
         self.losses += 1

@@ -124,6 +124,8 @@ class OpenPi:
             return self._variant.unwrap(_read(frame, f"the reply of {self.address}"), number)
         except RequestFailed as error:
             return error
+        except Malformed as error:
+            return RequestFailed(f"the reply of {self.address} is {error}")
 
     def _lose(self) -> None:
         """With what the server remembered: no episode can go on."""

@@ -209,14 +209,14 @@ def read_reply(body: bytes, where: str) -> Reply:
         raise WireError(f"the reply of {where} has more than {MAX_CONTAINERS} maps and lists")
     try:
         message = json.loads(body, object_hook=_decode)
+        if isinstance(message, Mapping):
+            return flatten(message)
     except Malformed as error:
         raise WireError(f"the reply of {where} is {error}") from error
     except (ValueError, RecursionError) as error:
         raise WireError(f"the reply of {where} is {quote(body)}, which is no JSON: {error}") from error
     if isinstance(message, str) and message == "error":
         raise WireError(f'the policy server at {where} failed: it answers "error", and its log says why')
-    if isinstance(message, Mapping):
-        return flatten(message)
     if isinstance(message, list | np.ndarray):
         return {"actions": message}
     raise WireError(f"the reply of {where} is {quote(message)}, neither actions nor a map")

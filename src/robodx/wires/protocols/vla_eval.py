@@ -114,9 +114,9 @@ class VlaEval:
             if connection is None:
                 raise WireError(f"the connection to {self.address} is closed")
             return flatten(connection.receive_action(seq, max(end, time.monotonic() + GRACE_S)))
-        except WireError as error:
+        except (WireError, Malformed) as error:
             self._drop(episode_id)
-            return error
+            return error if isinstance(error, WireError) else WireError(f"the server at {self.address} sent {error}")
 
     def _drop(self, episode_id: str) -> None:
         """What still comes on such a connection could not be told from a right answer."""
