@@ -23,6 +23,7 @@ from robodx.wires.base import Address, ServerInfo, WireError
 from robodx.wires.calibrations import read_cameras
 from robodx.wires.gr00t_forms import read_observation
 from robodx.wires.messages import Malformed, encode_as_npy, encode_with_bytes, encode_with_text, flatten, pack, unpack
+from robodx.wires.openpi_variants import Plain
 from robodx.wires.preset import Preset
 from robodx.wires.preset_files import read_preset
 from robodx.wires.protocols import gr00t, openpi, vla_eval
@@ -136,7 +137,7 @@ def test_a_long_name_is_not_repeated_for_each_value_in_its_map(read: Callable[[A
 def test_a_preset_of_a_server_cannot_have_keys_that_take_hours_to_compare() -> None:
     dots = {"name": "n" * 10_000, "images": {"." * 20_000: {"camera": "front"}}}
     space = {"name": "n" * 10_000, "actions": {"space": "s" * 10_000}}
-    for content in (dots, space, {"f" * 10_000: 1}):
+    for content in (dots, space, {"f" * 10_000: 1}, {1: 1}):
         with pytest.raises(UserError) as refused:
             read_preset(content)
         assert len(str(refused.value)) < LONGEST_ERROR
@@ -300,6 +301,57 @@ def test_gr00ts_server_reads_nothing_of_a_request_before_its_key(monkeypatch: py
 
 
 # Clients.
+
+
+class Says:
+    """The other end of a wire, which has one thing to say."""
+
+    def __init__(self, message: object) -> None:
+        self._message = message
+
+    def receive(self, within_s: float) -> Any:
+        return self._message
+
+    def receive_action(self, seq: int, end: float) -> Any:
+        return self._message
+
+    def close(self) -> None: ...
+
+
+def reply_of_openpi(message: object) -> object:
+    wire: Any = openpi.OpenPi(Address("there", 1))
+    wire._socket = Says(msgpack.packb(message))
+    return wire._receive(1)
+
+
+def reply_of_gr00t(message: object) -> object:
+    wire: Any = gr00t.Gr00t(Address("there", 1))
+    wire._dealer = Says(msgpack.packb(message))
+    return wire._receive(None)
+
+
+def reply_of_vla_eval(message: object) -> object:
+    wire: Any = vla_eval.VlaEval(Address("there", 1))
+    wire._busy["one"] = Says(message)
+    return wire._receive("one", 1, 0.0)
+
+
+def reply_of_openvla(message: object) -> object:
+    try:
+        return read_reply(json.dumps(message).encode(), "there:1")
+    except WireError as error:
+        return error
+
+
+@pytest.mark.parametrize("reply", [reply_of_openpi, reply_of_gr00t, reply_of_vla_eval, reply_of_openvla])
+def test_a_reply_with_a_name_of_any_length_is_an_error_of_that_episode(reply: Callable[[object], object]) -> None:
+    error = reply({"actions": {"n" * 10_000: {str(index): 0 for index in range(1000)}}})
+    assert isinstance(error, WireError) and "there:1" in str(error) and len(str(error)) < LONGEST_ERROR
+
+
+@pytest.mark.parametrize("preset", [["a"], "a", 1, None])
+def test_a_greeting_whose_preset_is_no_map_has_none(preset: object) -> None:
+    assert Plain({"robodx": {"preset": preset}}, Address("there", 1)).server_info().preset is None
 
 
 def test_a_greeting_with_names_that_are_no_texts_is_shown() -> None:

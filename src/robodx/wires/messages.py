@@ -123,9 +123,7 @@ def flatten(message: Mapping[str, Any], prefix: str = "", depth: int = 8) -> dic
 def check_name(name: str) -> str:
     """The name, refused if it is longer than any."""
     if len(name) > MAX_NAME:
-        raise Malformed(
-            f"a message with a name of {len(name)} letters, {quote(name[:40])}…: at most {MAX_NAME} are taken"
-        )
+        raise Malformed(f"a message with a name of {len(name)} letters, above {MAX_NAME}: {quote(name[:40])}…")
     return name
 
 

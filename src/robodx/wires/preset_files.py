@@ -111,9 +111,7 @@ def _build(kind: type[T], values: Mapping[str, Any], where: str) -> T:
     known = {one.name: one for one in fields(kind)}  # type: ignore[arg-type]  # each is a dataclass
     for name, value in values.items():
         if name not in known:
-            raise BadPreset(
-                f'{where}: there is no field "{shortened(str(name), MAX_NAME)}". There are: {", ".join(known)}'
-            )
+            raise BadPreset(f'{where}: there is no field "{shortened(str(name), 80)}". There are: {", ".join(known)}')
         expected = {"int": int, "float": float, "str": str, "bool": bool}.get(str(known[name].type))
         if expected is float and type(value) is int:
             continue
