@@ -137,7 +137,8 @@ def test_a_long_name_is_not_repeated_for_each_value_in_its_map(read: Callable[[A
 def test_a_preset_of_a_server_cannot_have_keys_that_take_hours_to_compare() -> None:
     dots = {"name": "n" * 10_000, "images": {"." * 20_000: {"camera": "front"}}}
     space = {"name": "n" * 10_000, "actions": {"space": "s" * 10_000}}
-    for content in (dots, space, {"f" * 10_000: 1}, {1: 1}):
+    contents: list[Any] = [dots, space, {"f" * 10_000: 1}, {1: 1}]
+    for content in contents:
         with pytest.raises(UserError) as refused:
             read_preset(content)
         assert len(str(refused.value)) < LONGEST_ERROR
