@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import ssl
+import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -37,27 +41,45 @@ class Reply(NamedTuple):
     after_s: float = 0.0
 
 
+class Raw(NamedTuple):
+    """What goes over the wire as it is, piece by piece; then the connection ends."""
+
+    pieces: Iterable[bytes]
+    every_s: float = 0.0
+    # As a server does that dies.
+    resets: bool = False
+
+
 @dataclass
 class Chat:
     """What the server will say, the last again and again, and what it was asked."""
 
     url: str
-    replies: list[Reply]
+    replies: list[Reply | Raw]
     asked: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
 
-    def next(self) -> Reply:
+    def next(self) -> Reply | Raw:
         return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
 
 
 @contextmanager
-def chat_server(*replies: Reply | str) -> Iterator[Chat]:
+def chat_server(*replies: Reply | Raw | str, tls: ssl.SSLContext | None = None) -> Iterator[Chat]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             chat.asked.append({"path": self.path, **body})
             chat.keys.append(self.headers["Authorization"])
             reply = chat.next()
+            if isinstance(reply, Raw):
+                for piece in reply.pieces:
+                    self.wfile.write(piece)
+                    time.sleep(reply.every_s)
+                if reply.resets:
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    # At once: what is closed in an orderly way later is of another number.
+                    os.close(self.connection.detach())
+                return
             time.sleep(reply.after_s)
             content = reply.content
             if isinstance(content, str):
@@ -76,8 +98,10 @@ def chat_server(*replies: Reply | str) -> Iterator[Chat]:
             """Who asked has hung up, as a test may want."""
 
     with Server(("127.0.0.1", 0), Handler) as server:
-        said = [reply if isinstance(reply, Reply) else Reply(reply) for reply in replies]
-        chat = Chat(f"http://127.0.0.1:{server.server_address[1]}/v1", said)
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
+        said = [Reply(reply) if isinstance(reply, str) else reply for reply in replies]
+        chat = Chat(f"http{'s' if tls else ''}://127.0.0.1:{server.server_address[1]}/v1", said)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:

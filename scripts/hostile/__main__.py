@@ -16,13 +16,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
-from hostile import invocations, kills, policies, wires
+from hostile import invocations, kills, policies, servers, wires
 from hostile.judging import ROOT, Case, Result
 from hostile.places import Places, make_places
 from hostile.processes import become_a_user, tried
 
 Attempt = Callable[[], Result]
-PARTS = ("invocations", "policies", "kills", "wires")
+PARTS = ("invocations", "policies", "kills", "servers", "wires")
 EVERY_S = 10.0
 
 
@@ -56,9 +56,11 @@ def main() -> int:
 
 def attempts(part: str, places: Places, rng: random.Random, *, is_quick: bool, match: str) -> list[Attempt]:
     """What a part tries, each to be called once."""
-    if part in ("kills", "wires"):
-        many = kills.attempts(places, rng) if part == "kills" else wires.attempts(rng, is_quick=is_quick)
+    if part in ("kills", "servers"):
+        many = (kills if part == "kills" else servers).attempts(places, rng)
         named = [(name, attempt) for name, attempt in many if match in name]
+    elif part == "wires":
+        named = [(name, attempt) for name, attempt in wires.attempts(rng, is_quick=is_quick) if match in name]
     else:
         cases = (invocations if part == "invocations" else policies).cases(places, rng)
         named = [(one.name, _of(one)) for one in cases if match in one.name]

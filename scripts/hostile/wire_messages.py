@@ -10,9 +10,12 @@ from typing import Any
 
 import msgpack
 
+from hostile.costly import costly
 from hostile.transports import Transport, WebSockets
 
 DEEP = 100_000
+# So many of the values take much more to read than to send.
+COSTLY = 0.005
 KEYS = (
     "actions",
     "action",
@@ -119,6 +122,8 @@ def made_up(rng: random.Random) -> bytes:
 
 
 def value(rng: random.Random, depth: int = 3) -> Any:
+    if rng.random() < COSTLY:
+        return costly(rng)
     keys = (b"__ndarray__", b"data", b"dtype", b"shape") if rng.random() < 0.5 else ("nd", "data", "type", "shape")
     shape = [rng.choice((-1, 0, 1, 2, 7, 2**31, 2**62)) for _ in range(rng.randint(0, 4))]
     plain: list[Callable[[], Any]] = [

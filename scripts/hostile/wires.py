@@ -39,6 +39,8 @@ MOST_FILES, FILES_LEFT = 256, 32
 GROWTH_MIB, PEAK_MIB = 320, 640
 UNFINISHED, UNFINISHED_MIB, ROUNDS = 4, 250, 2
 MOST_LOG = 256 * 1024
+# Of what comes back on a connection: a few replies, and an error that quotes a part of what came.
+LONGEST_ANSWER = 2**18
 GOOD_WITHIN_S = 45.0
 CLOSED_WITHIN_S = 20.0
 # No server says this.
@@ -149,7 +151,9 @@ class Attack:
                 # After none, some or all of what a good client says first.
                 before = list(valid[: rng.randint(0, min(3, len(valid)))]) if rng.random() < 0.3 else []
                 try:
-                    transport.say(port, [*before, message(rng, valid)], key)
+                    said = transport.say(port, [*before, message(rng, valid)], key)
+                    if len(said) > LONGEST_ANSWER:
+                        self._found("long answer", f"message {number} is answered with {len(said)} bytes")
                 except Silent as error:
                     silent += 1
                     if silent <= 3:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import base64
 import http.client
 import json
+import math
+import ssl
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from robodx.errors import UserError
+from robodx.timed_sockets import TimedTlsSocket, TooMuch, timed
 
 PATH = "/chat/completions"
 # Times that a server that is busy, or does not answer, is asked in all; and the longest that it is waited for between.
@@ -25,6 +29,8 @@ PASSING = (408, 409, 425, 429)
 ANSWERS = 3
 LONGEST_RETOLD = 2000
 LARGEST_REPLY_BYTES = 4_000_000
+# On top of a reply's own bytes: its headers, and the sizes of its chunks.
+ENVELOPE_BYTES = 2**20
 # How much a user is told of what a server or a model said.
 LONGEST_SAID = 300
 T = TypeVar("T")
@@ -45,13 +51,18 @@ class Endpoint:
     url: str
     model: str
     key: str | None = field(default=None, repr=False)
+    # Of one attempt, from the first byte that is sent to the last that is read.
     timeout_s: float = 60.0
     # Where the key is read from, to tell a user.
     key_name: str = "the environment"
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(self.url)
+            is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:
+            is_address = False
+        if not is_address:
             raise ChatError(f'"{self.url}" is no address of an API: write http://HOST:PORT/v1 or https://HOST/v1')
         if parts.username or parts.password:
             raise ChatError(f"the address of an API holds no password: put the key into {self.key_name}")
@@ -126,22 +137,23 @@ def complete(
             sleep(wait_s)
         wait_s = min(FIRST_WAIT_S * 2**attempt, LONGEST_WAIT_S)
         try:
-            return _said(_post(endpoint, body))
-        except urllib.error.HTTPError as error:
-            with error:
-                says = error.read(LARGEST_REPLY_BYTES).decode(errors="replace")
-            knows_no_schemas = error.code in (400, 422) and ("response_format" in says or "json_schema" in says)
-            if knows_no_schemas and body.pop("response_format", None):
-                wait_s = 0.0
-                continue
-            if error.code not in PASSING and error.code < 500:
-                raise _refused(endpoint, error.code, says, error.headers.get("Location")) from None
-            problem = "is busy (429)" if error.code == 429 else f"failed ({error.code})"
-            wait_s = _asked_to_wait(error.headers.get("Retry-After"), wait_s)
-        except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
-            reason = getattr(error, "reason", error) or type(error).__name__
-            is_late = isinstance(reason, TimeoutError)
-            problem = f"did not answer within {endpoint.timeout_s:g} s" if is_late else f"cannot be reached: {reason}"
+            answer = _post(endpoint, body)
+        except TooMuch:
+            raise BadReply(f"the reply has more than {LARGEST_REPLY_BYTES / 1e6:g} MB") from None
+        except (http.client.HTTPException, OSError, ValueError) as error:
+            problem = _why_none(endpoint, error)
+            continue
+        if answer.status < 300:
+            return _said(answer.content)
+        says = answer.content.decode(errors="replace")
+        knows_no_schemas = answer.status in (400, 422) and ("response_format" in says or "json_schema" in says)
+        if knows_no_schemas and body.pop("response_format", None):
+            wait_s = 0.0
+            continue
+        if answer.status not in PASSING and answer.status < 500:
+            raise _refused(endpoint, answer, says)
+        problem = "is busy (429)" if answer.status == 429 else f"failed ({answer.status})"
+        wait_s = _asked_to_wait(answer.headers.get("Retry-After"), wait_s)
     raise ChatError(f"{endpoint.address} {problem}, {ATTEMPTS} times in a row")
 
 
@@ -152,16 +164,74 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _post(endpoint: Endpoint, body: Mapping[str, Any]) -> bytes:
+class _Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+class _Connection(http.client.HTTPConnection):
+    """Its time limit is for the whole exchange; a server that sends a byte now and then meets it too."""
+
+    def connect(self) -> None:
+        end_s = time.monotonic() + (self.timeout or 0.0)
+        super().connect()
+        sock = self.sock if isinstance(self.sock, TimedTlsSocket) else timed(self.sock)
+        sock.limit(end_s, LARGEST_REPLY_BYTES + ENVELOPE_BYTES)
+        self.sock = sock
+
+
+class _TlsConnection(_Connection, http.client.HTTPSConnection): ...
+
+
+class _Http(urllib.request.HTTPHandler):
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(_Connection, req)
+
+
+class _Https(urllib.request.HTTPSHandler):
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(_TlsConnection, req, context=_tls())
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.sslsocket_class = TimedTlsSocket
+    return context
+
+
+def _post(endpoint: Endpoint, body: Mapping[str, Any]) -> _Answer:
     headers = {"Content-Type": "application/json"}
     if endpoint.key:
         headers["Authorization"] = f"Bearer {endpoint.key}"
     request = urllib.request.Request(endpoint.address, json.dumps(body).encode(), headers, method="POST")
-    with urllib.request.build_opener(_NoRedirect).open(request, timeout=endpoint.timeout_s) as answer:
-        content: bytes = answer.read(LARGEST_REPLY_BYTES + 1)
-    if len(content) > LARGEST_REPLY_BYTES:
-        raise BadReply(f"the reply has more than {LARGEST_REPLY_BYTES / 1e6:g} MB")
-    return content
+    opener = urllib.request.build_opener(_NoRedirect, _Http, _Https)
+    try:
+        answer = opener.open(request, timeout=endpoint.timeout_s)
+    except urllib.error.HTTPError as refusal:
+        answer = refusal
+    with answer:
+        try:
+            content: bytes = answer.read(LARGEST_REPLY_BYTES + 1)
+            if len(content) > LARGEST_REPLY_BYTES:
+                raise TooMuch
+        except (http.client.HTTPException, OSError):
+            # A refusal is one, whatever becomes of its text.
+            if answer.status < 300:
+                raise
+            content = b""
+    return _Answer(answer.status, answer.headers, content)
+
+
+def _why_none(endpoint: Endpoint, error: Exception) -> str:
+    """What is said of a server that gave no answer."""
+    reason = getattr(error, "reason", error) or type(error).__name__
+    if isinstance(reason, TimeoutError):
+        return f"did not answer within {endpoint.timeout_s:g} s"
+    if isinstance(reason, http.client.HTTPException) and not isinstance(reason, http.client.InvalidURL):
+        return f"sends no whole reply of HTTP: {type(reason).__name__}: {_short(str(reason))}"
+    return f"cannot be reached: {_short(str(reason))}"
 
 
 def _said(content: bytes) -> str:
@@ -189,11 +259,12 @@ def _json(text: str) -> Any:
         raise ValueError(f"it is no JSON ({error})") from None
 
 
-def _refused(endpoint: Endpoint, code: int, says: str, location: str | None) -> ChatError:
-    advice = ""
+def _refused(endpoint: Endpoint, answer: _Answer, says: str) -> ChatError:
+    code, advice = answer.status, ""
     if code in (401, 403):
         advice = f"it {'refuses the key' if endpoint.key else 'wants a key, and none is'} in {endpoint.key_name}"
     elif 300 <= code < 400:
+        location = _short(answer.headers.get("Location", "nowhere"))
         advice = f"it leads elsewhere, to {location}: name that address if it is right"
     elif code == 404:
         advice = f'no such address, or no model "{endpoint.model}"'
@@ -208,7 +279,8 @@ def _short(text: str) -> str:
 
 def _asked_to_wait(seconds: str | None, otherwise_s: float) -> float:
     try:
-        return min(max(float(seconds or ""), 0.0), LONGEST_WAIT_S)
+        asked_s = float(seconds or "")
     except ValueError:
         # Not said, or as a date.
         return otherwise_s
+    return otherwise_s if math.isnan(asked_s) else min(max(asked_s, 0.0), LONGEST_WAIT_S)

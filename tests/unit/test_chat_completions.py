@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import base64
+import itertools
+import ssl
+import tracemalloc
 from typing import Any
 
 import pytest
 
 from robodx import chat_completions
 from robodx.chat_completions import ANSWERS, ATTEMPTS, LONGEST_RETOLD, BadReply, ChatError, Endpoint
-from tests.chatting import Reply, chat_server
+from robodx.timed_sockets import TimedTlsSocket
+from tests.chatting import Raw, Reply, chat_server
 
 SCHEMA = {"type": "array"}
 GOOD = "[7]"
@@ -143,6 +147,108 @@ def test_one_that_does_not_answer_in_time_is_told() -> None:
         ask(chat.url, timeout_s=0.05)
 
 
+# Servers that keep to no rule. Each is asked again, and then answers.
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+SAID = b'{"choices": [{"message": {"content": "[7]"}}]}'
+# Whole in the end, but long after the time limit, without ever pausing for as long.
+SLOW = HEAD + b"Content-Length: %d\r\n\r\n" % len(SAID) + SAID
+DRIPPING = {
+    "its headers": Raw([*(SLOW[i : i + 1] for i in range(12)), SLOW[12:]], every_s=0.03),
+    "its reply": Raw([SLOW[:-12], *(SLOW[i : i + 1] for i in range(len(SLOW) - 12, len(SLOW)))], every_s=0.03),
+    "its refusal": Raw([b"HTTP/1.1 503 No\r\nContent-Length: 12\r\n\r\n", *[b"x"] * 12], every_s=0.03),
+    "nothing more of its refusal": Raw([b"HTTP/1.1 503 No\r\nContent-Length: 12\r\n\r\n", b"x"], every_s=0.4),
+    "that it goes on": Raw([*[b"HTTP/1.1 100 Continue\r\n\r\n"] * 12, SLOW], every_s=0.03),
+}
+
+
+@pytest.mark.parametrize("what", DRIPPING)
+def test_one_that_drips_meets_the_time_limit_and_is_asked_again(what: str) -> None:
+    with chat_server(DRIPPING[what], GOOD) as chat:
+        assert ask(chat.url, timeout_s=0.15)[0] == [7]
+    assert len(chat.asked) > 1
+
+
+def test_one_that_drips_meets_the_time_limit_with_tls_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    for end in ends:
+        # Without a certificate, which would have to be made.
+        end.maximum_version = ssl.TLSVersion.TLSv1_2
+        end.set_ciphers("aNULL:@SECLEVEL=0")
+    server, client = ends
+    client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
+    client.sslsocket_class = chat_completions._tls().sslsocket_class
+    assert client.sslsocket_class is TimedTlsSocket
+    monkeypatch.setattr(chat_completions, "_tls", lambda: client)
+    with chat_server(DRIPPING["its reply"], GOOD, tls=server) as chat:
+        assert ask(chat.url, timeout_s=0.25)[0] == [7]
+    assert len(chat.asked) > 1
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Raw([b"HTTP/1.1 503 No\r\nTransfer-Encoding: chunked\r\n\r\n50\r\nabc"]),
+        Raw([b"HTTP/1.1 500 No\r\nContent-Length: 99\r\n\r\nabc"], resets=True),
+        Raw([HEAD + b"Transfer-Encoding: chunked\r\n\r\n50\r\nabc"]),
+        Raw([HEAD + b"Transfer-Encoding: chunked\r\n\r\nno size\r\nabc"]),
+        Raw([HEAD + b"Content-Length: 99\r\n\r\nabc"], resets=True),
+        Raw([b"\xff" * 60_000 + b"\r\n\r\n"]),
+        Raw([HEAD + b"A: b\r\n" * 1000 + b"\r\n"]),
+        Raw([HEAD + b"A: " + b"b" * 100_000]),
+        Raw([]),
+    ],
+)
+def test_one_that_breaks_off_is_asked_again_and_told_in_a_line(broken: Raw) -> None:
+    with chat_server(broken, GOOD) as chat:
+        assert ask(chat.url) == ([7], [1.0])
+    with chat_server(broken) as chat, pytest.raises(ChatError) as raised:
+        ask(chat.url)
+    assert len(chat.asked) == ATTEMPTS
+    assert len(str(raised.value)) < 600 and str(raised.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe\xfd" * 100, b"\x1f\x8b no gzip", b"\x00" * 9, b'{"choices": ' + b"9" * 5000, SAID[:-3]]
+)
+def test_a_reply_that_cannot_be_read_is_asked_for_again(content: bytes) -> None:
+    with chat_server(Reply(content, headers=(("Content-Encoding", "gzip"),)), GOOD) as chat:
+        assert ask(chat.url) == ([7], [])
+
+
+@pytest.mark.parametrize("head", [b"Content-Length: 99999999999\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n-1\r\n"])
+def test_a_reply_of_gigabytes_is_not_kept(head: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chunk of size -1 is all that comes, to Python's library."""
+    for limit in ("LARGEST_REPLY_BYTES", "ENVELOPE_BYTES"):
+        monkeypatch.setattr(chat_completions, limit, 100_000)
+    endless = Raw(itertools.chain([HEAD + head], itertools.repeat(b"a" * 50_000, 400)))
+    with chat_server(endless, GOOD) as chat:
+        tracemalloc.start()
+        try:
+            assert ask(chat.url) == ([7], [])
+            assert tracemalloc.get_traced_memory()[1] < 2_000_000
+        finally:
+            tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "waited_s"),
+    [("nan", 1.0), ("inf", 60.0), ("-5", 0.0), ("-inf", 0.0), ("9" * 500, 60.0), ("soon", 1.0), ("", 1.0),
+     ("Wed, 21 Oct 2015 07:28:00 GMT", 1.0)],
+)  # fmt: skip
+def test_no_busy_server_is_waited_for_longer_than_a_minute(asked_for: str, waited_s: float) -> None:
+    with chat_server(Reply(b"", 429, (("Retry-After", asked_for),)), GOOD) as chat:
+        assert ask(chat.url) == ([7], [waited_s])
+
+
+def test_where_a_server_leads_is_told_up_to_a_point() -> None:
+    elsewhere = Reply(b"x" * 10_000, 302, (("Location", f"http://{'a' * 10_000}"),))
+    with chat_server(elsewhere) as chat, pytest.raises(ChatError, match="302: it leads elsewhere") as raised:
+        ask(chat.url)
+    assert len(str(raised.value)) < 900
+
+
 def test_one_that_is_not_there_is_told() -> None:
     with chat_server(GOOD) as chat:
         pass
@@ -153,7 +259,17 @@ def test_one_that_is_not_there_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:8000", "ftp://host/v1", "file:///etc/passwd", "http://", "http://me:secret@host/v1"]
+    "url",
+    [
+        "localhost:8000",
+        "ftp://host/v1",
+        "file:///etc/passwd",
+        "http://",
+        "http://me:secret@host/v1",
+        "http://[",
+        "http://host:99999/v1",
+        "http://host:x/v1",
+    ],
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(ChatError, match="address"):

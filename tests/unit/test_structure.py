@@ -31,7 +31,8 @@ ALLOWED: dict[str, set[str]] = {
     "user_files": {"errors"},
     "users_code": {"errors", "output"},
     "registry": {"errors", "users_code"},
-    "chat_completions": {"errors"},
+    "timed_sockets": set(),
+    "chat_completions": {"errors", "timed_sockets"},
     "sim": {"errors", "registry"},
     "robots": {"sim", "spaces"},
     "language": {"registry", "sim"},
@@ -44,7 +45,8 @@ ALLOWED: dict[str, set[str]] = {
     "verbs": {"analysis", "experts", "language", "registry", "scoring", "sim"},
     "policy_contract": {"errors", "language", "output", "registry", "sim", "spaces", "users_code"},
     "wires": {
-        "errors", "hosts", "output", "policy_contract", "registry", "sim", "spaces", "user_files", "users_code",
+        "errors", "hosts", "output", "policy_contract", "registry", "sim", "spaces", "timed_sockets", "user_files",
+        "users_code",
     },
     "perturbations": {
         "errors", "language", "policy_contract", "records", "registry", "robots", "scoring", "sim", "streams", "tasks",

@@ -31,9 +31,9 @@ from robodx.wires.messages import (
     flatten,
     nest,
     pack,
-    quote,
     unpack,
 )
+from robodx.wires.quoting import quote
 from tests.wires.fuzzing import fuzzed
 
 Encode = Callable[[Any], Any]

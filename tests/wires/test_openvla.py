@@ -411,7 +411,7 @@ def test_a_server_that_dies_and_comes_back_serves_the_next_episode() -> None:
         (http(b"[1, 2, 3]"), "(3,)", InvalidAction),
         (http(b'["a", "b"]'), "not numbers", InvalidAction),
         (http(b"[[1, 2], [3]]"), "uneven", InvalidAction),
-        (http(b'{"__numpy__": "AAAA", "dtype": "|O", "shape": [1]}'), "type object", WireError),
+        (http(b'{"__numpy__": "AAAA", "dtype": "|O", "shape": [1]}'), "type '|O'", WireError),
         (http(b'{"__numpy__": "AAAA", "dtype": "<f8", "shape": [1099511627776]}'), "1099511627776", WireError),
         (http(b'{"__numpy__": 3, "dtype": "<f8", "shape": [1]}'), "an array whose data are 3", WireError),
         (http(b'{"__numpy__": ""}'), "an array of type None", WireError),

@@ -94,9 +94,9 @@ def test_an_instruction_that_is_no_text_is_refused(prompt: object) -> None:
         (Picture("front", 4, 6), np.zeros((8, 6, 3), np.uint8), "(4, 6, 3), but is uint8 of shape (8, 6, 3)"),
         (Picture("front", 4, 6, layout="CHW"), np.zeros((4, 6, 3), np.uint8), "(3, 4, 6), but is uint8 of shape (4, 6"),
         (Picture("front", 4, 6, is_depth=True), np.zeros((4, 6), np.uint8), "float32 of shape (4, 6), but is uint8 of"),
-        (Picture("front", 4, 6), "no picture", "but is str"),
-        (Picture("front", 4, 6), None, "but is NoneType"),
-        (Picture("front", 4, 6), [[1], [1, 2]], "but is a list of uneven lengths"),
+        (Picture("front", 4, 6), "no picture", "but is of type str"),
+        (Picture("front", 4, 6), None, "but is of type NoneType"),
+        (Picture("front", 4, 6), [[1], [1, 2]], "but is of uneven lengths"),
     ],
 )  # fmt: skip
 def test_a_picture_that_is_none_is_refused_by_its_key_with_both_sides(

@@ -122,7 +122,7 @@ MISBEHAVIOURS: dict[str, tuple[Behaviour, str, str]] = {
         EXPECTS,
     ),
     "answers NaN": (lambda obs, _: {"actions": CHUNK * np.nan}, r"an action that is not finite: \[nan", EXPECTS),
-    "answers words": (lambda obs, _: {"actions": ["left"]}, "actions of type <U4, not numbers", EXPECTS),
+    "answers words": (lambda obs, _: {"actions": ["left"]}, "actions of type str, not numbers", EXPECTS),
     "answers a batch of chunks": (
         lambda obs, _: {"actions": CHUNK[None]},
         r"actions of shape \(1, 2, 7\), not",

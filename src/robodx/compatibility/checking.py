@@ -86,7 +86,7 @@ class Check:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "policy": self.policy, "server_info": json.loads(json.dumps(self.server_info, default=str)),
+            "policy": self.policy, "server_info": json.loads(json.dumps(self.server_info, default=str, skipkeys=True)),
             "preset": self.preset.as_dict(), "sides": self.sides, "nature": self.nature, "chunk": self.chunk,
             "inference_ms": self.inference_ms, "slowest_ms": self.slowest_ms, "steps": self.steps,
             "problems": self.problems, "notes": self.notes,
@@ -232,5 +232,5 @@ def _sides(preset: Preset, robot: str) -> list[tuple[str, str]]:
 
 
 def _short(content: object, most: int = 400) -> str:
-    text = json.dumps(content, default=lambda value: f"<{type(value).__name__}>")
+    text = json.dumps(content, default=lambda value: f"<{type(value).__name__}>", skipkeys=True)
     return text if len(text) <= most else f"{text[: most - 1]}…"

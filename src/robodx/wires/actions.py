@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from robodx.policy_contract import ActionChunk
 from robodx.spaces import ActionSpace, DeltaFrame, DeltaFrom, InvalidAction
-from robodx.wires.messages import quote
+from robodx.wires.quoting import quote
 from robodx.wires.rotations import ROTATIONS
 
 

@@ -7,13 +7,15 @@ from dataclasses import fields
 
 from robodx.wires.actions import Actions
 from robodx.wires.base import ServerInfo
-from robodx.wires.messages import quote
 from robodx.wires.parts import PARTS
 from robodx.wires.pictures import Picture
 from robodx.wires.preset import EPISODE, Preset, keys_of
 from robodx.wires.preset_files import find_preset, read_preset, shipped
+from robodx.wires.quoting import quote, shortened
 
 Shape = tuple[int | None, ...]
+# As many are named as a person would read.
+MAX_NAMED = 20
 # Of a state, these depend on how far a gripper opens.
 IN_METRES = frozenset(["gripper_width", "finger_positions"])
 
@@ -28,7 +30,9 @@ def mismatches(preset: Preset, server_info: ServerInfo) -> list[str]:
     # A server that says what it needs besides suggests a preset, and leaves the rest to the user.
     if server_info.preset is not None and server_info.inputs is None:
         wrong += _differences(preset, read_preset(server_info.preset))
-    return [*wrong, *server_info.contradictions(preset)]
+    wrong += server_info.contradictions(preset)
+    more = [f"and {len(wrong) - MAX_NAMED} more"] if len(wrong) > MAX_NAMED else []
+    return [*map(shortened, wrong[:MAX_NAMED]), *more]
 
 
 def fitting(server_info: ServerInfo) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from robodx.errors import Stop, UserError
+from robodx.wires.quoting import shortened
 
 if TYPE_CHECKING:
     from robodx.wires.preset import Preset
@@ -29,7 +30,7 @@ API_KEY = "ROBODX_API_KEY"
 SEVERAL = re.compile(r"//([^/?#]*)")
 # How Python's servers begin to say what happened to them; and how much of that is kept.
 TRACEBACK = "Traceback (most recent call last)"
-MAX_LINE, MAX_TEXT = 500, 4000
+MAX_TEXT = 4000
 
 
 class WireError(RuntimeError):
@@ -59,7 +60,7 @@ def failure_of(server: object, text: str, kind: type[E]) -> E:
     if TRACEBACK in text:
         # Without what is left of the heading, and the places in the code, which are indented.
         lines = [line for line in lines[1:] if line and not line[0].isspace()]
-    error = kind(f"the policy server at {server} failed: {lines[0][:MAX_LINE] if lines else 'it does not say why'}")
+    error = kind(f"the policy server at {server} failed: {shortened(lines[0]) if lines else 'it does not say why'}")
     if "\n" in text:
         error.__cause__ = ServerSaid(text[-MAX_TEXT:])
     return error

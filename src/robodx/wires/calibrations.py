@@ -10,6 +10,7 @@ import numpy as np
 
 from robodx.policy_contract import Calibration
 from robodx.sim.geometry import Pose
+from robodx.wires.quoting import quote
 
 # As far as rounding to single precision, and a careless hand, may leave a quaternion's length from 1.
 UNIT_TOLERANCE = 1e-3
@@ -40,7 +41,7 @@ def _read_camera(name: str, data: object) -> Calibration:
             raise TypeError(f"{type(data).__name__} is no map")
         frame = data["frame"]
         if frame not in ("base", "tool"):
-            raise ValueError(f"its frame must be base or tool, not {frame!r}")
+            raise ValueError(f"its frame must be base or tool, not {quote(frame)}")
         fovy_deg = _number(data["fovy_deg"])
         if not 0 < fovy_deg < 180:
             raise ValueError(f"its field of view must be between 0 and 180 degrees, not {fovy_deg}")
@@ -56,7 +57,7 @@ def _read_camera(name: str, data: object) -> Calibration:
 def _number(value: Any) -> float:
     """Numbers of any library are, but neither texts nor truths."""
     if isinstance(value, str | bytes | bool | np.bool_):
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{quote(value)} is no number")
     number = float(value)
     if not math.isfinite(number):
         raise ValueError(f"{number} is no place or angle")

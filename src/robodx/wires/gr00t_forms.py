@@ -12,8 +12,9 @@ import numpy as np
 
 from robodx.errors import UserError
 from robodx.wires.base import Reply, Request, WireError
-from robodx.wires.messages import flatten, quote
+from robodx.wires.messages import check_name, flatten
 from robodx.wires.preset import EPISODE
+from robodx.wires.quoting import quote
 
 MODALITIES = ("video", "state", "language")
 # Episodes in one request: each is one of the policy's, and is answered after the one before.
@@ -125,12 +126,13 @@ def write_actions(form: Form, rows: Sequence[Reply]) -> object:
 
 def _flat(observation: Mapping[Any, Any], is_nested: bool) -> dict[str, Any]:
     if not is_nested:
-        return {str(key): value for key, value in observation.items()}
+        return {check_name(str(key)): value for key, value in observation.items()}
     flat: dict[str, Any] = {}
     for modality, values in observation.items():
         if not isinstance(values, Mapping):
             raise ValueError(f"{quote(modality)} must be a map, not {quote(values)}")
-        flat.update({str(key) if modality == "language" else f"{modality}.{key}": v for key, v in values.items()})
+        prefix = "" if modality == "language" else f"{modality}."
+        flat.update({check_name(f"{prefix}{key}"): value for key, value in values.items()})
     return flat
 
 

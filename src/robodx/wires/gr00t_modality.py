@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from robodx.wires.base import ServerInfo, WireError
-from robodx.wires.messages import quote
 from robodx.wires.preset import EPISODE, Preset, keys_of
+from robodx.wires.quoting import quote
 
 # A camera of ours by what theirs is called, and so on: guesses for a draft, which a person checks.
 CAMERAS = {

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from robodx.wires.base import ServerInfo, WireError
-from robodx.wires.messages import quote
 from robodx.wires.preset import EPISODE
+from robodx.wires.quoting import quote
 
 # The key of a description in a greeting.
 LEROBOT = "lerobot"

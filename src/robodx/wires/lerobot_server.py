@@ -24,7 +24,7 @@ import traceback
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -37,8 +37,12 @@ Request = Mapping[str, Any]
 Reply = dict[str, NDArray[np.float32]]
 
 MAX_REQUEST_BYTES = 256 * 2**20
-# Episodes whose past is kept: clients do not say that one has ended.
-MAX_EPISODES = 1024
+# Maps and lists of a request and items in each, letters of a name, and of an error that is sent.
+MAX_ITEMS, MAX_NAME, MAX_ERROR = 100_000, 200, 20_000
+# The types of numbers, which are looked up: numpy would parse a text of megabytes for minutes.
+KINDS = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
+DTYPES = {f"{order}{kind}": np.dtype(f"{order}{kind}") for kind in KINDS for order in "<>|"}
+MAX_EPISODES = 1024  # whose past is kept: clients do not say that one has ended
 # Under this key RoboDx tells which episode and which step a request is of.
 EPISODE = "robodx"
 ACTION, TASK, IMAGES = "action", "task", "observation.images"
@@ -63,10 +67,8 @@ class Past:
 
     step: int
     seen: deque[Request]
-    # Predicted and not yet executed.
-    planned: deque[NDArray[np.float32]] = field(default_factory=deque)
-    # Of ACT with temporal ensembling.
-    ensembler: Any = None
+    planned: deque[NDArray[np.float32]] = field(default_factory=deque)  # predicted and not yet executed
+    ensembler: Any = None  # of ACT with temporal ensembling
 
 
 class Checkpoint:
@@ -107,6 +109,7 @@ class Checkpoint:
         )
         self._moments = int(self._config.n_obs_steps)
         self._ensembles = getattr(self._config, "temporal_ensemble_coeff", None) is not None
+        self._uses_language = self._config.type not in WORDLESS
         executed = getattr(self._config, "n_action_steps", 0) or getattr(self._config, "action_chunk_size", 1)
         self._executed = int(executed)
         self._pasts: OrderedDict[str, Past] = OrderedDict()
@@ -156,27 +159,21 @@ class Checkpoint:
                 replies[index] = {ACTION: chunk}
         return replies
 
-    # Requests.
-
     def _inputs(self) -> dict[str, Any]:
         """Cameras that a policy was made for and trained without are filled in by the policy itself."""
         return {key: one for key, one in self._config.input_features.items() if ".empty_camera_" not in key}
-
-    @property
-    def _uses_language(self) -> bool:
-        return self._config.type not in WORDLESS
 
     def _check(self, request: Request) -> None:
         for key, one in self._inputs().items():
             shape = _as_sent(one.type.value, one.shape)
             value = request.get(key)
             if not isinstance(value, np.ndarray) or value.shape != shape:
-                came = f"of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)[:80]
+                came = f"of shape {value.shape}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
                 raise Refused(f"{key} must be an array of shape {shape}, but is {came}")
             if one.type.value == "VISUAL" and value.dtype != np.uint8:
                 raise Refused(f"{key} must be of type uint8, but is {value.dtype}")
         if self._uses_language and not isinstance(request.get(TASK), str):
-            raise Refused(f"{TASK} must be a text, but is {request.get(TASK)!r}")
+            raise Refused(f"{TASK} must be a text, but is a {type(request.get(TASK)).__name__}")
 
     def _remember(self, request: Request) -> None:
         info = request.get(EPISODE)
@@ -198,8 +195,6 @@ class Checkpoint:
         self._pasts.move_to_end(episode)
         if len(self._pasts) > MAX_EPISODES:
             self._pasts.popitem(last=False)
-
-    # Actions.
 
     def _answer_one_by_one(self, requests: Sequence[Request], asking: list[int], replies: list[Any]) -> None:
         pasts = {index: self._pasts[str(requests[index][EPISODE]["episode_id"])] for index in asking}
@@ -229,8 +224,7 @@ class Checkpoint:
                 for key, queue in queues.items():
                     if key in batch:
                         queue.append(batch[key])
-            device = torch.device(self._config.device).type
-            with torch.autocast(device) if self._config.use_amp else nullcontext():
+            with torch.autocast(torch.device(self._config.device).type) if self._config.use_amp else nullcontext():
                 return self._policy.predict_action_chunk(batch)
 
     def _finished(self, chunks: Any) -> list[NDArray[np.float32]]:
@@ -279,7 +273,17 @@ def pack(message: object) -> bytes:
 
 def unpack(data: bytes) -> dict[str, Any]:
     """A request, flat: `a.b` for `b` in the map `a`. What is told of the episode stays a map."""
-    message = msgpack.unpackb(data, object_hook=_decode, strict_map_key=False)
+    left = iter(range(MAX_ITEMS))
+
+    def counted(value: Any) -> Any:
+        if next(left, None) is None:
+            raise Refused(f"a request of more than {MAX_ITEMS} maps and lists")
+        return value
+
+    message = msgpack.unpackb(
+        data, object_hook=lambda value: _decode(counted(value)), list_hook=counted, strict_map_key=False,
+        max_array_len=MAX_ITEMS, max_map_len=MAX_ITEMS,
+    )  # fmt: skip
     if not isinstance(message, dict) or not all(isinstance(key, str) for key in message):
         raise Refused(f"a request must be a map of names, not {type(message).__name__}")
     info = message.pop(EPISODE, None)
@@ -289,10 +293,10 @@ def unpack(data: bytes) -> dict[str, Any]:
 def _flat(message: Mapping[str, Any], prefix: str, depth: int) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in message.items():
-        if isinstance(value, dict) and depth:
-            flat.update(_flat(value, f"{prefix}{key}.", depth - 1))
-        else:
-            flat[f"{prefix}{key}"] = value
+        # Every value in a map repeats the map's own name.
+        if len(name := f"{prefix}{key}") > MAX_NAME:
+            raise Refused(f"a name of {len(name)} letters, but at most {MAX_NAME} are taken")
+        flat.update(_flat(value, f"{name}.", depth - 1) if isinstance(value, dict) and depth else {name: value})
     return flat
 
 
@@ -305,12 +309,10 @@ def _encode(value: Any) -> Any:
 def _decode(value: dict[Any, Any]) -> Any:
     if b"__ndarray__" not in value and b"__npgeneric__" not in value:
         return value
-    dtype = np.dtype(str(value[b"dtype"]))
-    if dtype.kind not in "biuf":
-        raise Refused(f"an array of type {dtype}, but only booleans, integers and floats are taken")
-    if b"__npgeneric__" in value:
-        return dtype.type(value[b"data"])
-    return np.frombuffer(value[b"data"], dtype).reshape(value[b"shape"])
+    asked, data = str(value.get(b"dtype"))[:40], value.get(b"data")
+    if (dtype := DTYPES.get(asked)) is None or not isinstance(data, bytes if b"__ndarray__" in value else int | float):
+        raise Refused(f"an array of type {asked!r}, but only booleans, integers and floats are taken")
+    return np.frombuffer(data, dtype).reshape(value[b"shape"]) if isinstance(data, bytes) else dtype.type(data)
 
 
 class Served(Protocol):
@@ -338,18 +340,16 @@ async def serve(served: Served, host: str, port: int, on_ready: Callable[[int], 
     with ThreadPoolExecutor(1) as worker:
 
         async def handle(connection: ServerConnection) -> None:
-            try:
+            with suppress(ConnectionClosed):
                 await connection.send(pack(served.about))
                 async for frame in connection:
                     try:
                         reply = await asyncio.get_running_loop().run_in_executor(worker, answer, frame)
                     except Exception:
-                        await connection.send(traceback.format_exc())
+                        await connection.send(traceback.format_exc()[-MAX_ERROR:])
                         await connection.close(1011, "the policy failed; see the text frame before this")
                         return
                     await connection.send(reply)
-            except ConnectionClosed:
-                pass
 
         # No compression, which costs more than it saves, no pings, as the wire has deadlines, and no web pages.
         logging.getLogger("websockets.server").setLevel(logging.CRITICAL)

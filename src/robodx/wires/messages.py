@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -11,21 +12,35 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.wires.quoting import complaint, quote
+
 # Of a reply: actions are small, and a server gone wrong must not fill the memory.
 MAX_REPLY_BYTES = 16 * 2**20
 # Of a request: a few pictures of the largest size that a policy may ask for.
 MAX_REQUEST_BYTES = 256 * 2**20
 # bool, signed, unsigned, float: nothing that could hold an object.
 KINDS = "biuf"
+# Every spelling of a number's type that a message may use. It is looked up: numpy would parse megabytes for minutes.
+DTYPES = {
+    spelling: np.dtype(spelling)
+    for number in map(np.dtype, "?" + np.typecodes["AllInteger"] + np.typecodes["Float"])
+    for spelling in (number.name, *(f"{order}{number.str[1:]}" for order in ("", "<", ">", "=", "|")))
+}
+# The header of a .npy array holds a type and a shape, and numpy reads it as a Python expression.
+MAX_NPY_HEADER = 1000
 # Of maps that stand for an array, a scalar or a picture.
 MARKS = frozenset(
     [b"__ndarray__", "__ndarray__", b"nd", "nd", b"__npgeneric__", "__npgeneric__", "__ndarray_class__", "__image__"]
 )
 MAX_PIXELS = 4096 * 4096
+# Of all pictures in one message: black ones take a thousand times less on the wire than in memory.
+MAX_MESSAGE_PIXELS = 4 * MAX_PIXELS
 # Of one message: each is a byte on the wire and a hundred in memory.
 MAX_CONTAINERS = 100_000
 # Of one list or map, for which room is made before anything of it is read.
 MAX_ITEMS = 1_000_000
+# Of a dotted name: every value in a map repeats the map's own name.
+MAX_NAME = 200
 
 Encode = Callable[[Any], Any]
 
@@ -41,13 +56,14 @@ def pack(message: object, encode: Encode) -> bytes:
 
 def unpack(data: bytes | bytearray | memoryview) -> Any:
     """Read a message with arrays in any of the known forms."""
+    reader = _Reader()
     # So many bytes cannot hold more.
-    hooks = _Counted() if len(data) > MAX_CONTAINERS else None
+    is_long = len(data) > MAX_CONTAINERS
     try:
         return msgpack.unpackb(
             data,
-            object_hook=hooks.map if hooks else _decode,
-            list_hook=hooks.list if hooks else None,
+            object_hook=reader.counted_map if is_long else reader.map,
+            list_hook=reader.counted_list if is_long else None,
             max_array_len=MAX_ITEMS,
             max_map_len=MAX_ITEMS,
             strict_map_key=False,
@@ -56,19 +72,7 @@ def unpack(data: bytes | bytearray | memoryview) -> Any:
         raise
     # What msgpack and numpy raise on bad bytes is many things, and each means the same here.
     except Exception as error:
-        raise Malformed(f"{quote(data)}, which is no msgpack message: {type(error).__name__}: {error}") from error
-
-
-def quote(data: object) -> str:
-    """Enough of what came to recognise it."""
-    if isinstance(data, bytes | bytearray | memoryview):
-        start = bytes(data[:40])
-        return f"{len(data)} bytes beginning {start!r}"
-    try:
-        text = repr(data)
-    except RecursionError:
-        return f"a {type(data).__name__} nested too deeply to be shown"
-    return text if len(text) <= 120 else f"{text[:117]}…"
+        raise Malformed(f"{quote(data)}, which is no msgpack message: {complaint(error)}") from error
 
 
 def encode_with_bytes(value: Any) -> Any:
@@ -108,12 +112,19 @@ def flatten(message: Mapping[str, Any], prefix: str = "", depth: int = 8) -> dic
     """Nested maps as one, with dotted names; maps that lie deeper than anything sensible stay maps."""
     flat: dict[str, Any] = {}
     for key, value in message.items():
-        name = f"{prefix}{key}"
+        name = check_name(f"{prefix}{key}")
         if isinstance(value, Mapping) and depth:
             flat.update(flatten(value, f"{name}.", depth - 1))
         else:
             flat[name] = value
     return flat
+
+
+def check_name(name: str) -> str:
+    """The name, refused if it is longer than any."""
+    if len(name) > MAX_NAME:
+        raise Malformed(f"a message with a name of {len(name)} letters, above {MAX_NAME}: {quote(name[:40])}…")
+    return name
 
 
 def nest(flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,23 +143,38 @@ def rebuild(data: object, dtype: object, shape: object) -> NDArray[Any]:
     """An array from its parts, refused unless they fit together."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise Malformed(f"an array whose data are {type(data).__name__}, not bytes")
-    if not isinstance(dtype, str) or not isinstance(shape, list | tuple):
-        raise Malformed(f"an array of type {quote(dtype)} and shape {quote(shape)}")
-    try:
-        kind = np.dtype(dtype)
-    except (TypeError, ValueError, SyntaxError) as error:
-        raise Malformed(f"an array of the unknown type {quote(dtype)}") from error
-    if kind.kind not in KINDS:
-        raise Malformed(f"an array of type {kind}, but only booleans, integers and floats are taken")
-    count = 1
-    for size in shape:
-        if type(size) is not int or size < 0 or len(shape) > 8:
-            raise Malformed(f"an array of shape {quote(shape)}")
-        count *= size
-    if count * kind.itemsize != len(data):
-        raise Malformed(f"an array of shape {tuple(shape)} and type {kind} with {len(data)} bytes of data")
+    kind = read_dtype(dtype)
+    if not isinstance(shape, list | tuple) or len(shape) > 8:
+        raise Malformed(f"an array of shape {quote(shape)}")
+    if not all(type(size) is int and 0 <= size <= MAX_REQUEST_BYTES for size in shape):
+        raise Malformed(f"an array of shape {quote(shape)}")
+    # An array without data may still be too large for numpy to describe.
+    if math.prod(shape) * kind.itemsize != len(data) or math.prod(max(size, 1) for size in shape) > MAX_REQUEST_BYTES:
+        raise Malformed(f"an array of shape {quote(tuple(shape))} and type {kind} with {len(data)} bytes of data")
     # A copy: what is read must not be a view into a buffer that the next message overwrites.
     return np.frombuffer(data, kind).reshape(shape).copy()
+
+
+def read_dtype(dtype: object) -> np.dtype[Any]:
+    kind = DTYPES.get(dtype) if isinstance(dtype, str) else None
+    if kind is None:
+        raise Malformed(f"an array of type {quote(dtype)}, but only booleans, integers and floats are taken")
+    return kind
+
+
+def numbers_of(value: object) -> NDArray[Any]:
+    """An array, or numbers in lists. ValueError for anything else: numpy makes each text as long as the longest."""
+    inside = [value]
+    while inside:
+        one = inside.pop()
+        if isinstance(one, list | tuple):
+            inside.extend(one)
+        elif not isinstance(one, bool | int | float | np.ndarray | np.generic):
+            raise ValueError(f"of type {type(one).__name__}, not numbers: {quote(value)}")
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"of uneven lengths: {quote(value)}") from error
 
 
 def _plain(array: NDArray[Any]) -> NDArray[Any]:
@@ -158,30 +184,37 @@ def _plain(array: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(array, order="C")
 
 
-class _Counted:
-    """Decodes maps and lists while they are not too many."""
+class _Reader:
+    """Decodes the maps and lists of one message while they are not too many, nor its pictures too large."""
 
     def __init__(self) -> None:
-        self._left = MAX_CONTAINERS
+        self._containers_left, self._pixels_left = MAX_CONTAINERS, MAX_MESSAGE_PIXELS
 
-    def map(self, value: dict[Any, Any]) -> Any:
+    def counted_map(self, value: dict[Any, Any]) -> Any:
         self._count()
-        return _decode(value)
+        return self.map(value)
 
-    def list(self, value: list[Any]) -> list[Any]:
+    def counted_list(self, value: list[Any]) -> list[Any]:
         self._count()
         return value
 
+    def map(self, value: dict[Any, Any]) -> Any:
+        # Most maps are maps.
+        if MARKS.isdisjoint(value):
+            return value
+        if "__image__" in value and value.get("format") != "raw":
+            image = _from_image(value, min(MAX_PIXELS, self._pixels_left))
+            self._pixels_left -= image.shape[0] * image.shape[1]
+            return image
+        return _decode(value)
+
     def _count(self) -> None:
-        self._left -= 1
-        if self._left < 0:
+        self._containers_left -= 1
+        if self._containers_left < 0:
             raise Malformed(f"a message of more than {MAX_CONTAINERS} maps and lists")
 
 
 def _decode(value: dict[Any, Any]) -> Any:
-    # Most maps are maps.
-    if MARKS.isdisjoint(value):
-        return value
     # openpi's keys are bytes, vla-eval's text: after that they agree.
     for ndarray, data, dtype, shape in (
         (b"__ndarray__", b"data", b"dtype", b"shape"),
@@ -199,7 +232,7 @@ def _decode(value: dict[Any, Any]) -> Any:
     if "__ndarray_class__" in value:
         return _from_npy(value.get("as_npy"))
     if "__image__" in value:
-        return _from_image(value)
+        return rebuild(value.get("data"), value.get("dtype"), value.get("shape", []))
     return value
 
 
@@ -208,12 +241,9 @@ def _text(value: object) -> object:
 
 
 def _scalar(data: object, dtype: object) -> Any:
-    if not isinstance(data, bool | int | float) or not isinstance(dtype, str):
+    if not isinstance(data, bool | int | float):
         raise Malformed(f"a scalar {quote(data)} of type {quote(dtype)}")
-    kind = np.dtype(dtype)
-    if kind.kind not in KINDS:
-        raise Malformed(f"a scalar of type {kind}, but only booleans, integers and floats are taken")
-    return kind.type(data)
+    return read_dtype(dtype).type(data)
 
 
 def _from_npy(data: object) -> NDArray[Any]:
@@ -222,10 +252,14 @@ def _from_npy(data: object) -> NDArray[Any]:
     # Magic, version and the header's length, which is wider from version 2 on.
     start, width = (10, 2) if data[6:7] == b"\x01" else (12, 4)
     end = start + int.from_bytes(data[start - width : start], "little")
+    if end > MAX_NPY_HEADER:
+        raise Malformed(
+            f"{quote(data)}, which is no .npy array: its header has {end} bytes, not at most {MAX_NPY_HEADER}"
+        )
     try:
         shape, is_fortran, dtype = _read_npy_header(data[:end])
     except (ValueError, OSError, EOFError) as error:
-        raise Malformed(f"{quote(data)}, which is no .npy array: {error}") from error
+        raise Malformed(f"{quote(data)}, which is no .npy array: {complaint(error)}") from error
     # By its own parts, never np.load: a header may claim more than was sent.
     array = rebuild(memoryview(data)[end:], dtype.str, list(shape)[::-1] if is_fortran else list(shape))
     return array.T if is_fortran else array
@@ -240,24 +274,22 @@ def _read_npy_header(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any
     return read(file)
 
 
-def _from_image(value: dict[Any, Any]) -> NDArray[Any]:
-    """vla-eval's pictures: raw, PNG or JPEG."""
+def _from_image(value: dict[Any, Any], most_pixels: int) -> NDArray[np.uint8]:
+    """vla-eval's pictures, as PNG or JPEG."""
     form, data = value.get("format"), value.get("data")
-    if form == "raw":
-        return rebuild(data, value.get("dtype"), value.get("shape", []))
     if form not in ("png", "jpeg") or not isinstance(data, bytes):
         raise Malformed(f"a picture of format {quote(form)} with data {quote(data)}")
-    return decode_picture(data, form)
+    return decode_picture(data, form, most_pixels)
 
 
-def decode_picture(data: bytes, form: str) -> NDArray[np.uint8]:
+def decode_picture(data: bytes, form: str, most_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:
     from av import CodecContext, Packet, VideoCodecContext
     from av.error import FFmpegError
 
     codec = CodecContext.create({"png": "png", "jpeg": "mjpeg"}[form], "r")
     assert isinstance(codec, VideoCodecContext)
     # A few bytes may claim a picture that would fill the memory: the decoder refuses it before it makes room.
-    codec.options = {"max_pixels": str(MAX_PIXELS)}
+    codec.options = {"max_pixels": str(most_pixels)}
     try:
         frames = [*codec.decode(Packet(data)), *codec.decode(None)]
     except FFmpegError as error:

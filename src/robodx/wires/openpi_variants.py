@@ -12,9 +12,10 @@ from robodx.registry import UnknownName, unknown
 from robodx.wires import lerobot_features
 from robodx.wires.base import Address, Reply, Request, ServerInfo, WireError, failure_of
 from robodx.wires.lerobot_features import LEROBOT
-from robodx.wires.messages import flatten, nest, quote
+from robodx.wires.messages import flatten, nest
 from robodx.wires.preset import EPISODE
 from robodx.wires.preset_files import find_preset
+from robodx.wires.quoting import quote
 
 Message = Mapping[str, Any]
 
@@ -52,7 +53,8 @@ class Plain:
         if LEROBOT in self._greeting:
             return lerobot_features.server_info(self._greeting)
         own = self._greeting.get(EPISODE)
-        return ServerInfo(about=self._greeting, preset=own.get("preset") if isinstance(own, Mapping) else None)
+        preset = own.get("preset") if isinstance(own, Mapping) else None
+        return ServerInfo(about=self._greeting, preset=preset if isinstance(preset, Mapping) else None)
 
     def reset(self, episode_id: str) -> Message | None:
         return None

@@ -8,6 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.wires.messages import numbers_of
+
 Orientation = Literal["upright", "rotated_180", "flipped_vertical", "flipped_horizontal"]
 Layout = Literal["HWC", "CHW"]
 FLIPS: dict[Orientation, tuple[slice, slice]] = {
@@ -57,9 +59,9 @@ class Picture:
     def read(self, key: str, value: object) -> NDArray[Any]:
         """The reverse, of what came under the key."""
         try:
-            image = np.asarray(value)
+            image = numbers_of(value)
         except ValueError as error:
-            raise ValueError(f"{key} must be a picture, but is a list of uneven lengths") from error
+            raise ValueError(f"{key} must be a picture, but is {error}") from error
         kind = "float32" if self.is_depth else "uint8"
         if image.shape != self.shape or (image.dtype.kind != "f" if self.is_depth else image.dtype != np.uint8):
             came = f"{image.dtype} of shape {image.shape}" if image.dtype.kind in "biuf" else type(value).__name__

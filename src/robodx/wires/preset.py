@@ -17,9 +17,10 @@ from robodx.spaces import ACTION_SPACES, DELTA_FRAMES, DELTA_FROM, InvalidAction
 from robodx.wires.actions import Actions
 from robodx.wires.base import Names, Reply, Request, WireError
 from robodx.wires.calibrations import write_cameras
-from robodx.wires.messages import quote
+from robodx.wires.messages import MAX_NAME, numbers_of
 from robodx.wires.parts import PARTS, Angles, read_state, write_state
 from robodx.wires.pictures import Layout, Orientation, Picture
+from robodx.wires.quoting import quote, shortened
 from robodx.wires.rotations import ROTATIONS
 
 # Under this key RoboDx tells its own servers which episode and which step a request is of.
@@ -117,18 +118,20 @@ class Preset:
             if key not in reply:
                 raise WireError(f"the server's reply has no {key}; it has: {quote(sorted(map(str, reply)))}")
             try:
-                block = np.asarray(reply[key])
+                block = numbers_of(reply[key])
             except ValueError as error:
-                raise InvalidAction(f"{key} of uneven shape: {quote(reply[key])}") from error
+                raise InvalidAction(f"{key} {error}") from error
             if block.dtype.kind not in "fiu":
                 raise InvalidAction(f"{key} of type {block.dtype}, not numbers: {quote(reply[key])}")
             if block.ndim == 1 and width != 1:
                 block = block[None]
             elif block.ndim == 1:
                 block = block[:, None]
-            if block.ndim != 2 or len(block) == 0 or (width and block.shape[1] != width):
+            if block.ndim != 2 or block.size == 0 or (width and block.shape[1] != width):
                 expected = f"(actions, {width})" if width else "(actions, numbers)"
                 raise InvalidAction(f"{key} of shape {np.shape(reply[key])}, not {expected} with at least one action")
+            if len(block) > MAX_STEPS:
+                raise InvalidAction(f"{key} of {len(block)} actions, but a chunk has at most {MAX_STEPS}")
             # Numbers beyond float32 become infinite, and are refused as such below.
             with np.errstate(over="ignore"):
                 blocks.append(block.astype(np.float32))
@@ -205,7 +208,7 @@ def _check_finite(chunk: NDArray[np.float32], sent: NDArray[np.float32]) -> None
 
 def _numbers(key: str, value: object) -> NDArray[np.float32]:
     try:
-        return np.asarray(value, np.float32)
+        return numbers_of(value).astype(np.float32)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{key} must be numbers, not {quote(value)}") from error
 
@@ -275,7 +278,7 @@ def table(value: object, where: str, name: str) -> Mapping[str, Any]:
 
 def _check(preset: Preset) -> None:
     """What types cannot say."""
-    where, actions = f"preset {preset.name}", preset.actions
+    where, actions = f"preset {shortened(preset.name, MAX_NAME)}", preset.actions
     for picture in preset.images.values():
         _one_of(where, "orientation", picture.orientation, get_args(Orientation))
         _one_of(where, "layout", picture.layout, get_args(Layout))
@@ -351,6 +354,8 @@ def _check_keys(where: str, preset: Preset) -> None:
                 raise BadPreset(f'{where}: "{key}" is the key of two things')
             known.add(key)
         for key in keys:
+            if len(key) > MAX_NAME:
+                raise BadPreset(f"{where}: {quote(key)} has {len(key)} letters, but a key has at most {MAX_NAME}")
             path = key.split(".")
             for length in range(1, len(path)):
                 if (above := ".".join(path[:length])) in known:
@@ -359,4 +364,4 @@ def _check_keys(where: str, preset: Preset) -> None:
 
 def _one_of(where: str, name: str, value: str, valid: Any) -> None:
     if value not in valid:
-        raise BadPreset(f"{where}: {unknown(name, str(value), valid)}")
+        raise BadPreset(f"{where}: {unknown(name, shortened(str(value), MAX_NAME), valid)}")

@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 from robodx.registry import UnknownName, unknown
 from robodx.user_files import read_user_file
 from robodx.wires.actions import Actions
-from robodx.wires.messages import quote
+from robodx.wires.messages import MAX_NAME
 from robodx.wires.pictures import Picture
 from robodx.wires.preset import BadPreset, Preset, table
+from robodx.wires.quoting import quote, shortened
 
 SHIPPED = Path(__file__).parent / "presets"
 T = TypeVar("T")
@@ -48,7 +49,7 @@ def find_preset(name: str) -> Preset:
 
 def read_preset(content: Mapping[str, Any]) -> Preset:
     """A preset from its data; every field is checked."""
-    where = f"preset {content.get('name', '?')}"
+    where = f"preset {shortened(str(content.get('name', '?')), MAX_NAME)}"
     plain = dict(content)
     images = table(plain.pop("images", {}), where, "images")
     state = table(plain.pop("state", {}), where, "state")
@@ -110,7 +111,7 @@ def _build(kind: type[T], values: Mapping[str, Any], where: str) -> T:
     known = {one.name: one for one in fields(kind)}  # type: ignore[arg-type]  # each is a dataclass
     for name, value in values.items():
         if name not in known:
-            raise BadPreset(f'{where}: there is no field "{name}". There are: {", ".join(known)}')
+            raise BadPreset(f'{where}: there is no field "{shortened(str(name), 80)}". There are: {", ".join(known)}')
         expected = {"int": int, "float": float, "str": str, "bool": bool}.get(str(known[name].type))
         if expected is float and type(value) is int:
             continue

@@ -13,6 +13,7 @@ from robodx.policy_contract import EpisodeStart, Policy, replies
 from robodx.users_code import contained
 from robodx.wires.base import Names, Request
 from robodx.wires.calibrations import read_cameras
+from robodx.wires.messages import check_name
 from robodx.wires.parts import lacking_of_pose
 from robodx.wires.preset import EPISODE, Preset, native
 
@@ -133,9 +134,11 @@ def _read_start(info: object) -> tuple[EpisodeStart, int, float]:
     if not isinstance(info, Mapping):
         raise ValueError(f"{EPISODE} must be a map, not {type(info).__name__}")
     try:
+        # A name is kept for as long as its episode is.
+        episode_id, task, robot = (check_name(str(info[key])) for key in ("episode_id", "task", "robot"))
         start = EpisodeStart(
-            str(info["episode_id"]), int(info["policy_seed"]), str(info["task"]), str(info["robot"]),
-            int(info["situation_seed"]), int(info["repeat"]), str(info["first_instruction"]),
+            episode_id, int(info["policy_seed"]), task, robot, int(info["situation_seed"]), int(info["repeat"]),
+            str(info["first_instruction"]),
             # Clients that know nothing of calibration do not tell it.
             read_cameras(info.get("cameras", {})),
         )  # fmt: skip

@@ -142,7 +142,7 @@ class WebSocket:
             elif isinstance(event, Response) and self._protocol.handshake_exc is not None:
                 if event.status_code in REFUSALS:
                     raise Unreachable(self._why_refused(event))
-                raise InvalidHandshake(f"it answers {event.status_code} {event.reason_phrase}, no websocket")
+                raise InvalidHandshake(f"it answers {event.status_code} {event.reason_phrase[:80]}, no websocket")
         # Answers to pings and to a close, which the protocol made by itself.
         self._write(end)
         if not data and self._protocol.state is State.OPEN:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import msgpack
+
 from robodx.errors import Stop, UserError
 from robodx.registry import UnknownName, unknown
 from robodx.wires.base import (
@@ -28,10 +30,11 @@ from robodx.wires.base import (
 )
 from robodx.wires.gr00t_forms import FORMS, Form, read_actions, read_observation, write_actions, write_observation
 from robodx.wires.gr00t_modality import as_config, read_config, server_info
-from robodx.wires.messages import Malformed, encode_as_npy, pack, quote, unpack
+from robodx.wires.messages import MAX_NAME, Malformed, encode_as_npy, pack, unpack
 from robodx.wires.pipelining import ask_ahead
 from robodx.wires.preset import Preset, keys_of
 from robodx.wires.protocols.base import protocol
+from robodx.wires.quoting import complaint, quote
 from robodx.wires.serving import Endpoint
 
 if TYPE_CHECKING:
@@ -46,6 +49,10 @@ MAX_CLIENTS = 1024
 MAX_WAITING = 4
 # Less than elsewhere, since ZeroMQ bounds neither the clients nor what all of them send together.
 MAX_FRAME_BYTES = 64 * 2**20
+
+
+# Of a request: its endpoint, data and token, and what other clients may add.
+MAX_FIELDS = 16
 
 
 class Refused(WireError):
@@ -129,6 +136,8 @@ class Gr00t:
             return read_actions(self._read(data))
         except WireError as error:
             return error
+        except Malformed as error:
+            return WireError(f"the reply of {self.address} is {error}")
 
     def _lose(self) -> None:
         self.losses += 1
@@ -258,16 +267,16 @@ class _Server:
     def answer(self, client: bytes, data: bytes) -> bytes:
         """Whatever comes, there is a reply to it."""
         try:
+            # Before anything else is read of it.
+            if self._key and not _has_token(data, self._key):
+                return pack({"error": "Unauthorized: Invalid API token"}, encode_as_npy)
             return pack(self._answer(client, unpack(data)), encode_as_npy)
         except (Exception, Stop) as error:
-            return pack({"error": f"{type(error).__name__}: {error}"}, encode_as_npy)
+            return pack({"error": complaint(error)}, encode_as_npy)
 
     def _answer(self, client: bytes, request: object) -> object:
         if not isinstance(request, Mapping):
             raise ValueError(f"a request must be a map, not {quote(request)}")
-        token = request.get("api_token")
-        if self._key and not (isinstance(token, str) and hmac.compare_digest(token.encode(), self._key.encode())):
-            return {"error": "Unauthorized: Invalid API token"}
         name, data = request.get("endpoint", "get_action"), request.get("data")
         if name == "ping":
             return {"status": "ok", "message": "Server is running"}
@@ -292,6 +301,25 @@ class _Server:
             oldest, count = self._clients.popitem(last=False)
             for row in range(count):
                 self._endpoint.leave((oldest, row))
+
+
+def _has_token(data: bytes, key: str) -> bool:
+    """Whether a request has the key in it. All else is skipped: nothing of it is built or decoded."""
+    longest = max(MAX_NAME, len(key.encode()))
+    unpacker = msgpack.Unpacker(
+        max_buffer_size=0, max_str_len=longest, max_bin_len=0, max_array_len=0, max_map_len=0, max_ext_len=0
+    )
+    try:
+        unpacker.feed(data)
+        for _ in range(min(unpacker.read_map_header(), MAX_FIELDS)):
+            if unpacker.unpack() != "api_token":
+                unpacker.skip()
+                continue
+            token = unpacker.unpack()
+            return isinstance(token, str) and hmac.compare_digest(token.encode(), key.encode())
+    except (ValueError, msgpack.UnpackException):
+        pass
+    return False
 
 
 def _check_names(preset: Preset) -> None:

@@ -22,7 +22,7 @@ from robodx.wires.base import (
     failure_of,
     wait_for,
 )
-from robodx.wires.messages import Malformed, encode_with_bytes, flatten, nest, pack, quote, unpack
+from robodx.wires.messages import Malformed, encode_with_bytes, flatten, nest, pack, unpack
 from robodx.wires.openpi_variants import (
     OPTIONS,
     Plain,
@@ -35,12 +35,15 @@ from robodx.wires.openpi_variants import (
 from robodx.wires.pipelining import Ended, ask_ahead
 from robodx.wires.preset import EPISODE
 from robodx.wires.protocols.base import protocol
+from robodx.wires.quoting import quote, shortened
 from robodx.wires.serving import Endpoint
 
 if TYPE_CHECKING:
     from robodx.wires.websocket import WebSocket
 
 PORT = 8000
+# Of a traceback that a client is sent.
+MAX_LINES = 400
 
 
 class OpenPi:
@@ -121,6 +124,8 @@ class OpenPi:
             return self._variant.unwrap(_read(frame, f"the reply of {self.address}"), number)
         except RequestFailed as error:
             return error
+        except Malformed as error:
+            return RequestFailed(f"the reply of {self.address} is {error}")
 
     def _lose(self) -> None:
         """With what the server remembered: no episode can go on."""
@@ -186,8 +191,8 @@ class _Client:
         try:
             return pack(nest(self._endpoint.answer(self._session, flatten_request(frame))), encode_with_bytes)
         except (Exception, Stop):
-            # As openpi does: the traceback as text, and the end.
-            return traceback.format_exc()
+            # As openpi does: the traceback as text, and the end. The last lines name the error.
+            return "\n".join(map(shortened, traceback.format_exc().splitlines()[-MAX_LINES:]))
 
     def leave(self) -> None:
         self._endpoint.leave(self._session)

@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from robodx.timed_sockets import TimedSocket, TooMuch, timed
 from robodx.wires.base import Address, Names, Reply, Request, ServerInfo, Wire, WireError, wait_for
-from robodx.wires.messages import MAX_CONTAINERS, MAX_REPLY_BYTES, Malformed, flatten, nest, quote, rebuild
+from robodx.wires.messages import MAX_CONTAINERS, MAX_REPLY_BYTES, Malformed, flatten, nest, rebuild
 from robodx.wires.pipelining import ask_ahead
 from robodx.wires.protocols.base import protocol
+from robodx.wires.quoting import quote
 
 PORT, PATH = 8000, "/act"
 OPTIONS = ("unnorm_key",)
@@ -89,30 +91,12 @@ class OpenVla:
         return json.dumps({**nest(request), **self.address.options}, default=encode).encode()
 
 
-class _Socket(socket.socket):
-    """One that is read until a moment, and no further than so many bytes: the library knows only pauses."""
-
-    end_s = 0.0
-    left_bytes = 0
-
-    def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
-        left_s = self.end_s - time.monotonic()
-        if left_s <= 0:
-            raise TimeoutError("no answer in time")
-        self.settimeout(left_s)
-        count = super().recv_into(buffer, nbytes, flags)
-        self.left_bytes -= count
-        if self.left_bytes < 0:
-            raise OSError(f"an answer of more than {MAX_REPLY_BYTES >> 20} MiB")
-        return count
-
-
 class _Line:
     """One connection, kept for the next request. After an error another is opened."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._socket: _Socket | None = None
+        self._socket: TimedSocket | None = None
         self._http: HTTPConnection | None = None
         # Sent and not yet answered.
         self._body = b""
@@ -133,7 +117,7 @@ class _Line:
         http = self.open()
         assert self._socket is not None
         self._body = body
-        self._socket.settimeout(self._address.timeout_s)
+        self._limit()
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         try:
             http.request("POST", self._address.path or PATH, body, headers)
@@ -177,8 +161,7 @@ class _Line:
 
     def _read(self) -> bytes:
         assert self._http is not None and self._socket is not None
-        self._socket.end_s = time.monotonic() + self._address.timeout_s
-        self._socket.left_bytes = MAX_REPLY_BYTES + MAX_ENVELOPE_BYTES
+        self._limit()
         response = self._http.getresponse()
         self._is_fresh = True
         with response:
@@ -192,25 +175,28 @@ class _Line:
             )
         return body
 
-    def _connect(self, within_s: float) -> _Socket:
+    def _limit(self) -> None:
+        assert self._socket is not None
+        self._socket.limit(time.monotonic() + self._address.timeout_s, MAX_REPLY_BYTES + MAX_ENVELOPE_BYTES)
+
+    def _connect(self, within_s: float) -> TimedSocket:
         plain = socket.create_connection((self._address.host, self._address.port), timeout=within_s)
-        timed = _Socket(plain.family, plain.type, plain.proto, fileno=plain.detach())
-        timed.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return timed
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return timed(plain)
 
 
 def _read_body(response: HTTPResponse) -> bytes:
     """All of it, if it is no more than a reply may be; one that says that it is larger is not read at all."""
-    too_large = f"an answer of more than {MAX_REPLY_BYTES >> 20} MiB"
+    too_large = TooMuch(f"an answer of more than {MAX_REPLY_BYTES >> 20} MiB")
     if response.length is not None and response.length > MAX_REPLY_BYTES:
-        raise OSError(too_large)
+        raise too_large
     parts: list[bytes] = []
     size = 0
     while part := response.read(READ_BYTES):
         parts.append(part)
         size += len(part)
         if size > MAX_REPLY_BYTES:
-            raise OSError(too_large)
+            raise too_large
     if response.length:
         raise OSError(f"an answer that ends {response.length} bytes early")
     return b"".join(parts)
@@ -223,14 +209,14 @@ def read_reply(body: bytes, where: str) -> Reply:
         raise WireError(f"the reply of {where} has more than {MAX_CONTAINERS} maps and lists")
     try:
         message = json.loads(body, object_hook=_decode)
+        if isinstance(message, Mapping):
+            return flatten(message)
     except Malformed as error:
         raise WireError(f"the reply of {where} is {error}") from error
     except (ValueError, RecursionError) as error:
         raise WireError(f"the reply of {where} is {quote(body)}, which is no JSON: {error}") from error
     if isinstance(message, str) and message == "error":
         raise WireError(f'the policy server at {where} failed: it answers "error", and its log says why')
-    if isinstance(message, Mapping):
-        return flatten(message)
     if isinstance(message, list | np.ndarray):
         return {"actions": message}
     raise WireError(f"the reply of {where} is {quote(message)}, neither actions nor a map")

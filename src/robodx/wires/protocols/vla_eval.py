@@ -14,9 +14,10 @@ import numpy as np
 
 from robodx.errors import Stop, UserError
 from robodx.wires.base import API_KEY, Address, Names, Reply, Request, ServerInfo, Wire, WireError, failure_of, wait_for
-from robodx.wires.messages import Malformed, encode_with_text, flatten, nest, pack, quote, unpack
+from robodx.wires.messages import Malformed, check_name, encode_with_text, flatten, nest, pack, unpack
 from robodx.wires.preset import EPISODE
 from robodx.wires.protocols.base import protocol
+from robodx.wires.quoting import complaint, quote
 from robodx.wires.serving import Endpoint, Last
 from robodx.wires.vla_eval_specs import PROMPT, STATES, contradictions, draft, outputs
 
@@ -113,9 +114,9 @@ class VlaEval:
             if connection is None:
                 raise WireError(f"the connection to {self.address} is closed")
             return flatten(connection.receive_action(seq, max(end, time.monotonic() + GRACE_S)))
-        except WireError as error:
+        except (WireError, Malformed) as error:
             self._drop(episode_id)
-            return error
+            return error if isinstance(error, WireError) else WireError(f"the server at {self.address} sent {error}")
 
     def _drop(self, episode_id: str) -> None:
         """What still comes on such a connection could not be told from a right answer."""
@@ -194,7 +195,8 @@ class _Connection:
             if message.seq < self._begun:
                 continue
             if message.type == "error":
-                text = str(message.payload.get("error", dict(message.payload)))
+                said = message.payload.get("error", message.payload)
+                text = said if isinstance(said, str) else quote(said)
                 raise failure_of(self._address, text, WireError)
             if message.type != "action" or message.seq != seq:
                 raise WireError(f"the server at {self._address} answered {seq} with {quote(message)}")
@@ -265,10 +267,10 @@ class _Client:
             raise ValueError(f"a message of type {quote(kind)}")
         except Malformed as error:
             # What follows could not be understood either.
-            return Last(_pack("error", {"error": f"{type(error).__name__}: {error}"}, seq))
+            return Last(_pack("error", {"error": complaint(error)}, seq))
         # As vla-eval does: the error as a message, and the connection stays.
         except (Exception, Stop) as error:
-            return _pack("error", {"error": f"{type(error).__name__}: {error}"}, seq)
+            return _pack("error", {"error": complaint(error)}, seq)
 
     def leave(self) -> None:
         self._end_episode()
@@ -300,7 +302,7 @@ class _Client:
         rest = dict(payload)
         info = rest.pop(EPISODE, None)
         if info is not None:
-            self._episode_id = str(info.get("episode_id")) if isinstance(info, Mapping) else None
+            self._episode_id = check_name(str(info.get("episode_id"))) if isinstance(info, Mapping) else None
             return self._endpoint.answer(self._session, {**flatten(rest), EPISODE: info})
         if not self._left:
             reply = self._endpoint.answer(self._session, flatten(_with_both_states(rest)))
