@@ -21,6 +21,8 @@ from robodx.analysis.findings.base import (
     Excluded,
     Finding,
     Symptom,
+    is_worth_mending,
+    supports,
 )
 from robodx.analysis.findings.conditions import Condition, Mask
 from robodx.analysis.findings.decisions import Tally, context_of, needing_both, tallies, told_apart
@@ -29,7 +31,7 @@ from robodx.analysis.findings.failure_modes import FailureMode, failure_modes
 from robodx.analysis.findings.inconsistencies import inconsistencies
 from robodx.analysis.findings.inputs import SUITE, inputs_seen, with_missing_input
 from robodx.analysis.findings.kinds.base import FINDING_KINDS, NextTest, Own
-from robodx.analysis.findings.naming import mostly, named, statement, symptom
+from robodx.analysis.findings.naming import FAILS, mostly, named, statement, symptom
 from robodx.analysis.findings.panel import losses
 from robodx.analysis.findings.prepare import situations, with_variants
 from robodx.analysis.findings.proposals import Screened, Suspect, chance_of, suspects
@@ -148,6 +150,8 @@ class _Policy(NamedTuple):
     paired: pl.DataFrame
     # Tasks with act and kind of object that the screening met.
     contexts: frozenset[str]
+    # The ways of failing that the screening is searched for, beside failing itself.
+    types: list[FailureMode]
     # The chance of a score, if nothing mattered; None in a run that outcomes ended, for they ended it as they liked.
     chance: Callable[[float], float] | None
 
@@ -172,15 +176,16 @@ def _of_policy(
         modes = failure_modes(base, [one for kind in kinds for one in kind.failure_modes(base)])
         trials = [_features(row) for row in base.iter_rows(named=True)]
         screened = Screened.of(trials, ~base["success"].to_numpy(), {one.condition: one.inside for one in own})
-        types = [mode.has for mode in modes if mode.sort == "type"]
-        chance = chance_of(screened, base["task"].to_list(), types) if stopped == "planned" else None
+        types = [mode for mode in modes if mode.sort == "type"]
+        tasks = base["task"].to_list()
+        chance = chance_of(screened, tasks, [mode.has for mode in types]) if stopped == "planned" else None
         who = options(policy, about.get("runs", [about]))
         requests = [one.get("request", {}) for one in about.get("runs", [about])]
         diagnosed = [one for one in requests if SUITE in one.get("selectors", ())]
         seeds = max((int(one.get("seeds") or 1) for one in diagnosed), default=1)
         met = frozenset(context_of(row) for row in base.iter_rows(named=True))
         paired = prepared.filter(~as_laid_out())
-        subject = _Policy(base, screened, modes, own, because, who, seeds, decided, paired, met, chance)
+        subject = _Policy(base, screened, modes, own, because, who, seeds, decided, paired, met, types, chance)
         findings = list(_findings(subject, decided, variants(table)))
         symptoms = list(_symptoms(subject, findings))
     of_policy = with_missing_input(designed(episodes, about)).filter(as_laid_out() & pl.col("missing_input").is_null())
@@ -230,17 +235,16 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
     shown = [*together, *alone]
     shown = told_apart(sorted(shown, key=lambda one: -evidence.share(one, _concerned(subject, one), failed)))
     concerned = [_concerned(subject, one) for one in shown]
-    causes = [_finding(subject, one, _certainty(one), beside=shown) for one in shown]
     known = {one.condition for one in shown}
-    causes += [
-        _finding(subject, one, "cause") for one in done if one.certainty == "sufficient" and one.condition not in known
-    ]
+    suffices = [one for one in done if one.certainty == "sufficient" and one.condition not in known]
+    every = [_finding(subject, one, _certainty(one), beside=shown) for one in shown]
+    every += [_finding(subject, one, "cause") for one in suffices]
+    causes = [one for one in every if one is not None]
     yield from sorted(causes, key=lambda one: (-one.share, one.name))
     explained = np.any([np.zeros_like(failed), *concerned], axis=0)
     names: set[str] = {one.name for one in causes}
     tested = {one.condition: one for one in decided if one.given is None}
-    found = suspects(subject.screened, [mode.has for mode in subject.modes if mode.sort == "type"])
-    for suspect in found:
+    for suspect in suspects(subject.screened, [mode.has for mode in subject.types]):
         inside = _inside(subject, suspect.condition)
         lost = inside & failed
         if (lost & explained).sum() >= EXPLAINED * lost.sum():
@@ -249,15 +253,28 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
         # One failure goes with everything that its trial has.
         if lost.sum() < LEAST_FAILURES or (tally is not None and tally.certainty in REFUTED):
             continue
-        certainty: Certainty = "undecided" if tally is not None else "suspected"
-        if tally is None and subject.chance is not None and subject.chance(suspect.alone) <= SURE:
-            certainty = "associated"
-        finding = _finding(subject, tally or Tally(suspect.condition, 1), certainty, suspect, tested)
-        # Beside others that it goes with it may even fail less often there.
-        is_more = (finding.effect.value or 0.0) > 0
-        if finding.name not in names and (is_more or tally is not None):
-            names.add(finding.name)
-            yield finding
+        for certainty in _claims(subject, suspect, tally):
+            finding = _finding(subject, tally or Tally(suspect.condition, 1), certainty, suspect, tested)
+            if finding is not None:
+                yield from () if finding.name in names else (finding,)
+                names.add(finding.name)
+                break
+
+
+def _claims(subject: _Policy, suspect: Suspect, tally: Tally | None) -> tuple[Certainty, ...]:
+    """What may be said of it, the strongest first: it is said as far as its numbers support it."""
+    if tally is not None:
+        return ("undecided",)
+    is_sure = subject.chance is not None and subject.chance(suspect.alone) <= SURE
+    return ("associated", "suspected") if is_sure else ("suspected",)
+
+
+def _counted(subject: _Policy, suspect: Suspect | None, inside: Mask, is_tested: bool) -> FailureMode | None:
+    """The way of failing that goes with a suspect, where that is not failing itself. Pairs are about that, if it does."""
+    if suspect is None or not suspect.outcome:
+        return None
+    more = evidence.rates(subject.screened.failed, inside)[2].value or 0.0
+    return None if is_tested and more > 0 else subject.types[suspect.outcome - 1]
 
 
 def _certainty(tally: Tally) -> Certainty:
@@ -283,7 +300,8 @@ def _finding(
     suspect: Suspect | None = None,
     tested: Mapping[Condition, Tally] | None = None,
     beside: Sequence[Tally] = (),
-) -> Finding:
+) -> Finding | None:
+    """None where its numbers do not support a claim of this certainty."""
     condition, failed = tally.condition, subject.screened.failed
     inside = _concerned(subject, tally)
     others = [one for one in beside if one is not tally]
@@ -295,22 +313,30 @@ def _finding(
     # How it fails for this reason: where others hold too, it may fail in their way.
     of_others = [_concerned(subject, one) for one in others]
     own_failures = failed & inside & ~np.any([np.zeros_like(failed), *of_others], axis=0)
-    mode = mostly(own_failures if own_failures.sum() >= LEAST_OWN else failed & inside, subject.modes)
+    counted = _counted(subject, suspect, inside, bool(tally.pairs))
+    usual = mostly(own_failures if own_failures.sum() >= LEAST_OWN else failed & inside, subject.modes)
+    mode = counted or usual
     name = named(condition, mode)
     own = next((one.says for one in subject.own if one.condition == condition), None)
     says = own or when(condition)
-    rates = evidence.rates(failed, inside)
+    happened = failed if counted is None else counted.has
+    rates = evidence.rates(happened, inside)
     undo = evidence.of_pairs(tally.undo, tally.undone, 1)
     put_in = evidence.of_pairs(tally.put_in, tally.put, -1)
+    if not supports(certainty, rates[2], undo, put_in):
+        return None
     along, crossed = evidence.along(tally), evidence.crossed(tally, subject.decided, subject.paired)
-    shown = subject.table.filter(pl.Series(inside & failed))
+    shown = subject.table.filter(pl.Series(inside & happened))
     tasks = shown["task"].value_counts().sort("count", "task", descending=[True, False])["task"].to_list()
     examples = evidence.examples(shown, mode)
     rivals = [one for one in (suspect.rivals if suspect else ()) if _is_open(one, tested or {})]
     return Finding(
         kind=name.kind.name,
         subject=name.subject,
-        statement=statement(name, says, mode.says, certainty, undo, put_in, *rates[:2], along=along, crossed=crossed)
+        statement=statement(
+            name, says, mode.says, certainty, undo, put_in, *rates[:2],
+            along=along, crossed=crossed, counted=FAILS.says if counted is None else counted.says,
+        )  # fmt: skip
         + (f" (Tested where it is not so that {' or '.join(without)}.)" if without else ""),
         attribute=condition.attribute,
         levels=condition.levels,
@@ -337,9 +363,12 @@ def _finding(
         pair=evidence.shown_best(tally, subject.paired, mode),
         is_below_chance=mode.is_choice and evidence.is_below_chance(shown, subject.table.filter(pl.Series(inside))),
         next_test=_next_test(subject, name.kind.next_test, name.subject, tasks, certainty),
-        advice=advice(condition, certainty, name.kind.advice),
+        advice=(
+            advice(condition, certainty, name.kind.advice) if is_worth_mending(certainty, undo, put_in) else ""
+        ),
         because=subject.because(shown["trial_id"].to_list()),
         panel=losses(tally),
+        counted=FAILS.says if counted is None else counted.says,
     )
 
 
@@ -382,7 +411,7 @@ def _symptoms(subject: _Policy, findings: Sequence[Finding]) -> Iterator[Symptom
     if rest.sum() < max(2, LEAST_SYMPTOM * len(failed)):
         return
     what = "failures where none of the causes holds" if explained else "failures"
-    told = [(int((mode.has & rest).sum()), mode) for mode in subject.modes if mode.sort == "type"]
+    told = [(int((mode.has & rest).sum()), mode) for mode in subject.types]
     for count, mode in sorted(told, key=lambda each: -each[0]):
         if count >= OFTEN * rest.sum():
             yield _symptom(subject, mode, mode.has & rest, int(rest.sum()), what)
