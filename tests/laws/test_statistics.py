@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from robodx.analysis import wording
 from robodx.analysis.statistics.estimates import Estimate, above_chance, newcombe, wilson
 from robodx.analysis.statistics.macro import macro_rate
 from robodx.analysis.statistics.multiple import holm
@@ -88,18 +91,26 @@ def test_more_of_the_same_narrows(a: tuple[int, int], b: tuple[int, int], times:
 
 
 @settings(max_examples=40)
-@given(counts, counts)
-def test_the_order_of_tasks_does_not_matter(a: tuple[int, int], b: tuple[int, int]) -> None:
-    assert ends(macro_rate([a[0], b[0]], [a[1], b[1]])) == pytest.approx(
-        ends(macro_rate([b[0], a[0]], [b[1], a[1]])), abs=1e-9
-    )
-
-
 @given(counts, st.floats(0, 0.99))
 def test_correction_for_chance_keeps_the_order_and_one(a: tuple[int, int], chance: float) -> None:
     low, value, high = ends(above_chance(wilson(*a), chance))
     assert low <= value + 1e-9 and value <= high + 1e-9 and high <= 1 + 1e-9
     assert value <= a[0] / a[1] + 1e-9
+
+
+@given(counts, st.floats(0, 0.99))
+def test_what_is_above_chance_is_a_share_of_what_chance_leaves(a: tuple[int, int], chance: float) -> None:
+    says = wording.above_chance(above_chance(wilson(*a), chance))
+    is_share = re.fullmatch(r"(\d+)% \[(<0|\d+), (\d+)\]", says)
+    assert says in ("below chance", "not above chance") if a[0] / a[1] < chance else is_share
+    assert is_share is None or max(int(is_share[1]), int(is_share[3])) <= 100
+
+
+@given(counts, counts)
+def test_the_order_of_tasks_does_not_matter(a: tuple[int, int], b: tuple[int, int]) -> None:
+    assert ends(macro_rate([a[0], b[0]], [a[1], b[1]])) == pytest.approx(
+        ends(macro_rate([b[0], a[0]], [b[1], a[1]])), abs=1e-9
+    )
 
 
 @given(pairs)

@@ -7,8 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from robodx.analysis.headline import Headline
     from robodx.analysis.statistics.estimates import Estimate
-    from robodx.analysis.summary import Headline, Row
+    from robodx.analysis.summary import Row
 
 # Grey is seen on white as well as on black, and so is the colour of the text around. Of a long table the rest is
 # scrolled to. Notebooks that drop styles, as on some web pages, still show the numbers.

@@ -29,7 +29,7 @@ def lines(diagnosis: Diagnosis) -> Iterator[str]:
         return
     yield from wrapped(
         f"{visible(diagnosis.policy)} solves {diagnosis.success}, the mean over tasks (n = "
-        f"{diagnosis.success.n}). {diagnosis.searched_says}"
+        f"{diagnosis.success.n}). {visible(diagnosis.by_episode)} {diagnosis.searched_says}"
     )
     if not diagnosis.is_whole:
         yield "The run is not finished, so more may be decided. The same command continues it."

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from robodx.analysis.findings.inputs import InputSeen
+from robodx.analysis.findings.proposals import LEAST_EFFECT
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.statistics.sequential_pairs import SMALL
 
@@ -57,7 +58,8 @@ def leans(undo: PairEvidence | None, put_in: PairEvidence | None) -> bool:
 def supports(certainty: Certainty, effect: Estimate, undo: PairEvidence | None, put_in: PairEvidence | None) -> bool:
     """Whether these numbers say what a finding of this certainty claims; `effect` is what the screening shows."""
     ways = [one for one in (undo, put_in) if one is not None]
-    is_more = (effect.value or 0.0) > 0
+    # As the search for suspects asks for.
+    is_more = (effect.value or 0.0) >= LEAST_EFFECT
     match certainty:
         case "cause":
             return bool(ways) and all(one.verdict == "effect" for one in ways)
@@ -66,7 +68,7 @@ def supports(certainty: Certainty, effect: Estimate, undo: PairEvidence | None, 
         case "sufficient":
             return put_in is not None and put_in.verdict == "effect"
         case "associated":
-            return is_more and effect.low is not None and effect.low > 0
+            return effect.low is not None and effect.low > 0
         case "undecided":
             return is_more or leans(undo, put_in)
         case "suspected":
@@ -266,6 +268,8 @@ class Diagnosis:
     # Of all episodes that ended on their own, as the tasks lay them out, how many were solved.
     solved: int = 0
     judged: int = 0
+    # Counts of episodes in a sentence, beside the mean that `success` is.
+    by_episode: str = ""
     # What it does without one of its inputs, where that was tried.
     inputs: tuple[InputSeen, ...] = ()
     # What the screening says of stress, where the run is a diagnosis.

@@ -41,9 +41,8 @@ from robodx.analysis.findings.symptoms import EXAMPLES, symptoms_of
 from robodx.analysis.findings.variants import CLOCK, STRESS, stress_seen, variants
 from robodx.analysis.findings.visual_biases import visual_biases
 from robodx.analysis.findings.wording import when
+from robodx.analysis.headline import headline_of
 from robodx.analysis.metamorphic.measuring import measured
-from robodx.analysis.metrics.base import estimate
-from robodx.analysis.metrics.success import success_rate
 from robodx.analysis.policy_label import options
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.analysis.variants import as_laid_out
@@ -137,7 +136,8 @@ def _of_policy(
     sampled = prepared.filter(as_laid_out())
     table = situations(sampled)
     base = table.filter("is_base")
-    success = estimate(success_rate, sampled.filter("is_base"), np.random.default_rng(0), stopped=stopped)
+    headline = headline_of(sampled, stopped)
+    success = headline.success
     findings: list[Finding] = []
     symptoms: list[Symptom] = []
     decided = tallies(prepared)
@@ -189,6 +189,7 @@ def _of_policy(
         is_whole=is_whole,
         solved=int(judged["success"].sum()),
         judged=len(judged),
+        by_episode=headline.by_episode,
         inputs=inputs_seen(episodes),
         stress=stress_seen(variants(situations(sampled.filter(pl.col("suite") == SUITE))), decided),
     )
