@@ -15,7 +15,7 @@ from robodx.analysis import wording
 from robodx.analysis.statistics.estimates import Estimate, above_chance, newcombe, wilson
 from robodx.analysis.statistics.macro import macro_rate
 from robodx.analysis.statistics.multiple import holm
-from robodx.analysis.statistics.paired import mcnemar, paired_bootstrap, paired_difference, retained, tango
+from robodx.analysis.statistics.paired import mcnemar, paired_bootstrap, paired_difference, paired_test, retained, tango
 from robodx.analysis.statistics.permutation import swap_test, tag_effects
 from robodx.analysis.statistics.power import pairs_needed, smallest_visible_drop
 from robodx.analysis.statistics.resampling import bootstrap_macro_mean
@@ -111,6 +111,15 @@ def test_the_order_of_tasks_does_not_matter(a: tuple[int, int], b: tuple[int, in
     assert ends(macro_rate([a[0], b[0]], [a[1], b[1]])) == pytest.approx(
         ends(macro_rate([b[0], a[0]], [b[1], a[1]])), abs=1e-9
     )
+
+
+@given(pairs)
+def test_a_paired_interval_leaves_out_zero_just_where_its_test_does(arms: Bools) -> None:
+    before, after = arms[0].astype(np.float64), arms[1].astype(np.float64)
+    lost, won = float((before > after).sum()), float((after > before).sum())
+    difference, p = paired_test(before, after, lost, won, np.random.default_rng(0))
+    low, _, high = ends(difference)
+    assert p == mcnemar(arms[0], arms[1]) and (low <= 0 <= high) == (p is not None and p > 0.05)
 
 
 @given(pairs)

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from robodx.analysis.statistics.estimates import Estimate
 
+# Beside every table that has both, once.
+PER_ROW = "Intervals are per row; p-values are corrected across rows, so the two can disagree."
+
 
 def counted(number: int, what: str, plural: str = "s") -> str:
     """As "1 episode" or "1,200 episodes"."""
