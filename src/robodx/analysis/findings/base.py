@@ -9,6 +9,7 @@ from robodx.analysis.findings.inputs import InputSeen
 from robodx.analysis.findings.proposals import LEAST_EFFECT
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.statistics.sequential_pairs import SMALL
+from robodx.analysis.wording import listed
 
 # What is known of it. The first three were shown by pairs that differ in one factor; the last two were refuted by them.
 Certainty = Literal["cause", "needed", "sufficient", "associated", "undecided", "suspected", "no gain", "excluded"]
@@ -272,6 +273,8 @@ class Diagnosis:
     by_episode: str = ""
     # What it does without one of its inputs, where that was tried.
     inputs: tuple[InputSeen, ...] = ()
+    # Suites whose pairs the run has, that compare trials for what they ask and not for a cause.
+    compared_by: tuple[str, ...] = ()
     # What the screening says of stress, where the run is a diagnosis.
     stress: tuple[StressSeen, ...] = ()
 
@@ -292,6 +295,16 @@ class Diagnosis:
         inputs = f", and tried {tried} that it solves again without one of its inputs" if tried else ""
         seen = f"{self.screened} {'episode' if self.screened == 1 else 'episodes'}"
         return f"RoboDx searched {seen} for weaknesses{pairs}{inputs}."
+
+    @property
+    def no_cause_says(self) -> str:
+        """Why no cause is shown, where there are findings."""
+        if self.paired:
+            return "No cause was shown."
+        if self.compared_by:
+            theirs = f"pairs of the suite {listed(self.compared_by)}, which robodx summary tells of"
+            return f"No cause can be shown: this run has {theirs}, and none that change one factor beside a placebo."
+        return "No cause can be shown: this run has no pairs of trials that differ in one thing."
 
     @property
     def inputs_say(self) -> str:

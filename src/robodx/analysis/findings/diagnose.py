@@ -48,6 +48,7 @@ from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.analysis.variants import as_laid_out
 from robodx.records.about import read_about
 from robodx.records.derived_design import designed
+from robodx.records.design import rows_of
 from robodx.records.features import features_of_row
 from robodx.records.pairs import ROW
 from robodx.records.table import is_finished, load
@@ -59,6 +60,8 @@ LEAST_OWN = 3
 MORE_SEEDS = 5
 # Two diagnoses whose first seeds are so far apart share no situation, for each seed a task that they screen.
 SEEDS_APART = 1500
+# What a suite holds against something else.
+COMPARED = ("stressed", "follow-up", "cell")
 # How surely something goes with failures.
 SURE = 0.05
 # Of a condition that pairs have shown, the share of another's failures from which that one says nothing more.
@@ -191,8 +194,15 @@ def _of_policy(
         judged=len(judged),
         by_episode=headline.by_episode,
         inputs=inputs_seen(episodes),
+        compared_by=_compared_by(designed(episodes, about)),
         stress=stress_seen(variants(situations(sampled.filter(pl.col("suite") == SUITE))), decided),
     )
+
+
+def _compared_by(episodes: pl.DataFrame) -> tuple[str, ...]:
+    """Suites that held trials against others, in the order of their names."""
+    rows = rows_of(episodes).filter(pl.col("variant").is_in(COMPARED) & (pl.col("suite") != SUITE))
+    return tuple(rows["suite"].unique().sort())
 
 
 def _features(row: Mapping[str, Any]) -> dict[str, str]:

@@ -191,9 +191,9 @@ def _of(diagnosis: Diagnosis, material: Material, asked_by: str) -> list[Block]:
     elif not open_ and not suspected:
         blocks.append(Text(diagnosis.headline))
     elif diagnosis.paired:
-        blocks.append(Text("No cause was shown."))
+        blocks.append(Text(diagnosis.no_cause_says))
     else:
-        none = "No cause can be shown: these runs have no pairs of trials that differ in one thing. To run such pairs:"
+        none = f"{diagnosis.no_cause_says} To run such pairs:"
         blocks.append(Missing(none, f"robodx diagnose {asked_by.removeprefix('--policy ')}"))
     further: list[Block] = []
     if open_ or suspected:

@@ -59,8 +59,8 @@ def null_inputs(material: Material) -> Content | None:
     blocks.append(
         Text(
             f"{PER_ROW} Not needed: success changes by no more than {100 * MARGIN:.0f} points, by its whole interval. "
-            "Used: it changes, with p < 0.05. An input is tested only where the policy has success to lose by it: words where "
-            "they decide what to do.",
+            "Used: it changes, with p < 0.05. An input is tested only where the policy has success to lose by it: "
+            "words where they decide what to do.",
             "quiet",
         )
     )
