@@ -94,7 +94,8 @@ def _under_stress(subject: Subject) -> Iterator[Line]:
 
 def _fall(name: str, rows: list[Degradation]) -> str:
     level = harmed_from(rows)
-    row = next((row for row in rows if row.level == level), rows[-1])
+    worst = min(rows, key=lambda row: row.difference.value or 0.0)
+    row = next((row for row in rows if row.level == level), worst)
     fall = f"{points(row.difference, unit=True)}, n = {row.clean.n}"
     return (
         f"Under {name} at {row.level}, success drops from {percent(row.clean.value)} to {rate(row.stressed)} ({fall})."
