@@ -158,6 +158,16 @@ def test_what_its_own_pairs_speak_against_is_nothing_to_fix(tmp_path: Path, monk
     assert "1. That it fails when the instruction has a negation" in glance and "2. " not in glance.partition("fix")[2]
 
 
+def test_every_command_of_the_page_asks_for_the_policy_as_it_was_made(tmp_path: Path) -> None:
+    given = {"policy": "openpi://box:8000", "preset": "droid", "plugins": []}
+    request = {**ABOUT["request"], "policy": "my model"}
+    rows = [episode("control/easy", seed, success=False, policy="my model") for seed in range(4)]
+    found = report([run_folder(tmp_path, rows, {**ABOUT, "request": request, "is_named": True, "given": given})])
+    commands = re.findall(r"robodx (?:run|diagnose) [^`]*", found.markdown())
+    asked = "openpi://box:8000 --preset droid --name 'my model'"
+    assert commands and not [one for one in commands if asked not in one and one != "robodx run … --video 1"]
+
+
 def test_what_drops_is_told_at_a_level_at_which_it_does() -> None:
     """The trend goes down, and no level by itself is seen to harm; the last one even gains."""
     usual, rates = Estimate(0.8, 0.6, 0.9, 10), ((0.3, -0.5), (0.9, 0.1))

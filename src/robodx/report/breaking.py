@@ -22,7 +22,7 @@ SCREEN = "This is a screen: one trial each says little of any one stressor. To t
 PAIRS = {
     "effect": "In further pairs, it breaks under",
     "none": "Further pairs show that it loses less than 20 points under",
-    "undecided": "Further pairs do not decide on",
+    "undecided": "Corrected for all that was tested, further pairs do not decide on",
 }
 
 
