@@ -231,9 +231,7 @@ def _stable_of(of: tuple[Condition, ...], held: bytes, failed: bytes) -> frozens
             by_tree.update(_tree(x, y))
             by_lasso.update(_lasso(x, y, of))
     return frozenset(
-        condition
-        for place, condition in enumerate(of)
-        if max(by_tree[place], by_lasso[place]) >= STABLE * HALVES
+        condition for place, condition in enumerate(of) if max(by_tree[place], by_lasso[place]) >= STABLE * HALVES
     )
 
 
