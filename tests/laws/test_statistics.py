@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -9,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from robodx.analysis import wording
 from robodx.analysis.statistics.estimates import Estimate, above_chance, newcombe, wilson
 from robodx.analysis.statistics.macro import macro_rate
 from robodx.analysis.statistics.multiple import holm
-from robodx.analysis.statistics.paired import mcnemar, paired_bootstrap, paired_difference, retained, tango
+from robodx.analysis.statistics.paired import mcnemar, paired_bootstrap, paired_difference, paired_test, retained, tango
 from robodx.analysis.statistics.permutation import swap_test, tag_effects
 from robodx.analysis.statistics.power import pairs_needed, smallest_visible_drop
 from robodx.analysis.statistics.resampling import bootstrap_macro_mean
@@ -88,6 +91,21 @@ def test_more_of_the_same_narrows(a: tuple[int, int], b: tuple[int, int], times:
 
 
 @settings(max_examples=40)
+@given(counts, st.floats(0, 0.99))
+def test_correction_for_chance_keeps_the_order_and_one(a: tuple[int, int], chance: float) -> None:
+    low, value, high = ends(above_chance(wilson(*a), chance))
+    assert low <= value + 1e-9 and value <= high + 1e-9 and high <= 1 + 1e-9
+    assert value <= a[0] / a[1] + 1e-9
+
+
+@given(counts, st.floats(0, 0.99))
+def test_what_is_above_chance_is_a_share_of_what_chance_leaves(a: tuple[int, int], chance: float) -> None:
+    says = wording.above_chance(above_chance(wilson(*a), chance))
+    is_share = re.fullmatch(r"(\d+)% \[(<0|\d+), (\d+)\]", says)
+    assert says in ("below chance", "not above chance") if a[0] / a[1] < chance else is_share
+    assert is_share is None or max(int(is_share[1]), int(is_share[3])) <= 100
+
+
 @given(counts, counts)
 def test_the_order_of_tasks_does_not_matter(a: tuple[int, int], b: tuple[int, int]) -> None:
     assert ends(macro_rate([a[0], b[0]], [a[1], b[1]])) == pytest.approx(
@@ -95,11 +113,13 @@ def test_the_order_of_tasks_does_not_matter(a: tuple[int, int], b: tuple[int, in
     )
 
 
-@given(counts, st.floats(0, 0.99))
-def test_correction_for_chance_keeps_the_order_and_one(a: tuple[int, int], chance: float) -> None:
-    low, value, high = ends(above_chance(wilson(*a), chance))
-    assert low <= value + 1e-9 and value <= high + 1e-9 and high <= 1 + 1e-9
-    assert value <= a[0] / a[1] + 1e-9
+@given(pairs)
+def test_a_paired_interval_leaves_out_zero_just_where_its_test_does(arms: Bools) -> None:
+    before, after = arms[0].astype(np.float64), arms[1].astype(np.float64)
+    lost, won = float((before > after).sum()), float((after > before).sum())
+    difference, p = paired_test(before, after, lost, won, np.random.default_rng(0))
+    low, _, high = ends(difference)
+    assert p == mcnemar(arms[0], arms[1]) and (low <= 0 <= high) == (p is not None and p > 0.05)
 
 
 @given(pairs)

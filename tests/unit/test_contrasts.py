@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from robodx.analysis.findings.diagnose import diagnose
 from robodx.analysis.graded import levels
 from robodx.analysis.isolation import Contrast, contrasts
 from robodx.records.design import Planned, design_table, with_design
@@ -16,6 +17,7 @@ from robodx.records.table import to_table
 from robodx.records.trial import Trial
 from robodx.suites.base import SuiteRequest, ask
 from robodx.tasks.base import TASKS
+from robodx.terminal.diagnosis import lines as diagnosis_lines
 from robodx.terminal.isolation import lines
 from robodx.terminal.stress import graded_lines
 
@@ -57,6 +59,18 @@ def test_a_factor_that_breaks_a_policy_is_told_from_those_that_do_not() -> None:
     assert "100% [86, 100]  0% [0, 14]" in row and "−100 [" in row and "< 0.001" in row
     of_task = found["language", "perception/touch_sphere"]
     assert (of_task.plain.n, of_task.difference.value, of_task.p_holm) == (SEEDS, -1.0, None)
+
+
+def test_the_findings_of_a_run_do_not_deny_the_pairs_that_its_summary_tells_of() -> None:
+    planned = list(ask("isolation", NOTHING_DONE, SuiteRequest("somebody", SEEDS, within=("language",))))
+    episodes = played(planned, lambda trial: not trial.task.endswith("with_language"))
+    (told,) = diagnose(episodes, {})
+    assert told.findings and not told.decided and contrasts(episodes, {})[0].difference.value == -1.0
+    assert told.no_cause_says == (
+        "No cause can be shown: this run has pairs of the suite isolation, which robodx summary tells of, and none "
+        "that change one factor beside a placebo."
+    )
+    assert told.no_cause_says in " ".join(" ".join(diagnosis_lines(told)).split())
 
 
 def test_pairs_are_of_the_same_seed_and_a_plain_task_that_fails_has_nothing_to_lose() -> None:

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from robodx.analysis.findings import diagnose as of_findings
 from robodx.analysis.findings.base import Diagnosis
+from robodx.analysis.findings.kinds.base import FINDING_KINDS
 from robodx.cli.commands import app
 from robodx.errors import UserError
 from robodx.policy_contract import make_policy
@@ -23,6 +24,9 @@ from robodx.running import run as of_run
 from robodx.running.request import Request
 from robodx.running.run import run
 from robodx.sim import gl
+from robodx.suites.deciding import MOST_EPISODES, SHARES
+from robodx.suites.diagnosis import FACTORIAL
+from robodx.suites.pairs import MOST_GENERATED
 from robodx.terminal.console import progress_bar
 from robodx.video import filming
 from tests.commands import call
@@ -141,8 +145,16 @@ def test_a_larger_diagnosis_has_a_folder_of_its_own(tmp_path: Path) -> None:
     assert folder() == "diagnosis+still" and folder("--seeds", "5") == "diagnosis-5-seeds+still"
 
 
-def test_what_would_decide_asks_for_more_than_was_run() -> None:
+def test_what_would_decide_asks_for_more_than_was_run_and_a_cause_for_fresh_pairs() -> None:
     asked: Any = SimpleNamespace(
-        who="--policy act", seeds=10, decided=[object()], table=pl.DataFrame({"task": ["a/b"]})
+        who="--policy act", seeds=10, fresh_seed=15000, decided=[object()], table=pl.DataFrame({"task": ["a/b"]})
     )
-    assert of_findings._next_test(asked, lambda test: "", "", [], "undecided") == "robodx diagnose act --seeds 50"
+    kind = FINDING_KINDS["visual bias"]
+    assert of_findings._next_test(asked, kind, "", [], "undecided") == "robodx diagnose act --seeds 50"
+    # The tasks that an unfamiliar room shows in change places and company too: only pairs change the room alone.
+    assert of_findings._next_test(asked, kind, "", [], "sufficient") == "robodx diagnose act --first-seed 15000"
+
+
+def test_a_diagnosis_on_fresh_seeds_shares_no_situation_with_the_first() -> None:
+    drawn = FACTORIAL + 1 + len(SHARES) * MOST_GENERATED
+    assert max(drawn, MOST_EPISODES) <= of_findings.SEEDS_APART

@@ -158,7 +158,9 @@ def test_results_are_shown_in_a_notebook_and_names_in_them_are_data() -> None:
     page = results._repr_html_()
     shown = Tags(page)
     assert (
-        "Success 100% [" in shown.text and "mean over 3 tasks" in shown.text and "6 of 6 episodes solved" in shown.text
+        "Success 100% [" in shown.text
+        and "mean over 3 tasks" in shown.text
+        and "By episode: 6 of 6 solved." in shown.text
     )
     assert all(f"primitive/{name}" in shown.text for name in ("pick_cube", "press_switch", "stand_peg"))
     assert shown.tags.count("tr") == 4 and len(page) < 4000 and "#" not in page, "no colours of its own"
@@ -170,6 +172,6 @@ def test_results_are_shown_in_a_notebook_and_names_in_them_are_data() -> None:
     is_one = pl.col("task") == "primitive/pick_cube"
     erred = results.episodes.filter(is_one).with_columns(outcome=pl.lit("error"), success=pl.lit(None, pl.Boolean))
     told = " ".join(Tags(Results(erred)._repr_html_()).text.split())
-    assert "Success — (n = 0) one task; 2 ended in an error" in told and "0 of 0" not in told
+    assert "Success — (n = 0) one task. 2 ended in an error." in told and "0 of 0" not in told
     partly = " ".join(Tags(Results(pl.concat([erred, results.episodes.filter(~is_one)]))._repr_html_()).text.split())
-    assert "4 of 4 episodes solved; 2 ended in an error" in partly
+    assert "By episode: 4 of 4 solved. 2 ended in an error." in partly

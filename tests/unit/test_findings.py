@@ -317,6 +317,10 @@ def test_a_policy_is_asked_for_again_as_it_was_made_or_by_a_name_to_fill_in() ->
         return found.findings[0].next_test
 
     assert " --policy openpi://box:8000 --preset droid --clock" in next_of("openpi://box:8000#droid")
+    made = {"policy": "openpi://box:8000", "preset": "droid"}
+    named = next_of("my model", is_named=True, given=made)
+    assert " --policy openpi://box:8000 --preset droid --name 'my model' --clock" in named
+    # Older runs tell of a policy with a name no more than that.
     assert " --policy YOUR_POLICY --name 'my model' --clock" in next_of("my model", is_named=True)
     assert "--policy 'a; rm -rf ~' " in next_of("a; rm -rf ~"), "pasted, it does no more than it says"
 

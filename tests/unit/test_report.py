@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from robodx.analysis.findings.base import CAUTION, Diagnosis, Excluded, Symptom
-from robodx.analysis.findings.diagnose import Because
+from robodx.analysis.findings.subject import Because
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.statistics.psychometric import severities
 from robodx.analysis.summary import Summary

@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from robodx.analysis.findings.base import PairEvidence
 from robodx.analysis.statistics.estimates import NOTHING, Estimate
+from robodx.analysis.stress import Degradation
 from robodx.report import material as of_material
 from robodx.report.blocks import Text
+from robodx.report.breaking import _fall
 from robodx.report.line import Line
 from robodx.report.page import Report, report
 from robodx.report.plots.curves import Curve, Level, curves
@@ -139,6 +142,43 @@ def test_what_may_be_chance_is_no_answer(tmp_path: Path, monkeypatch: pytest.Mon
     glance = section(report([run_folder(tmp_path, capability())]), "glance")
     assert "nothing goes with its failures more than chance gives among so many attributes. It fails because" in glance
     assert "What to fix next?\nNothing is shown yet" in glance and "robodx diagnose vision --seeds 10" in glance
+
+
+def test_what_its_own_pairs_speak_against_is_nothing_to_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Taken away, fewer succeed than with the placebo."""
+    against = PairEvidence(6, 4, 5, Estimate(-0.17, -0.7, 0.4, 6), "undecided", 0.5, ("sentence length",))
+    long = {"certainty": "undecided", "undo": against, "when": "the instruction is long"}
+    with pytest.raises(ValueError, match="its pairs speak against its advice"):
+        finding(**long)
+    with pytest.raises(ValueError, match="its numbers do not say that it is suspected"):
+        finding(certainty="suspected", effect=Estimate(0.03, -0.1, 0.1, 193), advice="")
+    told = diagnosis(finding(), finding(**long, advice=""))
+    monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [told])
+    glance = section(report([run_folder(tmp_path, capability())]), "glance")
+    assert "1. That it fails when the instruction has a negation" in glance and "2. " not in glance.partition("fix")[2]
+
+
+def test_every_command_of_the_page_asks_for_the_policy_as_it_was_made(tmp_path: Path) -> None:
+    given = {"policy": "openpi://box:8000", "preset": "droid", "plugins": []}
+    request = {**ABOUT["request"], "policy": "my model"}
+    rows = [episode("control/easy", seed, success=False, policy="my model") for seed in range(4)]
+    found = report([run_folder(tmp_path, rows, {**ABOUT, "request": request, "is_named": True, "given": given})])
+    commands = re.findall(r"robodx (?:run|diagnose) [^`]*", found.markdown())
+    asked = "openpi://box:8000 --preset droid --name 'my model'"
+    assert commands and not [one for one in commands if asked not in one and one != "robodx run … --video 1"]
+
+
+def test_what_drops_is_told_at_a_level_at_which_it_does() -> None:
+    """The trend goes down, and no level by itself is seen to harm; the last one even gains."""
+    usual, rates = Estimate(0.8, 0.6, 0.9, 10), ((0.3, -0.5), (0.9, 0.1))
+    rows = [
+        Degradation(
+            "p", "noise", "noise", "sensor", f"v{place}", None, ("a/b",), usual, Estimate(rate, 0.1, 0.95, 10),
+            Estimate(drop, -0.9, 0.3, 10), 0.2, usual, usual, NOTHING, None, None, None, 0,
+        )
+        for place, (rate, drop) in enumerate(rates, start=1)
+    ]  # fmt: skip
+    assert _fall("noise", rows).startswith("Under noise at v1, success drops from 80% to 30%")
 
 
 RECOVERS = "plain_words (the instruction in plain words) recovers"

@@ -65,8 +65,8 @@ def test_a_diagnosis_answers_from_its_screen(tmp_path: Path, monkeypatch: pytest
     breaks = " ".join(one["text"] for one in found.as_dict()["sections"]["glance"][0]["answers"]["When does it break?"])
     assert breaks == (
         "Screened under 2 stressors at level v2, in 2 trials that it solves without stress, it still solves 50% "
-        "[9, 91] (n = 2). It failed under noise. Further pairs do not decide on noise at v2 (−19 points [−65, +25], "
-        "n = 16). "
+        "[9, 91] (n = 2). It failed under noise. Corrected for all that was tested, further pairs do not decide on "
+        "noise at v2 (−19 points [−65, +25], n = 16). "
         "In real time it solves 100% [44, 100] of the trials that it solves when the world waits (n = 3). This is a "
         "screen: one trial each says little of any one stressor. To test each at three levels:"
     )

@@ -11,7 +11,7 @@ import polars as pl
 
 from robodx.analysis.statistics.estimates import Estimate, wilson
 from robodx.analysis.statistics.multiple import holm
-from robodx.analysis.statistics.paired import discordant, mcnemar, mcnemar_p, paired_difference
+from robodx.analysis.statistics.paired import agreeing, discordant, mcnemar, mcnemar_p, paired_difference
 from robodx.analysis.variants import untouched
 from robodx.records.values import Applied, read_applied
 
@@ -339,6 +339,7 @@ def _cause(name: str, component: str, results: list[_Result], least: int) -> Cau
     again = [one.variants[AGAIN][0] for one in applicable]
     recovered = [one.variants[name][0] for one in applicable]
     is_control = name == AGAIN
+    p = None if is_control else mcnemar(again, recovered)
     recoveries = tuple(
         Recovery(one.row["trial_id"], one.variants[name][1])
         for one in applicable
@@ -349,8 +350,8 @@ def _cause(name: str, component: str, results: list[_Result], least: int) -> Cau
         substitution=name,
         recovered=wilson(sum(recovered), len(recovered)),
         again=wilson(sum(again), len(again)),
-        excess=paired_difference(again, recovered),
-        p=None if is_control else mcnemar(again, recovered),
+        excess=agreeing(paired_difference(again, recovered), p),
+        p=p,
         p_holm=None,
         least=least,
         most=0 if is_control else len(recoveries),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from robodx.analysis.pairing import Compared, Floats, Stratum, align
 from robodx.analysis.statistics.estimates import CONFIDENCE, MAX_ERROR_SHARE, Estimate
 from robodx.analysis.statistics.multiple import holm
-from robodx.analysis.statistics.paired import mcnemar_p, paired_bootstrap, tango
+from robodx.analysis.statistics.paired import agreeing, mcnemar_p, paired_bootstrap, tango
 from robodx.analysis.statistics.permutation import swap_test
 from robodx.analysis.statistics.resampling import bootstrap_macro_mean
 from robodx.analysis.statistics.sequential import (
@@ -42,12 +42,6 @@ SEED = 5
 
 class Unlike(UserError):
     """Two runs that have nothing in common, or a run that is not of one policy."""
-
-
-# Said below every table of it.
-ONE_ROW = (
-    "Intervals are of one row alone and p is of all together: an interval may leave out 0 where nothing is decided."
-)
 
 
 @dataclass(frozen=True)
@@ -186,10 +180,10 @@ def _row(kind: Kind, name: str, group: list[Stratum], is_paired: bool, stopped: 
     if len(strata) < len(group) or errors / trials > MAX_ERROR_SHARE:
         return row
     if is_paired:
-        difference, p = _paired([stratum.differences for stratum in strata], stopped)
+        found, p = _paired([stratum.differences for stratum in strata], stopped)
     else:
-        difference, p = _unpaired([(stratum.a, stratum.b) for stratum in strata], stopped)
-    return replace(row, difference=difference, p=p)
+        found, p = _unpaired([(stratum.a, stratum.b) for stratum in strata], stopped)
+    return replace(row, difference=agreeing(found, p), p=p)
 
 
 def _rate(variants: list[Floats], stopped: Stopped, confidence: float = CONFIDENCE) -> Estimate:

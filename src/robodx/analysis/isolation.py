@@ -10,8 +10,7 @@ import polars as pl
 
 from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE, NOTHING, TESTABLE, Estimate
 from robodx.analysis.statistics.multiple import holm
-from robodx.analysis.statistics.paired import tango
-from robodx.analysis.stress import paired_p, rate_of, side_by_side, situations_of, with_courses
+from robodx.analysis.stress import difference_of, rate_of, side_by_side, situations_of, with_courses
 from robodx.analysis.variants import of_suite
 from robodx.records.derived_design import designed
 
@@ -71,8 +70,7 @@ def _contrast(policy: str, factor: str, task: str | None, variant: pl.DataFrame)
     if errors > MAX_ERROR_SHARE * len(variant):
         return Contrast(policy, factor, task, NOTHING, NOTHING, NOTHING, None, None, errors)
     each = situations_of(pairs)
-    lost, won = (float(each[f"only_{way}"].sum()) for way in ("success_success_stressed", "success_stressed_success"))
     return Contrast(
-        policy, factor, task, rate_of(each["success"]), rate_of(each["success_stressed"]), tango(lost, won, len(each)),
-        paired_p(each, lost, won), None, errors,
+        policy, factor, task, rate_of(each["success"]), rate_of(each["success_stressed"]), *difference_of(each), None,
+        errors,
     )  # fmt: skip

@@ -7,8 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from robodx.analysis.headline import Headline
     from robodx.analysis.statistics.estimates import Estimate
-    from robodx.analysis.summary import Headline, Row
+    from robodx.analysis.summary import Row
 
 # Grey is seen on white as well as on black, and so is the colour of the text around. Of a long table the rest is
 # scrolled to. Notebooks that drop styles, as on some web pages, still show the numbers.
@@ -72,9 +73,9 @@ def _told(one: Headline, errors: int, has_policies: bool) -> str:
     whose = f"{escape(one.policy)}: " if has_policies else ""
     over = f"mean over {one.tasks} tasks" if one.tasks > 1 else "one task"
     mean = ", ".join(filter(None, (over, _n(one.success))))
-    counts = [f"{one.solved} of {one.judged} episodes solved"] if one.judged else []
-    counts += [f"{errors} ended in an error"] if errors else []
-    return f"{whose}<b>Success {escape(str(one.success))}</b> {bar(one.success)} {'; '.join([mean, *counts])}"
+    failed = f" {errors} ended in an error." if errors else ""
+    counts = f". {escape(one.by_episode)}{one.in_all}{failed}" if one.judged else f".{failed}"
+    return f"{whose}<b>Success {escape(str(one.success))}</b> {bar(one.success)} {mean}{counts}"
 
 
 def _n(estimate: Estimate) -> str:

@@ -10,8 +10,7 @@ import polars as pl
 
 from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE, NOTHING, Estimate
 from robodx.analysis.statistics.multiple import holm
-from robodx.analysis.statistics.paired import tango
-from robodx.analysis.stress import paired_p, rate_of, side_by_side, situations_of, with_courses
+from robodx.analysis.stress import difference_of, rate_of, side_by_side, situations_of, with_courses
 from robodx.analysis.variants import of_suite
 
 SUITE = "null_inputs"
@@ -133,10 +132,8 @@ def _loss(trials: pl.DataFrame) -> Loss:
     if pairs.is_empty() or errors > MAX_ERROR_SHARE * len(trials):
         return Loss(tasks, NOTHING, NOTHING, NOTHING, None, errors)
     each = situations_of(pairs)
-    lost, won = (float(each[f"only_{way}"].sum()) for way in ("success_success_stressed", "success_stressed_success"))
     return Loss(
-        tasks, rate_of(each["success"]), rate_of(each["success_stressed"]), tango(lost, won, len(each)),
-        paired_p(each, lost, won), errors,
+        tasks, rate_of(each["success"]), rate_of(each["success_stressed"]), *difference_of(each), errors,
     )  # fmt: skip
 
 

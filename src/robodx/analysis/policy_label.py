@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-# A name of the user's does not say how the policy is made, and an address need not outlive its run.
+# Older runs of a policy with a name of the user's do not say how it is made.
 UNKNOWN = "YOUR_POLICY"
 
 
@@ -18,7 +18,10 @@ def label(policy: str, preset: str | None, name: str | None) -> str:
 
 def options(policy: str, abouts: Iterable[Mapping[str, Any]]) -> str:
     """For a shell, of a policy by its label; `abouts` are what its runs tell."""
-    if any(about.get("is_named") and about.get("request", {}).get("policy") == policy for about in abouts):
-        return f"--policy {UNKNOWN} --name {shlex.quote(policy)}"
+    named = [about for about in abouts if about.get("is_named") and about.get("request", {}).get("policy") == policy]
     made, _, preset = policy.partition("#")
-    return f"--policy {shlex.quote(made)}" + (f" --preset {shlex.quote(preset)}" if preset else "")
+    name = f" --name {shlex.quote(policy)}" if named else ""
+    if named:
+        given: Mapping[str, Any] = named[-1].get("given", {})
+        made, preset = (given["policy"], given.get("preset") or "") if given.get("policy") else (UNKNOWN, "")
+    return f"--policy {shlex.quote(made)}{f' --preset {shlex.quote(preset)}' if preset else ''}{name}"

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from robodx.analysis.metrics.observations import alike_once
 from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE, TESTABLE, Estimate, wilson
 from robodx.analysis.statistics.multiple import holm
-from robodx.analysis.statistics.paired import mcnemar_p, tango
-from robodx.analysis.statistics.permutation import swap_test
+from robodx.analysis.statistics.paired import paired_test, tango
 from robodx.analysis.statistics.power import smallest_visible_drop
 from robodx.analysis.statistics.trend import trend
 from robodx.analysis.variants import Cards, of_suite
@@ -233,8 +232,7 @@ def _degradation(
     triples = pairs.drop_nulls("success_again")
     situations = situations_of(pairs)
     errors = len(variant) - len(pairs)
-    lost = float(situations["only_success_success_stressed"].sum())
-    won = float(situations["only_success_stressed_success"].sum())
+    difference, p = difference_of(situations)
     found = Degradation(
         policy=policy,
         stressor=label,
@@ -245,8 +243,8 @@ def _degradation(
         tasks=tuple(variant["task"].unique(maintain_order=True)),
         clean=rate_of(situations["success"]),
         stressed=rate_of(situations["success_stressed"]),
-        difference=tango(lost, won, len(situations)),
-        p=paired_p(situations, lost, won),
+        difference=difference,
+        p=p,
         visible_drop=_visible_drop(situations_of(triples) if len(triples) else situations),
         exposure=_share(pairs, "perturbed_queries", "queries"),
         commands=_share(pairs, "perturbed_steps", "steps"),
@@ -256,14 +254,12 @@ def _degradation(
     return found if errors <= MAX_ERROR_SHARE * len(variant) else _without_rates(found)
 
 
-def paired_p(situations: pl.DataFrame, lost: float, won: float) -> float | None:
-    """Exact where each situation was tried once; of means over repeats by exchanging the two within situations."""
-    if situations.is_empty():
-        return None
+def difference_of(situations: pl.DataFrame) -> tuple[Estimate, float | None]:
+    """Stressed − clean of situations, and the p of its being none."""
     before, after = (situations[name].to_numpy() for name in ("success", "success_stressed"))
-    if np.isin(before, (0.0, 1.0)).all() and np.isin(after, (0.0, 1.0)).all():
-        return mcnemar_p(round(lost), round(won))
-    return swap_test(before, after, np.random.default_rng(0))
+    lost = float(situations["only_success_success_stressed"].sum())
+    won = float(situations["only_success_stressed_success"].sum())
+    return paired_test(before, after, lost, won, np.random.default_rng(0))
 
 
 def _kept(solved: pl.DataFrame) -> dict[str, Estimate]:

@@ -24,6 +24,7 @@ from robodx.analysis.failure_summary import (
     without_fixed_interval,
 )
 from robodx.analysis.graded import Graded, levels
+from robodx.analysis.headline import Headline, headline_of
 from robodx.analysis.isolation import Contrast, contrasts
 from robodx.analysis.metamorphic.measuring import SUITE as METAMORPHIC
 from robodx.analysis.metamorphic.rates import MetamorphicTable, metamorphic_table
@@ -84,23 +85,6 @@ class Subtotal:
     tasks_with_choice: int
     progress: Estimate
     errors: int
-
-
-@dataclass(frozen=True)
-class Headline:
-    """One policy's success as it is told first everywhere: the mean over tasks, without a suite's stressors.
-
-    Beside it, how many of all its episodes were solved: what a progress bar counts. That weighs a task by how often it
-    was run, and counts stress and repeats in.
-    """
-
-    policy: str
-    success: Estimate
-    tasks: int
-    solved: int
-    judged: int
-    # Whether some of the episodes are not in the mean.
-    is_part: bool
 
 
 @dataclass(frozen=True)
@@ -193,7 +177,7 @@ class Summary:
 
     def headlines(self) -> list[Headline]:
         """One for each policy; without a value if too many erred, or none went without stress."""
-        return [_headline(part, self.stopped) for _, part in self.episodes.group_by("policy", maintain_order=True)]
+        return [headline_of(part, self.stopped) for _, part in self.episodes.group_by("policy", maintain_order=True)]
 
     def rows(self) -> list[Row]:
         return [_row(one, self.stopped) for one in _groups(self.episodes, "task")]
@@ -322,18 +306,6 @@ def _groups(episodes: pl.DataFrame, by: By) -> list[_Group]:
         _Group(str(policy), str(group), str(variant), part)
         for (policy, group, variant), part in ordered.group_by("policy", "group", "variant", maintain_order=True)
     ]
-
-
-def _headline(episodes: pl.DataFrame, stopped: Stopped) -> Headline:
-    base, valid = episodes.filter("is_base"), episodes.filter(pl.col("outcome") != "error")
-    return Headline(
-        policy=str(episodes["policy"][0]),
-        success=success_rate(base, stopped),
-        tasks=base["task"].n_unique(),
-        solved=int(valid["success"].sum()),
-        judged=len(valid),
-        is_part=len(base) < len(episodes),
-    )
 
 
 def _row(one: _Group, stopped: Stopped) -> Row:

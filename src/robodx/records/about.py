@@ -127,6 +127,7 @@ SHAPES: dict[str, Shape] = {
     "is_reproducible": FLAG,
     "is_named": FLAG,
     "given": TABLE,
+    "given.policy": TEXT,
     "given.preset": _or_null(TEXT),
     "given.plugins": TEXTS,
     "not_applicable": TEXTS,

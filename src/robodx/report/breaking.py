@@ -22,7 +22,7 @@ SCREEN = "This is a screen: one trial each says little of any one stressor. To t
 PAIRS = {
     "effect": "In further pairs, it breaks under",
     "none": "Further pairs show that it loses less than 20 points under",
-    "undecided": "Further pairs do not decide on",
+    "undecided": "Corrected for all that was tested, further pairs do not decide on",
 }
 
 
@@ -94,7 +94,8 @@ def _under_stress(subject: Subject) -> Iterator[Line]:
 
 def _fall(name: str, rows: list[Degradation]) -> str:
     level = harmed_from(rows)
-    row = next((row for row in rows if row.level == level), rows[-1])
+    worst = min(rows, key=lambda row: row.difference.value or 0.0)
+    row = next((row for row in rows if row.level == level), worst)
     fall = f"{points(row.difference, unit=True)}, n = {row.clean.n}"
     return (
         f"Under {name} at {row.level}, success drops from {percent(row.clean.value)} to {rate(row.stressed)} ({fall})."

@@ -15,7 +15,8 @@ import polars as pl
 from robodx.analysis.compare import Comparison, Unlike, compare_tables
 from robodx.analysis.failure_summary import shown_outcome
 from robodx.analysis.findings.base import Diagnosis, Finding
-from robodx.analysis.findings.diagnose import Because, because_of, diagnose
+from robodx.analysis.findings.diagnose import because_of, diagnose
+from robodx.analysis.findings.subject import Because
 from robodx.analysis.metamorphic.measuring import measured
 from robodx.analysis.policy_label import options
 from robodx.analysis.statistics.estimates import Estimate

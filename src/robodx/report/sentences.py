@@ -54,10 +54,7 @@ def _abilities(subject: Subject) -> Iterator[Line]:
     (first,) = subject.summary.headlines()
     tasks = f"the mean over {counted(first.tasks, 'task')}" if first.tasks > 1 else "of one task"
     without = ", without stress or real time" if first.is_part else ""
-    solved = (
-        f", of which it solves {int(base['success'].sum()):,}" if first.tasks > 1 and len(base) == success.n else ""
-    )
-    yield Line(f"It solves {rate(success)}, {tasks}{without} (n = {success.n:,}{solved}).")
+    yield Line(f"It solves {rate(success)}, {tasks}{without} (n = {success.n:,}). {first.by_episode}")
     found = [one for one in abilities(subject) if one.success.value is not None]
     families = sorted(
         (one for one in found if one.tier is None), key=lambda one: one.success.value or 0.0, reverse=True
@@ -124,12 +121,14 @@ def _unexplained(decided: Sequence[Finding]) -> Iterator[Line]:
 def _next(subject: Subject, anchor_of: Callable[[Finding], str]) -> Iterator[Line]:
     diagnosis = subject.diagnosis
     findings = () if diagnosis is None else diagnosis.findings
-    found = [one for one in findings if one.certainty != "suspected"][:MOST]
+    # What has no remedy may be chance, or its own pairs speak against mending it.
+    found = [one for one in findings if one.advice][:MOST]
     yield from (_to_do(number, one, anchor_of(one)) for number, one in enumerate(found, start=1))
     yield from _on_components(subject)
     if findings and not found:
         who = subject.asked_by.removeprefix("--policy ")
-        yield Line("Nothing is shown yet. More situations may show it:", f"robodx diagnose {who} --seeds 10")
+        nothing = "Nothing is shown yet" if not diagnosis or not diagnosis.decided else "No remedy is shown yet"
+        yield Line(f"{nothing}. More situations may show it:", f"robodx diagnose {who} --seeds 10")
     elif not found and (diagnosis is None or (diagnosis.success.value or 0.0) < FAILS_ALIKE):
         yield Line(
             "No single requirement explains its failures. First make it solve the easiest tasks:",

@@ -18,6 +18,7 @@ from robodx.policy_contract import Policy, PolicySpec, opened
 from robodx.records.clock import Clock
 from robodx.records.design import Planned
 from robodx.records.folder import RunFolder, digest
+from robodx.records.logins import without_logins
 from robodx.records.trajectory_files import unsound_files
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName, fingerprint, unknown
@@ -147,10 +148,15 @@ def _policy(job: Job, execution: Execution, stack: ExitStack) -> tuple[Job, Poli
 
 
 def _given(request: Request) -> dict[str, Any]:
-    """Where its files were, for who wants to run it again; the request says what they held."""
+    """Where its files were and how its policy was made, for who wants to run it again; the request has the rest."""
     preset = request.preset
     is_file = preset is not None and preset.endswith(".toml")
-    return {"preset": str(Path(preset).absolute()) if preset and is_file else preset, "plugins": list(request.plugins)}
+    return {
+        # A name of the user's does not say it, and a login is no one else's business.
+        "policy": without_logins(request.policy),
+        "preset": str(Path(preset).absolute()) if preset and is_file else preset,
+        "plugins": list(request.plugins),
+    }
 
 
 def _asked(request: Request, facts: Mapping[str, Any], trials: list[Trial]) -> dict[str, Any]:

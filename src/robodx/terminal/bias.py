@@ -11,6 +11,7 @@ from robodx.analysis.bias.interactions import Direction, Interaction
 from robodx.analysis.bias.tables import BiasTable, FactorBias
 from robodx.analysis.bias.words import baseline_label, interaction_says, label, tried_once
 from robodx.analysis.statistics.estimates import Estimate
+from robodx.analysis.wording import PER_ROW
 from robodx.output import visible
 from robodx.terminal.comparison import p_value, points
 from robodx.terminal.console import counted, table_lines, wrapped
@@ -39,7 +40,7 @@ def lines(table: BiasTable | None) -> Iterator[str]:
         "what CV is where values do not matter, with as many repeats, and 95% of it; beyond: CV less that, in points; "
         "std: the plain standard deviation, for CV is large where a context is merely hard; p: that values do not "
         "matter, by permuting them within context and robot start, Holm-adjusted over the factors; n: pairs of context "
-        "and robot start."
+        f"and robot start. {PER_ROW}"
     )
     yield ""
 

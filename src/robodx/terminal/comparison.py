@@ -7,9 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from robodx.analysis.compare import ONE_ROW, Comparison, Row, compare
+from robodx.analysis.compare import Comparison, Row, compare
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.variants import CLEAN
+from robodx.analysis.wording import PER_ROW
 from robodx.output import print_text
 from robodx.terminal.console import print_json, table_lines, wrapped
 
@@ -150,6 +151,6 @@ def _legend(found: Comparison) -> list[str]:
     return [
         f"n: {n}{alike}.",
         f"A, B: success rates; difference: B minus A in points, with its 95% interval ({which}).",
-        f"p: {test}; Holm-adjusted among rows of the same kind. {ONE_ROW}",
+        f"p: {test}; Holm-adjusted among rows of the same kind. {PER_ROW}",
         f"held: the whole interval of the difference lies within {_margin(found)}.",
     ]

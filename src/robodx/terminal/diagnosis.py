@@ -29,7 +29,7 @@ def lines(diagnosis: Diagnosis) -> Iterator[str]:
         return
     yield from wrapped(
         f"{visible(diagnosis.policy)} solves {diagnosis.success}, the mean over tasks (n = "
-        f"{diagnosis.success.n}). {diagnosis.searched_says}"
+        f"{diagnosis.success.n}). {visible(diagnosis.by_episode)} {diagnosis.searched_says}"
     )
     if not diagnosis.is_whole:
         yield "The run is not finished, so more may be decided. The same command continues it."
@@ -40,10 +40,8 @@ def lines(diagnosis: Diagnosis) -> Iterator[str]:
         yield "Causes (undo: the factor is taken away; put in: brought about; both compared with a placebo):"
     elif not others:
         yield from wrapped(diagnosis.headline)
-    elif diagnosis.paired:
-        yield "No cause was shown."
     else:
-        yield "No cause can be shown: this run has no pairs of trials that differ in one thing."
+        yield from wrapped(diagnosis.no_cause_says)
     for number, finding in enumerate(causes, start=1):
         yield from _cause(number, finding)
     if others:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from robodx.analysis.isolation import Contrast
+from robodx.analysis.wording import PER_ROW
 from robodx.terminal.comparison import p_value, points
 from robodx.terminal.console import table_lines, wrapped
 
@@ -31,6 +32,6 @@ def lines(contrasts: Sequence[Contrast]) -> Iterator[str]:
     if contrasts:
         yield from wrapped(
             "plain, with it: success rates without and with the factor; difference: in points, with its 95% interval; "
-            "p: exact and paired, Holm-adjusted over the factors."
+            f"p: exact and paired, Holm-adjusted over the factors. {PER_ROW}"
         )
         yield ""

@@ -9,6 +9,7 @@ from robodx.analysis.metamorphic.levels import FEWEST_REPEATS, LEVELS, Level
 from robodx.analysis.metamorphic.rates import MetamorphicTable, Overlap, Tolerance, Violations
 from robodx.analysis.metamorphic.words import label
 from robodx.analysis.statistics.agreement import kappa_text
+from robodx.analysis.wording import PER_ROW
 from robodx.output import visible
 from robodx.terminal.comparison import p_value, points
 from robodx.terminal.console import table_lines, wrapped
@@ -40,7 +41,7 @@ def lines(table: MetamorphicTable | None) -> Iterator[str]:
         "repeats (MR0) of the same trial are apart; difference: how much more often than MR0 on the same sources, in "
         "points, with its 95% interval; p: exact, Holm-adjusted over the relations, of no difference to MR0, and for "
         "relations that ask the path to vary of no more than 5%. n, difference and p are of the calibrated level, or "
-        "where a task has none of the strict one. Agreement and Cohen's kappa: of situations."
+        f"where a task has none of the strict one. {PER_ROW} Agreement and Cohen's kappa: of situations."
     )
     yield ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from robodx.analysis.null_inputs import MARGIN, InputUse
+from robodx.analysis.wording import PER_ROW
 from robodx.output import visible
 from robodx.terminal.console import wrapped
 
@@ -23,5 +24,6 @@ def lines(uses: Sequence[InputUse]) -> Iterator[str]:
         yield ""
     yield from wrapped(
         f"not needed: success changes by no more than {100 * MARGIN:.0f} points, by its whole 95% interval; used: it "
-        "changes, with p < 0.05, Holm-adjusted over the inputs; n: situations. This is said of these tasks only."
+        "changes, with p < 0.05, Holm-adjusted over the inputs; n: situations. This is said of these tasks only. "
+        f"{PER_ROW}"
     )

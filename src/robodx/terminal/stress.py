@@ -31,7 +31,10 @@ def lines(table: StressTable) -> Iterator[str]:
     yield from _untested(table)
     legend = ["clean: success rate without stress"] if table.rows else []
     if any(trend.p_holm is not None for trend in table.trends):
-        legend.append("p: trend over the levels, Holm-adjusted over the stressors")
+        legend.append(
+            "p: trend over the levels, Holm-adjusted over the stressors; intervals are per level, so the two can "
+            "disagree"
+        )
     if any(row.visible_drop is not None for row in table.rows):
         legend.append("detectable: the smallest drop that would have been detected with 80% power")
     yield from wrapped("; ".join(legend) + "." if legend else "")

@@ -17,6 +17,7 @@ from robodx.analysis.metamorphic.measuring import measured
 from robodx.analysis.metrics.base import METRICS, UP_TO_ONE
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.analysis.summary import By, Measured, Row, Subtotal, Summary, grouping
+from robodx.analysis.wording import above_chance
 from robodx.output import print_text, visible
 from robodx.records.about import read_about
 from robodx.records.logins import without_logins
@@ -219,7 +220,7 @@ def _first(summary: Summary, has_policies: bool) -> Iterator[str]:
         without = ", without stress or real time" if one.is_part else ""
         yield from wrapped(
             f"{whose}Success {one.success}, {where}{without} (n = {one.success.n}). "
-            f"By episode: {one.solved} of {one.judged} solved."
+            f"{visible(one.by_episode)}{one.in_all}"
         )
     yield from [""] if told else []
 
@@ -246,7 +247,7 @@ def _of_task(row: Row, has_policies: bool, has_one_variant: bool) -> dict[str, A
     return {
         "policy": without_logins(row.policy) if has_policies else None, "task": row.task,
         "tier": row.tier if has_one_variant else None, "perturbed": row.perturbations or None,
-        "success": str(row.success), "above chance": _percent(row.above_chance), "n": row.success.n,
+        "success": str(row.success), "above chance": _of_chance(row.above_chance), "n": row.success.n,
         "progress": _share(row.progress),
         "steps": None if row.median_steps is None else f"{row.median_steps:.0f}", "errors": row.errors or None,
     }  # fmt: skip
@@ -255,14 +256,14 @@ def _of_task(row: Row, has_policies: bool, has_one_variant: bool) -> dict[str, A
 def _of_group(one: Subtotal, by: By, has_policies: bool) -> dict[str, Any]:
     return {
         "policy": without_logins(one.policy) if has_policies else None, by: one.group, **_perturbed(one, by),
-        "tasks": one.tasks, "success": str(one.success), "above chance": _above_chance(one), "n": one.success.n,
-        "progress": _share(one.progress.value), "errors": one.errors or None,
+        "tasks": one.tasks, "success": str(one.success), "above chance": _of_chance(one.above_chance, one),
+        "n": one.success.n, "progress": _share(one.progress.value), "errors": one.errors or None,
     }  # fmt: skip
 
 
-def _above_chance(one: Subtotal) -> str | None:
-    part = f" ({one.tasks_with_choice} of {one.tasks} tasks)" if one.tasks_with_choice < one.tasks else ""
-    return None if one.above_chance is None else f"{_percent(one.above_chance)}{part}"
+def _of_chance(found: Estimate | None, of: Subtotal | None = None) -> str | None:
+    part = f" ({of.tasks_with_choice} of {of.tasks} tasks)" if of and of.tasks_with_choice < of.tasks else ""
+    return None if found is None else f"{above_chance(found)}{part}"
 
 
 def _share(value: float | None) -> str | None:
@@ -296,7 +297,10 @@ def _closing(
     if groups:
         yield "success: rate with its 95% interval; n: number of situations (identical episodes count once)."
     if groups and not has_metrics and any(row.above_chance is not None for row in summary.rows()):
-        yield "above chance: success rescaled so that skill with random choices is 0% and certain success 100%."
+        yield (
+            "above chance: the share of what chance leaves to be gained, so that skill with random choices is 0% and "
+            "certain success 100%; below chance: surely less than that."
+        )
     if groups and not has_metrics and any(row.progress is not None for row in summary.rows()):
         yield "progress: how much of a task's stages is reached, the mean over episodes."
     if "task" in groups and not has_metrics and any(row.progress is not None for row in summary.rows()):
@@ -334,10 +338,6 @@ def _has_unlike_variants(episodes: pl.DataFrame) -> bool:
 def _title(metric: str) -> str:
     unit = METRICS[metric].unit
     return f"{metric} ({unit})" if unit and unit not in (*UP_TO_ONE, "ratio", "count") else metric
-
-
-def _percent(found: Estimate | None) -> str | None:
-    return None if found is None else str(found).replace("-", "−")
 
 
 def _number(name: str, found: Estimate) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from robodx.analysis.cause_sentences import adds, as_dict, conclusion, not_told_apart, unrecovered, verdict
 from robodx.analysis.causes import Cause, Causes
+from robodx.analysis.wording import PER_ROW
 from robodx.output import print_text
 from robodx.terminal.comparison import p_value, points
 from robodx.terminal.console import counted, print_json, table_lines, wrapped
@@ -35,7 +36,7 @@ def lines(found: Causes, failed: int) -> Iterator[str]:
         "alone: the trials it applies to that succeed with it; adds: of the trials that fail again when repeated, the "
         "least and the most it adds over all orders of the substitutions, that is, those that no other recovers and "
         "all that it recovers; beyond repeating: alone minus what succeeds when simply repeated, in points; p: exact, "
-        "Holm-adjusted. Several substitutions may recover the same trial: the rows do not add up."
+        f"Holm-adjusted. {PER_ROW} Several substitutions may recover the same trial: the rows do not add up."
     )
 
 

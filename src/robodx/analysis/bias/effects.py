@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from robodx.analysis.bias.cells import Grid
 from robodx.analysis.statistics.estimates import NOTHING, Estimate
 from robodx.analysis.statistics.multiple import holm
-from robodx.analysis.statistics.paired import mcnemar_p, tango
-from robodx.analysis.statistics.permutation import swap_test
+from robodx.analysis.statistics.paired import paired_test
 from robodx.analysis.statistics.sequential import difference_sequence, p_of_no_difference
 
 Floats = NDArray[np.float64]
@@ -65,24 +64,13 @@ def _effect(grid: Grid, place: int, value: str, rng: np.random.Generator, *, may
         return Effect(value, NOTHING, 0.0, 0.0, None, None, ())
     won, lost = (float(np.maximum(0.0, one).sum()) for one in (with_value - without, without - with_value))
     apart = with_value - without
-    return Effect(
-        value,
-        difference_sequence(apart) if may_have_stopped else tango(lost, won, len(kept)),
-        float(with_value.sum()),
-        float(without.sum()),
-        p_of_no_difference(apart) if may_have_stopped else paired_p(without, with_value, rng),
-        None,
-        _examples(grid, place, kept, is_loss=lost >= won),
+    difference, p = (
+        (difference_sequence(apart), p_of_no_difference(apart))
+        if may_have_stopped
+        else paired_test(without, with_value, lost, won, rng)
     )
-
-
-def paired_p(first: Floats, second: Floats, rng: np.random.Generator) -> float | None:
-    """Exact where each trial was run once; of means over repeats by exchanging the two within pairs."""
-    if not len(first):
-        return None
-    if np.isin(first, (0.0, 1.0)).all() and np.isin(second, (0.0, 1.0)).all():
-        return mcnemar_p(int((first > second).sum()), int((second > first).sum()))
-    return swap_test(first, second, rng)
+    shown = _examples(grid, place, kept, is_loss=lost >= won)
+    return Effect(value, difference, float(with_value.sum()), float(without.sum()), p, None, shown)
 
 
 def _examples(grid: Grid, place: int, kept: list[int], *, is_loss: bool) -> tuple[str, ...]:

@@ -6,7 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from robodx.analysis.findings.inputs import InputSeen
+from robodx.analysis.findings.proposals import LEAST_EFFECT
 from robodx.analysis.statistics.estimates import Estimate
+from robodx.analysis.statistics.sequential_pairs import SMALL
+from robodx.analysis.wording import listed
 
 # What is known of it. The first three were shown by pairs that differ in one factor; the last two were refuted by them.
 Certainty = Literal["cause", "needed", "sufficient", "associated", "undecided", "suspected", "no gain", "excluded"]
@@ -45,6 +48,40 @@ class PairEvidence:
     interventions: tuple[str, ...]
     # How many more would decide, if it goes on like this.
     pairs_more: int | None = None
+
+
+def leans(undo: PairEvidence | None, put_in: PairEvidence | None) -> bool:
+    """Whether all its pairs point to a cause so far: on average each way costs as much as counts as an effect."""
+    costs = [sign * (one.gain.value or 0.0) for one, sign in ((undo, 1), (put_in, -1)) if one is not None]
+    return bool(costs) and min(costs) >= SMALL
+
+
+def supports(certainty: Certainty, effect: Estimate, undo: PairEvidence | None, put_in: PairEvidence | None) -> bool:
+    """Whether these numbers say what a finding of this certainty claims; `effect` is what the screening shows."""
+    ways = [one for one in (undo, put_in) if one is not None]
+    # As the search for suspects asks for.
+    is_more = (effect.value or 0.0) >= LEAST_EFFECT
+    match certainty:
+        case "cause":
+            return bool(ways) and all(one.verdict == "effect" for one in ways)
+        case "needed":
+            return undo is not None and undo.verdict == "effect"
+        case "sufficient":
+            return put_in is not None and put_in.verdict == "effect"
+        case "associated":
+            return effect.low is not None and effect.low > 0
+        case "undecided":
+            return is_more or leans(undo, put_in)
+        case "suspected":
+            return is_more
+        case _:
+            return False
+
+
+def is_worth_mending(certainty: Certainty, undo: PairEvidence | None, put_in: PairEvidence | None) -> bool:
+    """Whether a remedy may be named: its own pairs do not say that it would gain less than counts."""
+    is_vain = undo is not None and undo.verdict == "none"
+    return not is_vain and certainty != "suspected" and (certainty != "undecided" or leans(undo, put_in))
 
 
 @dataclass(frozen=True)
@@ -93,7 +130,7 @@ class Finding:
     when: str
     happens: str
     certainty: Certainty
-    # How often it fails where the condition holds, and elsewhere, in the screening.
+    # How often it fails where the condition holds, and elsewhere, in the screening; or what `counted` says it does.
     inside: Estimate
     outside: Estimate
     effect: Estimate
@@ -130,6 +167,14 @@ class Finding:
     panel: tuple[PanelLoss, ...] = ()
     # Other causes that do not hold where it was tested, in words: of failures that have both nothing is said.
     without: tuple[str, ...] = ()
+    # What the rates of the screening count.
+    counted: str = "it fails"
+
+    def __post_init__(self) -> None:
+        if not supports(self.certainty, self.effect, self.undo, self.put_in):
+            raise ValueError(f"its numbers do not say that it is {self.certainty}: {self.statement}")
+        if self.advice and not is_worth_mending(self.certainty, self.undo, self.put_in):
+            raise ValueError(f"its pairs speak against its advice: {self.statement}")
 
     @property
     def name(self) -> str:
@@ -224,8 +269,12 @@ class Diagnosis:
     # Of all episodes that ended on their own, as the tasks lay them out, how many were solved.
     solved: int = 0
     judged: int = 0
+    # Counts of episodes in a sentence, beside the mean that `success` is.
+    by_episode: str = ""
     # What it does without one of its inputs, where that was tried.
     inputs: tuple[InputSeen, ...] = ()
+    # Suites whose pairs the run has, that compare trials for what they ask and not for a cause.
+    compared_by: tuple[str, ...] = ()
     # What the screening says of stress, where the run is a diagnosis.
     stress: tuple[StressSeen, ...] = ()
 
@@ -246,6 +295,16 @@ class Diagnosis:
         inputs = f", and tried {tried} that it solves again without one of its inputs" if tried else ""
         seen = f"{self.screened} {'episode' if self.screened == 1 else 'episodes'}"
         return f"RoboDx searched {seen} for weaknesses{pairs}{inputs}."
+
+    @property
+    def no_cause_says(self) -> str:
+        """Why no cause is shown, where there are findings."""
+        if self.paired:
+            return "No cause was shown."
+        if self.compared_by:
+            theirs = f"pairs of the suite {listed(self.compared_by)}, which robodx summary tells of"
+            return f"No cause can be shown: this run has {theirs}, and none that change one factor beside a placebo."
+        return "No cause can be shown: this run has no pairs of trials that differ in one thing."
 
     @property
     def inputs_say(self) -> str:

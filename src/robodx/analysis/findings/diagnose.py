@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,8 @@ from robodx.analysis.findings.base import (
     Excluded,
     Finding,
     Symptom,
+    is_worth_mending,
+    supports,
 )
 from robodx.analysis.findings.conditions import Condition, Mask
 from robodx.analysis.findings.decisions import Tally, context_of, needing_both, tallies, told_apart
@@ -28,45 +30,42 @@ from robodx.analysis.findings.factors import factors_of
 from robodx.analysis.findings.failure_modes import FailureMode, failure_modes
 from robodx.analysis.findings.inconsistencies import inconsistencies
 from robodx.analysis.findings.inputs import SUITE, inputs_seen, with_missing_input
-from robodx.analysis.findings.kinds.base import FINDING_KINDS, NextTest, Own
-from robodx.analysis.findings.naming import mostly, named, statement, symptom
+from robodx.analysis.findings.kinds.base import FINDING_KINDS, FindingKind, NextTest
+from robodx.analysis.findings.naming import FAILS, mostly, named, statement
 from robodx.analysis.findings.panel import losses
 from robodx.analysis.findings.prepare import situations, with_variants
 from robodx.analysis.findings.proposals import Screened, Suspect, chance_of, suspects
 from robodx.analysis.findings.remedies import advice
+from robodx.analysis.findings.subject import Because, Subject
+from robodx.analysis.findings.symptoms import EXAMPLES, symptoms_of
 from robodx.analysis.findings.variants import CLOCK, STRESS, stress_seen, variants
 from robodx.analysis.findings.visual_biases import visual_biases
 from robodx.analysis.findings.wording import when
+from robodx.analysis.headline import headline_of
 from robodx.analysis.metamorphic.measuring import measured
-from robodx.analysis.metrics.base import estimate
-from robodx.analysis.metrics.success import success_rate
 from robodx.analysis.policy_label import options
-from robodx.analysis.statistics.estimates import wilson
 from robodx.analysis.statistics.sequential import Stopped, stopped_how
 from robodx.analysis.variants import as_laid_out
 from robodx.records.about import read_about
 from robodx.records.derived_design import designed
+from robodx.records.design import rows_of
 from robodx.records.features import features_of_row
 from robodx.records.pairs import ROW
 from robodx.records.table import is_finished, load
 
-EXAMPLES = 5
-# A symptom that shows in fewer episodes than a policy without weaknesses has by accident is not told.
-LEAST_SYMPTOM = 0.1
-# And of failures where none of the causes holds, a way in which fewer than this share fail.
-OFTEN = 0.3
 LEAST_FAILURES = 2
 # Failures that no other cause explains, from which on these say how it fails for this one.
 LEAST_OWN = 3
 # Of a diagnosis whose pairs did not decide: as many times the pairs.
 MORE_SEEDS = 5
+# Two diagnoses whose first seeds are so far apart share no situation, for each seed a task that they screen.
+SEEDS_APART = 1500
+# What a suite holds against something else.
+COMPARED = ("stressed", "follow-up", "cell")
 # How surely something goes with failures.
 SURE = 0.05
 # Of a condition that pairs have shown, the share of another's failures from which that one says nothing more.
 EXPLAINED = 0.7
-
-# What recovers most of the failed trials with these ids, in words.
-Because = Callable[[Sequence[str]], str | None]
 
 
 def diagnose(
@@ -131,27 +130,6 @@ def because_of(runs: Sequence[Path]) -> Because:
     return because
 
 
-class _Policy(NamedTuple):
-    """What findings about a policy are made from."""
-
-    # As the tasks laid them out, without stress, each situation once.
-    table: pl.DataFrame
-    screened: Screened
-    modes: list[FailureMode]
-    own: list[Own]
-    because: Because
-    who: str
-    # Of each task, in the largest diagnosis of it.
-    seeds: int
-    # What pairs were run for, and their episodes: where there are any, the same command would decide no more.
-    decided: Sequence[Tally]
-    paired: pl.DataFrame
-    # Tasks with act and kind of object that the screening met.
-    contexts: frozenset[str]
-    # The chance of a score, if nothing mattered; None in a run that outcomes ended, for they ended it as they liked.
-    chance: Callable[[float], float] | None
-
-
 def _of_policy(
     episodes: pl.DataFrame, about: Mapping[str, Any], because: Because, stopped: Stopped, is_whole: bool
 ) -> Diagnosis:
@@ -161,7 +139,8 @@ def _of_policy(
     sampled = prepared.filter(as_laid_out())
     table = situations(sampled)
     base = table.filter("is_base")
-    success = estimate(success_rate, sampled.filter("is_base"), np.random.default_rng(0), stopped=stopped)
+    headline = headline_of(sampled, stopped)
+    success = headline.success
     findings: list[Finding] = []
     symptoms: list[Symptom] = []
     decided = tallies(prepared)
@@ -172,17 +151,21 @@ def _of_policy(
         modes = failure_modes(base, [one for kind in kinds for one in kind.failure_modes(base)])
         trials = [_features(row) for row in base.iter_rows(named=True)]
         screened = Screened.of(trials, ~base["success"].to_numpy(), {one.condition: one.inside for one in own})
-        types = [mode.has for mode in modes if mode.sort == "type"]
-        chance = chance_of(screened, base["task"].to_list(), types) if stopped == "planned" else None
+        types = [mode for mode in modes if mode.sort == "type"]
+        tasks = base["task"].to_list()
+        chance = chance_of(screened, tasks, [mode.has for mode in types]) if stopped == "planned" else None
         who = options(policy, about.get("runs", [about]))
         requests = [one.get("request", {}) for one in about.get("runs", [about])]
         diagnosed = [one for one in requests if SUITE in one.get("selectors", ())]
         seeds = max((int(one.get("seeds") or 1) for one in diagnosed), default=1)
+        fresh_seed = max((int(one.get("first_seed") or 0) for one in diagnosed), default=0) + SEEDS_APART * seeds
         met = frozenset(context_of(row) for row in base.iter_rows(named=True))
         paired = prepared.filter(~as_laid_out())
-        subject = _Policy(base, screened, modes, own, because, who, seeds, decided, paired, met, chance)
+        subject = Subject(
+            base, screened, modes, types, own, because, who, seeds, fresh_seed, decided, paired, met, chance
+        )
         findings = list(_findings(subject, decided, variants(table)))
-        symptoms = list(_symptoms(subject, findings))
+        symptoms = list(symptoms_of(subject, findings))
     of_policy = with_missing_input(designed(episodes, about)).filter(as_laid_out() & pl.col("missing_input").is_null())
     judged = of_policy.filter(pl.col("outcome") != "error")
     return Diagnosis(
@@ -209,9 +192,17 @@ def _of_policy(
         is_whole=is_whole,
         solved=int(judged["success"].sum()),
         judged=len(judged),
+        by_episode=headline.by_episode,
         inputs=inputs_seen(episodes),
+        compared_by=_compared_by(designed(episodes, about)),
         stress=stress_seen(variants(situations(sampled.filter(pl.col("suite") == SUITE))), decided),
     )
+
+
+def _compared_by(episodes: pl.DataFrame) -> tuple[str, ...]:
+    """Suites that held trials against others, in the order of their names."""
+    rows = rows_of(episodes).filter(pl.col("variant").is_in(COMPARED) & (pl.col("suite") != SUITE))
+    return tuple(rows["suite"].unique().sort())
 
 
 def _features(row: Mapping[str, Any]) -> dict[str, str]:
@@ -220,7 +211,7 @@ def _features(row: Mapping[str, Any]) -> dict[str, str]:
     return found | ({"tier": f"{row['family']}/{row['tier']}"} if row["tier"] else {})
 
 
-def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally]) -> Iterator[Finding]:
+def _findings(subject: Subject, decided: Sequence[Tally], done: Sequence[Tally]) -> Iterator[Finding]:
     """What pairs decided, by what it explains; then what goes with failures that nothing explains yet."""
     failed = subject.screened.failed
     together = needing_both(decided)
@@ -228,20 +219,19 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
     told = {one.condition for one in together}
     alone = [one for one in decided if one.given is None and one.certainty in DECIDED and one.condition not in told]
     shown = [*together, *alone]
-    shown = told_apart(sorted(shown, key=lambda one: -evidence.share(one, _concerned(subject, one), failed)))
-    concerned = [_concerned(subject, one) for one in shown]
-    causes = [_finding(subject, one, _certainty(one), beside=shown) for one in shown]
+    shown = told_apart(sorted(shown, key=lambda one: -evidence.share(one, subject.concerned(one), failed)))
+    concerned = [subject.concerned(one) for one in shown]
     known = {one.condition for one in shown}
-    causes += [
-        _finding(subject, one, "cause") for one in done if one.certainty == "sufficient" and one.condition not in known
-    ]
+    suffices = [one for one in done if one.certainty == "sufficient" and one.condition not in known]
+    every = [_finding(subject, one, _certainty(one), beside=shown) for one in shown]
+    every += [_finding(subject, one, "cause") for one in suffices]
+    causes = [one for one in every if one is not None]
     yield from sorted(causes, key=lambda one: (-one.share, one.name))
     explained = np.any([np.zeros_like(failed), *concerned], axis=0)
     names: set[str] = {one.name for one in causes}
     tested = {one.condition: one for one in decided if one.given is None}
-    found = suspects(subject.screened, [mode.has for mode in subject.modes if mode.sort == "type"])
-    for suspect in found:
-        inside = _inside(subject, suspect.condition)
+    for suspect in suspects(subject.screened, [mode.has for mode in subject.types]):
+        inside = subject.inside(suspect.condition)
         lost = inside & failed
         if (lost & explained).sum() >= EXPLAINED * lost.sum():
             continue
@@ -249,15 +239,28 @@ def _findings(subject: _Policy, decided: Sequence[Tally], done: Sequence[Tally])
         # One failure goes with everything that its trial has.
         if lost.sum() < LEAST_FAILURES or (tally is not None and tally.certainty in REFUTED):
             continue
-        certainty: Certainty = "undecided" if tally is not None else "suspected"
-        if tally is None and subject.chance is not None and subject.chance(suspect.alone) <= SURE:
-            certainty = "associated"
-        finding = _finding(subject, tally or Tally(suspect.condition, 1), certainty, suspect, tested)
-        # Beside others that it goes with it may even fail less often there.
-        is_more = (finding.effect.value or 0.0) > 0
-        if finding.name not in names and (is_more or tally is not None):
-            names.add(finding.name)
-            yield finding
+        for certainty in _claims(subject, suspect, tally):
+            finding = _finding(subject, tally or Tally(suspect.condition, 1), certainty, suspect, tested)
+            if finding is not None:
+                yield from () if finding.name in names else (finding,)
+                names.add(finding.name)
+                break
+
+
+def _claims(subject: Subject, suspect: Suspect, tally: Tally | None) -> tuple[Certainty, ...]:
+    """What may be said of it, the strongest first: it is said as far as its numbers support it."""
+    if tally is not None:
+        return ("undecided",)
+    is_sure = subject.chance is not None and subject.chance(suspect.alone) <= SURE
+    return ("associated", "suspected") if is_sure else ("suspected",)
+
+
+def _counted(subject: Subject, suspect: Suspect | None, inside: Mask, is_tested: bool) -> FailureMode | None:
+    """The way of failing that goes with a suspect, where that is not failing itself; pairs are about failing itself."""
+    if suspect is None or not suspect.outcome:
+        return None
+    more = evidence.rates(subject.screened.failed, inside)[2].value or 0.0
+    return None if is_tested and more > 0 else subject.types[suspect.outcome - 1]
 
 
 def _certainty(tally: Tally) -> Certainty:
@@ -266,51 +269,49 @@ def _certainty(tally: Tally) -> Certainty:
     return "cause" if tally.certainty == "sufficient" and is_done_to_it else tally.certainty
 
 
-def _inside(subject: _Policy, condition: Condition) -> Mask:
-    own = next((one.inside for one in subject.own if one.condition == condition), None)
-    return condition.among(subject.screened.trials) if own is None else own
-
-
-def _concerned(subject: _Policy, tally: Tally) -> Mask:
-    inside = _inside(subject, tally.condition)
-    return inside if tally.given is None else inside & _inside(subject, tally.given)
-
-
 def _finding(
-    subject: _Policy,
+    subject: Subject,
     tally: Tally,
     certainty: Certainty,
     suspect: Suspect | None = None,
     tested: Mapping[Condition, Tally] | None = None,
     beside: Sequence[Tally] = (),
-) -> Finding:
+) -> Finding | None:
+    """None where its numbers do not support a claim of this certainty."""
     condition, failed = tally.condition, subject.screened.failed
-    inside = _concerned(subject, tally)
+    inside = subject.concerned(tally)
     others = [one for one in beside if one is not tally]
     # Of what does not hold together with it anyway there is nothing to say.
-    overlapping = [one.condition for one in others if (_concerned(subject, one) & inside).any()]
+    overlapping = [one.condition for one in others if (subject.concerned(one) & inside).any()]
     absent = evidence.tested_without(tally, overlapping, subject.paired)
-    tested_inside = inside & ~np.any([np.zeros_like(failed), *(_inside(subject, one) for one in absent)], axis=0)
+    tested_inside = inside & ~np.any([np.zeros_like(failed), *(subject.inside(one) for one in absent)], axis=0)
     without = tuple(when(one) for one in absent)
     # How it fails for this reason: where others hold too, it may fail in their way.
-    of_others = [_concerned(subject, one) for one in others]
+    of_others = [subject.concerned(one) for one in others]
     own_failures = failed & inside & ~np.any([np.zeros_like(failed), *of_others], axis=0)
-    mode = mostly(own_failures if own_failures.sum() >= LEAST_OWN else failed & inside, subject.modes)
+    counted = _counted(subject, suspect, inside, bool(tally.pairs))
+    usual = mostly(own_failures if own_failures.sum() >= LEAST_OWN else failed & inside, subject.modes)
+    mode = counted or usual
     name = named(condition, mode)
     own = next((one.says for one in subject.own if one.condition == condition), None)
     says = own or when(condition)
-    rates = evidence.rates(failed, inside)
+    happened, does = (failed, FAILS.says) if counted is None else (counted.has, counted.says)
+    rates = evidence.rates(happened, inside)
     undo = evidence.of_pairs(tally.undo, tally.undone, 1)
     put_in = evidence.of_pairs(tally.put_in, tally.put, -1)
+    if not supports(certainty, rates[2], undo, put_in):
+        return None
     along, crossed = evidence.along(tally), evidence.crossed(tally, subject.decided, subject.paired)
-    shown = subject.table.filter(pl.Series(inside & failed))
+    shown, lost = (subject.table.filter(pl.Series(inside & those)) for those in (happened, failed))
     tasks = shown["task"].value_counts().sort("count", "task", descending=[True, False])["task"].to_list()
     examples = evidence.examples(shown, mode)
     rivals = [one for one in (suspect.rivals if suspect else ()) if _is_open(one, tested or {})]
     return Finding(
         kind=name.kind.name,
         subject=name.subject,
-        statement=statement(name, says, mode.says, certainty, undo, put_in, *rates[:2], along=along, crossed=crossed)
+        statement=statement(
+            name, says, mode.says, certainty, undo, put_in, *rates[:2], along=along, crossed=crossed, counted=does
+        )
         + (f" (Tested where it is not so that {' or '.join(without)}.)" if without else ""),
         attribute=condition.attribute,
         levels=condition.levels,
@@ -335,26 +336,30 @@ def _finding(
         p=None if suspect is None or subject.chance is None else subject.chance(suspect.alone),
         examples=tuple((examples or [one.treated for one in tally.put_in if not one.treated_success])[:EXAMPLES]),
         pair=evidence.shown_best(tally, subject.paired, mode),
-        is_below_chance=mode.is_choice and evidence.is_below_chance(shown, subject.table.filter(pl.Series(inside))),
-        next_test=_next_test(subject, name.kind.next_test, name.subject, tasks, certainty),
-        advice=advice(condition, certainty, name.kind.advice),
+        is_below_chance=mode.is_choice and evidence.is_below_chance(lost, subject.table.filter(pl.Series(inside))),
+        next_test=_next_test(subject, name.kind, name.subject, tasks, certainty),
+        advice=(advice(condition, certainty, name.kind.advice) if is_worth_mending(certainty, undo, put_in) else ""),
         because=subject.because(shown["trial_id"].to_list()),
         panel=losses(tally),
+        counted=does,
     )
 
 
-def _next_test(
-    subject: _Policy, of_kind: Callable[[NextTest], str], about: str, tasks: Sequence[str], certainty: Certainty
-) -> str:
-    """What would tell more; of what only goes with failures, what would decide."""
-    ask = NextTest(about, tasks or subject.table["task"].unique().sort().to_list(), subject.who)
+def _next_test(subject: Subject, kind: FindingKind, about: str, tasks: Sequence[str], certainty: Certainty) -> str:
+    """What would tell more; of what only goes with failures, what would decide; of a cause, further pairs.
+
+    To run the tasks that a cause shows in again would change whatever else they have in common.
+    """
     diagnose = f"robodx diagnose {subject.who.removeprefix('--policy ')}"
     if certainty in ("associated", "suspected") and not subject.decided:
         return diagnose
     if certainty == "undecided":
         # Only pairs decide, and these were too few.
         return f"{diagnose} --seeds {MORE_SEEDS * subject.seeds}"
-    return of_kind(ask)
+    ask = NextTest(about, tasks or subject.table["task"].unique().sort().to_list(), subject.who)
+    if kind.next_test is not None:
+        return kind.next_test(ask)
+    return f"{diagnose} --first-seed {subject.fresh_seed}" if certainty in DECIDED else ask.run()
 
 
 def _is_same(one: Condition, other: Condition) -> bool:
@@ -363,34 +368,3 @@ def _is_same(one: Condition, other: Condition) -> bool:
 
 def _is_open(condition: Condition, tested: Mapping[Condition, Tally]) -> bool:
     return condition not in tested or tested[condition].certainty not in REFUTED
-
-
-def _symptoms(subject: _Policy, findings: Sequence[Finding]) -> Iterator[Symptom]:
-    """How it is done, wherever; and how most fail where none of the causes holds, if most do."""
-    failed = subject.screened.failed
-    for mode in subject.modes:
-        count = int(mode.has.sum())
-        if mode.sort == "flag" and mode.is_telling and count > LEAST_SYMPTOM * len(failed):
-            yield _symptom(subject, mode, mode.has, len(failed), "episodes")
-    conditions = [
-        (Condition(one.attribute, one.levels), Condition.parse(one.given) if one.given else None)
-        for one in findings
-        if one.is_decided
-    ]
-    explained = [_concerned(subject, Tally(condition, 1, given=given)) for condition, given in conditions]
-    rest = failed & ~np.any([np.zeros_like(failed), *explained], axis=0)
-    if rest.sum() < max(2, LEAST_SYMPTOM * len(failed)):
-        return
-    what = "failures where none of the causes holds" if explained else "failures"
-    told = [(int((mode.has & rest).sum()), mode) for mode in subject.modes if mode.sort == "type"]
-    for count, mode in sorted(told, key=lambda each: -each[0]):
-        if count >= OFTEN * rest.sum():
-            yield _symptom(subject, mode, mode.has & rest, int(rest.sum()), what)
-
-
-def _symptom(subject: _Policy, mode: FailureMode, has: Mask, of: int, what: str) -> Symptom:
-    name, count = symptom(mode), int(has.sum())
-    title = f"{name.kind.name}: {name.subject}" if name.subject else name.kind.name
-    examples = subject.table.filter(pl.Series(has)).unique("task", keep="first", maintain_order=True)["trial_id"]
-    says = mode.says[0].upper() + mode.says[1:]
-    return Symptom(title, f"{says} in {count} of {of} {what}.", wilson(count, of), tuple(examples[:EXAMPLES]))

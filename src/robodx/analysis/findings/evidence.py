@@ -13,7 +13,7 @@ from robodx.analysis.findings.factors import says_the_same
 from robodx.analysis.findings.failure_modes import FailureMode, failure_modes
 from robodx.analysis.findings.proposals import LEAST_EFFECT
 from robodx.analysis.findings.wording import attribute_in_words, when
-from robodx.analysis.statistics.estimates import NOTHING, Estimate, newcombe, wilson
+from robodx.analysis.statistics.estimates import Estimate, newcombe, wilson
 from robodx.analysis.statistics.power import smallest_visible_difference
 from robodx.analysis.statistics.sequential_pairs import Decision
 from robodx.records.features import features_of_row
@@ -23,11 +23,8 @@ LAST = 4
 
 
 def rates(failed: Mask, inside: Mask) -> tuple[Estimate, Estimate, Estimate]:
+    """Inside and outside, and by how much the first is higher: nothing where there are none of either."""
     k, n, other, n_other = (int(each.sum()) for each in (failed & inside, inside, failed & ~inside, ~inside))
-    if not n:
-        return NOTHING, wilson(other, n_other) if n_other else NOTHING, NOTHING
-    if not n_other:
-        return wilson(k, n), NOTHING, wilson(k, n)
     return wilson(k, n), wilson(other, n_other), newcombe(other, n_other, k, n)
 
 

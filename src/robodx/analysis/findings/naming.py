@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodx.analysis.findings.base import Certainty, Crossed, PairEvidence
+from robodx.analysis.findings.base import Certainty, Crossed, PairEvidence, leans
 from robodx.analysis.findings.conditions import Condition, Mask
 from robodx.analysis.findings.failure_modes import FailureMode
 from robodx.analysis.findings.kinds.base import FindingKind, by_priority
@@ -71,10 +71,14 @@ def statement(
     *,
     along: Sequence[str] = (),
     crossed: Crossed | None = None,
+    counted: str = FAILS.says,
 ) -> str:
-    """What is wrong, and the numbers that say so. What changed along with it in all its pairs may be it as well."""
+    """What is wrong, and the numbers that say so. What changed along with it in all its pairs may be it as well.
+
+    `inside` and `outside` are how often it does what `counted` says.
+    """
     says = name.kind.says(name.subject)
-    told = f"{says}: it fails" if says else "It fails"
+    told = f"{says}: {counted}" if says else _sentence(counted)
     bundle = f", or because of what changed with that ({_grouped(along)})" if along else ""
     if certainty == "cause" and undo is None and put_in is not None:
         lost = f"{put_in.pairs - put_in.changed} of {put_in.pairs} trials fail when {when}"
@@ -82,27 +86,44 @@ def statement(
     if certainty == "cause" and crossed is not None:
         return f"{told} because {when} and {crossed.beside}{bundle}. {crossed.says}."
     if certainty == "cause":
-        return f"{told} because {when}{bundle}. {_undone(undo)}; {_put(put_in)}."
+        return f"{told} because {when}{bundle}. {_sentence(_undone(undo))}; {_put(put_in)}."
     if certainty == "needed":
         beside = f", but {_put(put_in)}: something else is needed too" if put_in and put_in.verdict == "none" else ""
-        return f"{told} because {when}, perhaps only together with something else{bundle}. {_undone(undo)}{beside}."
+        only = "perhaps only together with something else"
+        return f"{told} because {when}, {only}{bundle}. {_sentence(_undone(undo))}{beside}."
     if certainty == "sufficient":
         rest = (
             "Where it is there anyway, taking it away did not help"
             if undo and undo.verdict == "none"
-            else f"{_undone(undo)}, which is too little to decide among all candidates"
+            else f"{_sentence(_undone(undo))}, which is too little to decide among all candidates"
             if undo
             else "Taking it away could not be tested"
         )
         return f"{told} because {when}{bundle}: {_put(put_in)}. {rest}."
-    # The counts are of all failures: how most of those inside fail is told beside them.
-    mostly = "" if happens == FAILS.says else f" (mostly, {happens})"
-    rates = f"it fails in {_share(inside)} of such trials{mostly}, and in {_share(outside)} of others"
+    # Where all failures are counted, how most of those inside fail is told beside them.
+    mostly = "" if happens == counted or counted != FAILS.says else f" (mostly, {happens})"
+    rates = f"{counted} in {_share(inside)} of such trials{mostly}, and in {_share(outside)} of others"
     if certainty == "associated":
         return f"{told} more often when {when}: {rates}. That it is because of this was not tested."
+    may = "It may fail" if counted == FAILS.says else f"Perhaps {counted}"
     if certainty == "undecided":
-        return f"It may fail because {when}: {rates}. Pairs that differ in this alone did not decide it."
-    return f"It may fail more often when {when}: {rates}."
+        return f"{may} because {when}: {_undecided(rates, undo, put_in, inside, outside)}"
+    return f"{may} more often when {when}: {rates}."
+
+
+def _undecided(
+    rates: str, undo: PairEvidence | None, put_in: PairEvidence | None, inside: Estimate, outside: Estimate
+) -> str:
+    """The screening where it suggests this, and what the pairs say so far."""
+    pairs = "; ".join([*([_undone(undo)] if undo else []), *([_put(put_in)] if put_in else [])])
+    if (inside.value or 0.0) <= (outside.value or 0.0):
+        return f"{pairs}, which does not decide it."
+    so_far = "did not decide it" if leans(undo, put_in) else "do not show it so far"
+    return f"{rates}. Pairs that differ in this alone {so_far}: {pairs}."
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def _grouped(names: Sequence[str]) -> str:
@@ -116,7 +137,7 @@ def _grouped(names: Sequence[str]) -> str:
 def _undone(evidence: PairEvidence | None) -> str:
     assert evidence is not None
     return (
-        f"Taken away, {evidence.changed} of {evidence.pairs} such situations succeed (with a placebo "
+        f"taken away, {evidence.changed} of {evidence.pairs} such situations succeed (with a placebo "
         f"{evidence.placebo})"
     )
 

@@ -44,6 +44,8 @@ class Suspect(NamedTuple):
     # On all trials at once, whatever was found before: what chance can be asked of.
     alone: float
     rivals: tuple[Condition, ...]
+    # What happens more often under it, by that score: 0 is failing, n the n-th way of failing.
+    outcome: int = 0
 
 
 class Screened(NamedTuple):
@@ -74,7 +76,7 @@ def suspects(screened: Screened, modes: Sequence[Mask] = ()) -> list[Suspect]:
         np.ones(len(screened.failed), dtype=np.bool_),
         np.zeros(len(screened.failed), dtype=np.int64),
     )
-    alone = np.max([_scores(screened.holds, outcome, everything, one_block) for outcome in outcomes], axis=0)
+    alone = np.array([_scores(screened.holds, outcome, everything, one_block) for outcome in outcomes])
     left = np.ones(len(screened.failed), dtype=np.bool_)
     block = np.zeros(len(screened.failed), dtype=np.int64)
     while len(found) < MOST_FOUND:
@@ -130,8 +132,12 @@ def chance_of(screened: Screened, tasks: Sequence[str], modes: Sequence[Mask] = 
 
 
 def _suspect(screened: Screened, place: int, scores: Floats, alone: Floats, left: Mask) -> Suspect:
+    """`alone` has a row for each outcome."""
     rivals = _rivals(screened, place, scores, left)
-    return Suspect(screened.conditions[place], float(scores[place]), float(alone[place]), rivals)
+    of_place = alone[:, place]
+    return Suspect(
+        screened.conditions[place], float(scores[place]), float(of_place.max()), rivals, int(of_place.argmax())
+    )
 
 
 def _outcomes(screened: Screened, modes: Sequence[Mask]) -> list[Mask]:
@@ -225,9 +231,7 @@ def _stable_of(of: tuple[Condition, ...], held: bytes, failed: bytes) -> frozens
             by_tree.update(_tree(x, y))
             by_lasso.update(_lasso(x, y, of))
     return frozenset(
-        condition
-        for place, condition in enumerate(of)
-        if max(by_tree[place], by_lasso[place]) >= STABLE * HALVES
+        condition for place, condition in enumerate(of) if max(by_tree[place], by_lasso[place]) >= STABLE * HALVES
     )
 
 

@@ -27,8 +27,7 @@ from robodx.analysis.metrics.observations import alike_once
 from robodx.analysis.statistics.agreement import kappa_of
 from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE, NOTHING, Estimate, wilson
 from robodx.analysis.statistics.multiple import holm
-from robodx.analysis.statistics.paired import mcnemar_p, tango
-from robodx.analysis.statistics.permutation import swap_test
+from robodx.analysis.statistics.paired import paired_test
 from robodx.records.pairs import REPEAT
 
 Floats = NDArray[np.float64]
@@ -288,22 +287,14 @@ def _violations(policy: str, level: Level, part: _Part) -> Violations:
     if pattern != "consistency":
         return replace(found, p=_more_than_tolerated(shares))
     lost, won = (float(both[f"only_{which}_{name}"].sum()) for which in ("again", "relation"))
-    p = _paired_p(both[f"again_{name}"].to_numpy(), both[name].to_numpy(), lost, won)
-    return replace(found, difference=tango(lost, won, len(both)), p=p)
+    again, violates = both[f"again_{name}"].to_numpy(), both[name].to_numpy()
+    difference, p = paired_test(again, violates, lost, won, np.random.default_rng(0))
+    return replace(found, difference=difference, p=p)
 
 
 def _rate(shares: pl.Series) -> Estimate:
     known = shares.drop_nulls()
     return wilson(float(known.sum()), len(known))
-
-
-def _paired_p(again: Floats, violates: Floats, only_again: float, only_relation: float) -> float | None:
-    """Exact where each situation was tried once; of means over repeats by exchanging the two within situations."""
-    if not len(again):
-        return None
-    if np.isin(again, (0.0, 1.0)).all() and np.isin(violates, (0.0, 1.0)).all():
-        return mcnemar_p(round(only_again), round(only_relation))
-    return swap_test(again, violates, np.random.default_rng(0))
 
 
 def _more_than_tolerated(shares: pl.Series) -> float | None:

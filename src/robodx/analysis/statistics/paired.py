@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robodx.analysis.statistics.estimates import CONFIDENCE, NOTHING, Estimate, wilson
+from robodx.analysis.statistics.permutation import swap_test
 from robodx.analysis.statistics.resampling import RESAMPLES, Limits, bootstrap_macro_mean
 
 Bools = npt.NDArray[np.bool_]
@@ -93,6 +95,31 @@ def _tango_upper(only_a: float, only_b: float, pairs: int, confidence: float) ->
     # Where no pair differs there is no variance at the estimate itself, but there is beside it.
     start = value if excess(value) < 0 else value + 1e-9
     return float(brentq(excess, start, 1.0))
+
+
+def agreeing(difference: Estimate, p: float | None, confidence: float = CONFIDENCE) -> Estimate:
+    """The interval with zero in it where its test does not exclude that.
+
+    Exact tests are the more careful: score intervals leave out zero where four pairs of five differ, all one way
+    (p = 0.125), and include it wherever the test does.
+    """
+    if p is None or p <= 1 - confidence or difference.low is None or difference.high is None:
+        return difference
+    return replace(difference, low=min(0.0, difference.low), high=max(0.0, difference.high))
+
+
+def paired_test(
+    before: npt.NDArray[np.float64], after: npt.NDArray[np.float64], lost: float, won: float, rng: np.random.Generator
+) -> tuple[Estimate, float | None]:
+    """After less before of each situation, `lost` and `won` of them by one only, with an interval that agrees with p.
+
+    Exact where each situation was tried once; of means over repeats by exchanging the two within situations.
+    """
+    if not len(before):
+        return NOTHING, None
+    is_once = np.isin(before, (0.0, 1.0)).all() and np.isin(after, (0.0, 1.0)).all()
+    p = mcnemar_p(round(lost), round(won)) if is_once else swap_test(before, after, rng)
+    return agreeing(tango(lost, won, len(before)), p), p
 
 
 def paired_bootstrap(

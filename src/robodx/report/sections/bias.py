@@ -11,6 +11,7 @@ from robodx.analysis.bias.interactions import Interaction
 from robodx.analysis.bias.tables import BiasTable, FactorBias, ValueRate
 from robodx.analysis.bias.words import baseline_label, interaction_says, label, tried_once
 from robodx.analysis.statistics.estimates import Estimate
+from robodx.analysis.wording import PER_ROW
 from robodx.report.blocks import Block, Cell, Column, Figure, Folded, Heading, Table, Text
 from robodx.report.forest import Row, forest
 from robodx.report.material import Material
@@ -30,7 +31,8 @@ FACTORS = (
 PAIRS_COUNT = "what is said of single values counts them, with intervals that hold whenever one stops"
 EFFECTS = (
     "Each value against the baseline of its factor, in pairs of trials with the same context and robot start. p is "
-    "Holm-adjusted over the values of the factor{how}. What is said is about these contexts and these robot starts."
+    f"Holm-adjusted over the values of the factor{{how}}. {PER_ROW} What is said is about these contexts and these "
+    "robot starts."
 )
 IEC = (
     "IEC(A; B): how unevenly the bias by A is spread over the values of B, std / mean of its coefficients. Noise and "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import asdict, dataclass, replace
 
 import polars as pl
@@ -19,7 +18,7 @@ from robodx.report.sections.base import Content, section
 
 CAPTION = "Success by family, with 95% intervals (every task counts equally)"
 BY_TIER = "Success by family and tier, with 95% intervals (every task counts equally)"
-COMMAND = "robodx run capability --policy {} --seeds 25"
+COMMAND = "robodx run capability {} --seeds 25"
 # What these test is no ability of the profile: they stress, isolate or carry other tests.
 NO_AXES = ("adaptability", "pursuit", "isolation", "primitive", "carrier", "bias")
 RIM = "The rim is 100%. A line is left out where nothing was measured. The table gives the intervals."
@@ -63,7 +62,7 @@ def capability(material: Material) -> Content | None:
         blocks.append(
             Missing(
                 "No task of these runs has a difficulty tier. For a profile by tier:",
-                COMMAND.format(shlex.quote(material.subjects[0].policy)),
+                COMMAND.format(material.subjects[0].asked_by),
             )
         )
     beside = [(one.policy, task) for one in material.subjects for task in one.about.get("not_applicable", [])]

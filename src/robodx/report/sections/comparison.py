@@ -6,9 +6,10 @@ import math
 from collections import Counter
 from dataclasses import asdict
 
-from robodx.analysis.compare import ONE_ROW, Comparison, Row
+from robodx.analysis.compare import Comparison, Row
 from robodx.analysis.summary import TIERS
 from robodx.analysis.variants import CLEAN
+from robodx.analysis.wording import PER_ROW
 from robodx.report import forest
 from robodx.report.blocks import Block, Cell, Column, Folded, Heading, Text
 from robodx.report.material import Material
@@ -138,7 +139,7 @@ def _method(found: Comparison, stressed: Comparison | None) -> str:
         if n
     ]
     wording = f"{pairs}; p is exact (McNemar) or from permutations, Holm-adjusted among rows of the same kind."
-    wording += f" {ONE_ROW}"
+    wording += f" {PER_ROW}"
     wording += f" Held means that the whole interval lies within ± {100 * found.margin:g} points."
     if stressed is not None and stressed is not found:
         wording += " Stressed episodes appear only in the table under stress."

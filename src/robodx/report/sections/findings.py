@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from robodx.analysis.findings.base import CAUTION, Diagnosis, Finding, PairEvidence, Symptom
+from robodx.analysis.findings.naming import FAILS
 from robodx.analysis.findings.panel import harder
 from robodx.report.blocks import Block, Cell, Column, Folded, Heading, Missing, Table, Text
 from robodx.report.forest import Row, forest
@@ -69,7 +70,7 @@ class Card:
         rows = [Row([f"when {one.when}"], one.inside, colour=2)]
         # What concerns everything has nowhere else to be compared with.
         rows += [Row(["otherwise"], one.outside, colour=1, mark=1)] if one.outside.n else []
-        return forest("How often it fails, in the screening", [""], rows, what="rate")
+        return forest(f"How often {one.counted}, in the screening", [""], rows, what="rate")
 
     @property
     def examples(self) -> list[tuple[str, str]]:
@@ -190,9 +191,9 @@ def _of(diagnosis: Diagnosis, material: Material, asked_by: str) -> list[Block]:
     elif not open_ and not suspected:
         blocks.append(Text(diagnosis.headline))
     elif diagnosis.paired:
-        blocks.append(Text("No cause was shown."))
+        blocks.append(Text(diagnosis.no_cause_says))
     else:
-        none = "No cause can be shown: these runs have no pairs of trials that differ in one thing. To run such pairs:"
+        none = f"{diagnosis.no_cause_says} To run such pairs:"
         blocks.append(Missing(none, f"robodx diagnose {asked_by.removeprefix('--policy ')}"))
     further: list[Block] = []
     if open_ or suspected:
@@ -217,7 +218,7 @@ def _suspected(found: Sequence[Finding]) -> Table:
     """What may be chance, in a line each."""
     rows = [
         Row(
-            [one.when], one.inside, colour=4,
+            [one.when if one.counted == FAILS.says else f"{one.when} ({one.counted})"], one.inside, colour=4,
             further=[
                 Cell(percent(one.outside.value), sort=one.outside, title=rate(one.outside)), Cell(p_cell(one.p)),
                 Cell(", or ".join(one.rivals)),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from robodx.analysis.isolation import Contrast
+from robodx.analysis.wording import PER_ROW
 from robodx.report.blocks import Block, Cell, Column, Text
 from robodx.report.forest import Row, forest
 from robodx.report.material import Material
@@ -43,7 +44,9 @@ def isolation(material: Material) -> Content | None:
                 ],
             )
         )
-        blocks.append(Text("If perception alone were the bottleneck, an added factor would cost nothing.", "quiet"))
+        blocks.append(
+            Text(f"If perception alone were the bottleneck, an added factor would cost nothing. {PER_ROW}", "quiet")
+        )
     blocks += [Text(text) for text in _untested([one for _, one in found])]
     return Content(blocks, [asdict(one) for _, one in found]) if blocks else None
 

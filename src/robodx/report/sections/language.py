@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import asdict, dataclass
 
 import polars as pl
@@ -16,7 +15,7 @@ from robodx.report.sections.base import Content, section
 
 PREFIX = "language/"
 CAPTION = "Success on tasks whose instruction requires the sub-skill, weakest first, with 95% intervals"
-COMMAND = "robodx run language --policy {} --seeds 25"
+COMMAND = "robodx run language {} --seeds 25"
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ def language(material: Material) -> Content | None:
             [
                 Missing(
                     "No instruction in these runs goes beyond plain names. To test its language:",
-                    COMMAND.format(shlex.quote(material.subjects[0].policy)),
+                    COMMAND.format(material.subjects[0].asked_by),
                 )
             ]
         )

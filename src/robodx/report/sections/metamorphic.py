@@ -9,6 +9,7 @@ from robodx.analysis.metamorphic.levels import FEWEST_REPEATS, FIXED, LEVELS, Le
 from robodx.analysis.metamorphic.rates import PERCENTILES, SWEEP_M, MetamorphicTable, Overlap, Sweep, Violations, order
 from robodx.analysis.metamorphic.words import label
 from robodx.analysis.statistics.agreement import kappa_text
+from robodx.analysis.wording import PER_ROW
 from robodx.records.pairs import REPEAT
 from robodx.report.blocks import Block, Cell, Column, Figure, Table, Text
 from robodx.report.forest import Row, forest
@@ -28,7 +29,7 @@ LEGEND = (
 VERSUS = (
     "Difference: how much more often than MR0 on the same sources, in points; at the calibrated level each is judged "
     "by the repeats of other situations. p: exact, Holm-adjusted over the relations, of no difference to MR0; for "
-    "relations that ask the path to vary, of no more than 5%."
+    f"relations that ask the path to vary, of no more than 5%. {PER_ROW}"
 )
 VENN = (
     "Follow-ups that the success oracle flags (left, orange) and that violate the relation (right, blue), at each "

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from robodx.analysis.policy_label import options
+from robodx.analysis.wording import PER_ROW
 from robodx.records.values import as_option
 from robodx.report.blocks import Block, Cell, Column, Table, Text
 from robodx.report.material import Material, Run
@@ -18,7 +19,8 @@ METHODS = (
     "episodes end in errors, no rate is given. The rate of several tasks is their mean, and every task counts equally.",
     "n counts situations: episodes with the same instructions and bit-identical trajectories count once. Intervals are "
     "95% intervals: Wilson's for one rate, score or bootstrap intervals of seeds within tasks for means, Newcombe's "
-    "and Tango's for differences; p of pairs is exact (McNemar), Holm-adjusted within a family of tests.",
+    "and Tango's for differences, with 0 in it where the exact test does not exclude that; p of pairs is exact "
+    f"(McNemar), Holm-adjusted within a family of tests. {PER_ROW}",
     "RoboDx screens episodes for conditions that go with failures, and decides on causes by pairs: a fresh situation, "
     "drawn by the condition and never by its outcome, is run with one factor changed, and with a placebo, which "
     "changes as much of the same sort and keeps the factor. To undo takes the factor away where it is; to put in "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from robodx.analysis.null_inputs import MARGIN, InputUse
+from robodx.analysis.wording import PER_ROW
 from robodx.report.blocks import Block, Cell, Column, Text
 from robodx.report.forest import Row, forest
 from robodx.report.material import Material
@@ -57,9 +58,9 @@ def null_inputs(material: Material) -> Content | None:
     blocks += [Text(f"{use.policy}: {use.says}.", "quiet") for _, use in found if not use.loss.tasks]
     blocks.append(
         Text(
-            f"Not needed: success changes by no more than {100 * MARGIN:.0f} points, by its whole interval. Used: it "
-            "changes, with p < 0.05. An input is tested only where the policy has success to lose by it: words where "
-            "they decide what to do.",
+            f"{PER_ROW} Not needed: success changes by no more than {100 * MARGIN:.0f} points, by its whole interval. "
+            "Used: it changes, with p < 0.05. An input is tested only where the policy has success to lose by it: "
+            "words where they decide what to do.",
             "quiet",
         )
     )

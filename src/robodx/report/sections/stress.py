@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
@@ -24,11 +23,11 @@ from robodx.report.plots.whiskers import DIFFERENCES
 from robodx.report.sections.base import Content, section
 from robodx.report.words import p_cell, points, rate, short, signed
 
-COMMAND = "robodx run stress --policy {} --seeds 10"
+COMMAND = "robodx run stress {} --seeds 10"
 SCREENED = "This is a screen, and says little of any one stressor. To test each at three levels:"
 CAPTION = "Success with 95% intervals over the severity of each stressor."
 AGAIN = "A hollow diamond shows repeated trials without stress: how much success varies by chance."
-DECIDED_SAYS = {"effect": "breaks it", "none": "loses less than 20 points", "undecided": "undecided"}
+DECIDED_SAYS = {"effect": "breaks it", "none": "loses less than 20 points", "undecided": "undecided, after correction"}
 ONE_SIDED = "at most {:.1f} points with 95% confidence, one-sided"
 HARMED = "Shaded: from this level on, success is lower at every level."
 CLIFF = "The line marked cliff is the severity at which a search found success halved, with its interval."
@@ -64,13 +63,13 @@ def stress(material: Material) -> Content | None:
     if not found:
         if any(subject.searches for subject in material.subjects):
             return None
-        policy = shlex.quote(material.subjects[0].policy)
+        asked_by = material.subjects[0].asked_by
         screens = [(one, one.diagnosis.stress) for one in material.subjects if one.diagnosis and one.diagnosis.stress]
         if not screens:
-            return Content([Missing("No stress test was run. To find what breaks it:", COMMAND.format(policy))])
+            return Content([Missing("No stress test was run. To find what breaks it:", COMMAND.format(asked_by))])
         tables = [_screen(one, seen, has_policies=material.is_comparison) for one, seen in screens]
         data = [{"policy": one.policy, "screen": [asdict(each) for each in seen]} for one, seen in screens]
-        return Content([*tables, Missing(SCREENED, COMMAND.format(policy))], data)
+        return Content([*tables, Missing(SCREENED, COMMAND.format(asked_by))], data)
     blocks: list[Block] = []
     if any(table.rows for _, table in found):
         stressors = _stressors(found)

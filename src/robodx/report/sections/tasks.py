@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from robodx.analysis.summary import Row
 from robodx.analysis.variants import CLEAN
+from robodx.analysis.wording import above_chance
 from robodx.report.blocks import Cell, Column, Table, Text
 from robodx.report.forest import N
 from robodx.report.material import Material
@@ -62,7 +63,7 @@ def _cells(row: Row, place: int, *, has_policies: bool) -> list[Cell]:
         Cell("", plot=whiskers([Drawn(row.success, 1 + place % 4, place % 4)], says)),
         Cell(rate(row.success), sort=row.success),
         Cell(str(row.success.n), sort=row.success.n),
-        Cell("") if above is None else Cell(percent(above.value), sort=above, title=f"{rate(above)}, n = {above.n}"),
+        Cell("") if above is None else Cell(above_chance(above), sort=above, title=f"n = {above.n}"),
         Cell(percent(row.progress), sort=row.progress),
         Cell("—" if steps is None else f"{steps:.0f}", sort=steps),
         Cell(str(row.wrong_objects or ""), sort=row.wrong_objects),

@@ -57,7 +57,8 @@ class FindingKind:
     priority: int = 0
     # The subject, as the sentence says it.
     in_words: Callable[[str], str] = str
-    next_test: Callable[[NextTest], str] = NextTest.run
+    # None: of a cause a diagnosis on fresh seeds, of all else more episodes of its tasks.
+    next_test: Callable[[NextTest], str] | None = None
     # What one might do about it; "": what the table of remedies says of its condition.
     advice: str = ""
     # What is looked for besides what is recorded of all situations. The episodes are one policy's.

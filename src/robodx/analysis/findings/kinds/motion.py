@@ -10,6 +10,11 @@ from robodx.analysis.findings.wording import levels_in_words
 
 UNSAFE = ("collision", "safety")
 OF_DOING = ("act", "grasps", "expert_grasps", "places")
+# What is done where it must be done at all.
+DOING = {
+    "grasps": "grasping", "expert_grasps": "grasping", "places": "setting objects down",
+    "requires motor": "handling objects",
+}  # fmt: skip
 
 
 def _skill(condition: Condition, mode: FailureMode) -> str | None:
@@ -20,9 +25,10 @@ def _skill(condition: Condition, mode: FailureMode) -> str | None:
     # To collide in one act is to be weak at that.
     if mode.name in UNSAFE and condition.attribute != "act" and not rest:
         return None
-    if mode.name in MOTOR and condition.attribute != "act" and not rest:
-        return mode.name
-    return rest or (levels_in_words(condition) if condition.attribute == "act" else mode.name)
+    if rest or condition.attribute == "act":
+        return rest or levels_in_words(condition)
+    # How it fails names it where that is a skill of the hand; to stop or to fail is none.
+    return mode.name if mode.name in MOTOR else f"{condition.attribute}={levels_in_words(condition)}"
 
 
 def _is_later(condition: Condition) -> bool:
@@ -35,7 +41,9 @@ register(
         sentence="It is weak at {subject}",
         by_condition=_skill,
         by_failure_mode=lambda mode: mode.name if mode.sort == "type" and mode.name in MOTOR else None,
-        in_words=lambda subject: subject if subject in MOTOR else doing(subject),
+        in_words=lambda subject: (
+            subject if subject in MOTOR else DOING.get(subject.partition("=")[0]) or doing(subject)
+        ),
     )
 )
 
