@@ -46,7 +46,7 @@ def show(
     from robodx.terminal.data import episode_lines, lines
 
     located = locate(path)
-    opened = located.format.read(located.path)
+    opened = located.open()
     with counting_bar("episodes") as advance:
         found = survey(located, opened, advance)
     number = 0 if episode is None and out is not None else episode

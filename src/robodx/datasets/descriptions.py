@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from robodx.datasets.bounds import LEAST_HZ, MOST_CAMERAS, MOST_HZ, MOST_PIXELS, numbers_fit, shortened, whole
 from robodx.datasets.schema import Demonstration, Features
 from robodx.errors import UserError
 
@@ -27,16 +28,42 @@ def features_of(description: Mapping[str, Any]) -> Features:
     return Features(
         hz=description["hz"],
         cameras={name: (height, width) for name, (height, width) in description["cameras"].items()},
-        state={name: tuple(names) for name, names in description["state"].items()},
-        action=tuple(description["action"]),
+        state={name: _names(names) for name, names in description["state"].items()},
+        action=_names(description["action"]),
         robot=description["robot"],
         about=description["about"],
     )
 
 
+def check_features(features: Features) -> None:
+    """Raises ValueError where they cannot be true of any robot, whoever wrote them."""
+    hz = features.hz
+    if hz is not None and (isinstance(hz, bool) or not isinstance(hz, int | float) or not LEAST_HZ <= hz <= MOST_HZ):
+        raise ValueError(f"{shortened(hz)} steps a second, not {LEAST_HZ:g} to {MOST_HZ:g}")
+    whole(len(features.cameras), "the count of cameras", most=MOST_CAMERAS)
+    for name, (height, width) in features.cameras.items():
+        for side in (height, width):
+            whole(side, f"a side of the pictures of {shortened(name)}", least=1, most=MOST_PIXELS)
+        whole(height * width, f"the count of pixels of {shortened(name)}", most=MOST_PIXELS)
+    numbers_fit({"the action": len(features.action), **{name: len(names) for name, names in features.state.items()}})
+    if not isinstance(features.robot, str):
+        raise ValueError(f"the robot is {shortened(features.robot)}, not a text")
+    if not isinstance(features.about, Mapping):
+        raise ValueError(f"about is {shortened(features.about)}, not names with values")
+    missing = features.about.get("missing", [])
+    if not isinstance(missing, list | tuple) or not all(isinstance(name, str) for name in missing):
+        raise ValueError(f'"missing" is {shortened(missing)}, not a list of names')
+
+
 def numbered(name: str, width: int) -> tuple[str, ...]:
     """What the numbers of a vector are called whose source has no names for them."""
     return tuple(f"{name}_{index}" for index in range(width))
+
+
+def _names(listed: object) -> tuple[str, ...]:
+    if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
+        raise ValueError(f"{shortened(listed)} is no list of names")
+    return tuple(listed)
 
 
 def checked(features: Features, demonstrations: Iterable[Demonstration]) -> Iterator[tuple[int, Demonstration]]:

@@ -8,6 +8,8 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.datasets.bounds import MOST_PIXELS
+
 # Codecs by what their files begin with.
 # How coarse a JPEG is, from 2 on: at 3 nothing of it is seen.
 JPEG_SCALE = "3"
@@ -42,10 +44,13 @@ def from_bytes(data: bytes) -> NDArray[np.uint8]:
             codec = av.CodecContext.create(name, "r")
             assert isinstance(codec, av.VideoCodecContext)
             codec.thread_count = 1
+            codec.options = {"max_pixels": str(MOST_PIXELS)}
             try:
                 frames = [*codec.decode(av.Packet(data)), *codec.decode(None)]
             except av.FFmpegError as error:
-                raise ValueError(f"a picture in {name} is damaged: {error}") from error
+                raise ValueError(
+                    f"a picture in {name} is damaged, or has more than {MOST_PIXELS:,} pixels: {error}"
+                ) from error
             if frames:
                 return np.asarray(frames[0].to_ndarray(format="rgb24"), dtype=np.uint8)
     raise ValueError(f"a picture is neither PNG nor JPEG: it begins with {data[:4]!r}")

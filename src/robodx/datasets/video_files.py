@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
 from robodx.datasets import videos
+from robodx.datasets.foreign_files import reading
 from robodx.datasets.schema import Pictures, Video
 from robodx.errors import UserError
 
@@ -42,8 +43,11 @@ class Clip(NamedTuple):
 def clip(pictures: Pictures, hz: float, scratch: Path) -> Iterator[Clip]:
     """Of the video that there is if it can be copied, else of one that is encoded at `scratch` meanwhile."""
     if pictures.video is not None:
-        with av.open(str(pictures.video.path)) as file:
-            if found := _clip(file, pictures.video, len(pictures), hz):
+        with ExitStack() as files:
+            with reading(pictures.video.path):
+                file = files.enter_context(videos.opened(pictures.video.path))
+                found = _clip(file, pictures.video, len(pictures), hz)
+            if found:
                 yield found
                 return
     try:

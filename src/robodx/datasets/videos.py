@@ -9,8 +9,10 @@ from typing import cast
 
 import av
 import numpy as np
+from av.container import InputContainer
 from numpy.typing import NDArray
 
+from robodx.datasets.bounds import MOST_PIXELS
 from robodx.datasets.schema import Images, Pictures, Video
 
 # Training reads pictures in random order: with a key frame every second picture, finding one decodes two at most.
@@ -20,6 +22,8 @@ OPTIONS: dict[str, object] = {"crf": "18", "preset": "veryfast", "g": str(KEY_EV
 # Codec, pixels and options of videos, and of those that give back the very pictures, which few players play.
 LOSSY = ("libx264", "yuv420p", OPTIONS)
 LOSSLESS = ("libx264rgb", "rgb24", {**OPTIONS, "crf": "0", "preset": "ultrafast"})
+# Files of one video. Others, like lists for players, make FFmpeg read what they name.
+CONTAINERS = {"format_whitelist": "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi"}
 
 
 def encode(path: Path, images: Iterable[NDArray[np.uint8]], hz: float, *, is_lossless: bool = False) -> None:
@@ -40,26 +44,33 @@ def encode(path: Path, images: Iterable[NDArray[np.uint8]], hz: float, *, is_los
         file.mux(stream.encode())
 
 
-def pictures(video: Video, count: int, hz: float) -> Pictures:
-    """Those of an episode, which may begin somewhere in a longer video."""
+def pictures(video: Video, count: int, hz: float, most_pixels: int = MOST_PIXELS) -> Pictures:
+    """Those of an episode, which may begin somewhere in a longer video; none may be larger than that."""
 
     def read(steps: Sequence[int]) -> Images:
-        return _read(video, steps, hz)
+        return _read(video, steps, hz, most_pixels)
 
     return Pictures(count, read, video)
 
 
-def _read(video: Video, steps: Sequence[int], hz: float) -> Images:
+def opened(path: Path) -> InputContainer:
+    return av.open(str(path), container_options=CONTAINERS)
+
+
+def _read(video: Video, steps: Sequence[int], hz: float, most_pixels: int) -> Images:
     wanted: dict[int, NDArray[np.uint8]] = dict.fromkeys(steps, np.empty(0, np.uint8))
-    with av.open(str(video.path)) as file:
+    with opened(video.path) as file:
         stream = file.streams.video[0]
         stream.thread_count = 1
+        stream.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
         base = stream.time_base or Fraction(1, 1000)
         for run in _runs(sorted(wanted)):
             # To the key frame before: an index in the file, so that what lies before is not decoded.
             file.seek(max(int((video.first_s + run[0] / hz) / base), 0), stream=stream, backward=True)
             for frame in file.decode(stream):
                 index = round((float((frame.pts or 0) * base) - video.first_s) * hz)
+                if frame.width * frame.height > most_pixels:
+                    raise ValueError(f"its pictures are {frame.height}×{frame.width}, larger than the data set says")
                 if index in wanted:
                     wanted[index] = np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
                 if index >= run[-1]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from robodx.datasets.bounds import shortened
+from robodx.datasets.descriptions import check_features
 from robodx.datasets.schema import DataSet, Demonstration, Features
 from robodx.errors import UserError
 from robodx.registry import Registry, UnknownName, unknown
@@ -15,8 +17,15 @@ from robodx.registry import Registry, UnknownName, unknown
 Pictured = Literal["arrays", "video"]
 
 
+# Of a message: names and values of a foreign file may be of any length.
+MOST_SAID = 1000
+
+
 class UnreadableData(UserError):
-    """A data set that is missing, damaged or of another format; the message names the file."""
+    """A data set that is missing, damaged or of another format; the message names the file, in one line."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message, MOST_SAID))
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,14 @@ class Located(NamedTuple):
     format: DataFormat
     path: Path
 
+    def open(self) -> DataSet:
+        data = self.format.read(self.path)
+        try:
+            check_features(data.features)
+        except ValueError as error:
+            raise UnreadableData(f"{self.path} describes no data set of a robot: {error}") from error
+        return data
+
 
 def locate(place: str) -> Located:
     """The data set at PATH, or FORMAT:PATH where it is to be read as one format."""
@@ -67,8 +84,7 @@ def locate(place: str) -> Located:
 
 def open_data(place: str) -> DataSet:
     """The data set at PATH or FORMAT:PATH."""
-    found = locate(place)
-    return found.format.read(found.path)
+    return locate(place).open()
 
 
 def episodes(data: DataSet) -> Iterator[Demonstration]:

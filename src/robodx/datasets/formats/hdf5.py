@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.datasets import foreign_files
+from robodx.datasets.bounds import within
 from robodx.datasets.descriptions import KEY, features_of, numbered
+from robodx.datasets.foreign_files import parsed
 from robodx.datasets.formats.base import FORMATS, DataFormat, UnreadableData
 from robodx.datasets.hdf5.files import (
     Naming,
     Observed,
+    attribute,
     fitting,
     numbered_groups,
     numbers,
@@ -25,6 +28,7 @@ from robodx.datasets.hdf5.files import (
     plain_attributes,
     reading,
 )
+from robodx.datasets.hdf5.storage import check_links, texts, values
 from robodx.datasets.hdf5.writing import INSTRUCTION, INSTRUCTIONS, SPLIT, SUCCESS, write
 from robodx.datasets.schema import DataSet, Demonstration, Features
 
@@ -86,7 +90,8 @@ class _Files:
 
 def read(path: Path) -> DataSet:
     """One file, or a folder of files with the same features, as LIBERO has one for each task."""
-    paths = [path] if path.is_file() else _files_in(path)
+    with foreign_files.reading(path):
+        paths = [path] if path.is_file() else [within(path, each.name) for each in _files_in(path)]
     if not paths:
         raise UnreadableData(f"{path} holds no file that ends in {' or '.join(SUFFIXES)}")
     files = tuple(_look_into(each) for each in paths)
@@ -96,31 +101,31 @@ def read(path: Path) -> DataSet:
 
 def _look_into(path: Path) -> _File:
     with reading(path) as file:
+        check_links(file)
         if "data" not in file:
             raise UnreadableData(f"{path} has no group data: it is no file of robomimic's layout")
         names = tuple(numbered_groups(file["data"], "demo"))
         if not names:
             raise UnreadableData(f"{path} has no demonstrations: no group data/demo_0")
-        rewards = [file["data"][name]["rewards"][:] for name in names if "rewards" in file["data"][name]]
-        is_sparse = len(rewards) == len(names) and all(np.isin(values, (0, 1)).all() for values in rewards)
+        kinds = [_rewards(file["data"][name]) for name in names]
         splits: dict[str, list[str]] = {}
         for split in sorted(file.get("mask", ())):
-            for name in file["mask"][split][:]:
+            for name in values(file["mask"][split]):
                 splits.setdefault(str(plain(name)), []).append(split)
         return _File(
             path,
             names,
-            is_sparse and any(values.any() for values in rewards),
+            "other" not in kinds and "success" in kinds,
             {name: ", ".join(found) for name, found in splits.items()},
         )
 
 
 def _features(data: Any, file: _File) -> Features:
     if KEY in data.attrs:
-        return features_of(json.loads(data.attrs[KEY]))
+        return features_of(_json(attribute(data, KEY)))
     first = data[file.demonstrations[0]]
     found = _observed(first)
-    environment = _json(data.attrs.get("env_args"))
+    environment = _json(attribute(data, "env_args"))
     arguments = environment.get("env_kwargs") or {}
     robots = arguments.get("robots", "unknown")
     hz = arguments.get("control_freq")
@@ -135,9 +140,9 @@ def _features(data: Any, file: _File) -> Features:
     ]
     about: dict[str, Any] = {name: environment[name] for name in ("env_name", "problem_name") if name in environment}
     about |= {
-        key: fact
-        for (attribute, value), (key, fact) in FACTS.items()
-        if attribute in data.attrs and value in (None, plain(data.attrs[attribute]))
+        name: fact
+        for (key, value), (name, fact) in FACTS.items()
+        if key in data.attrs and value in (None, attribute(data, key))
     }
     if "success" not in missing and SUCCESS not in first:
         about["success"] = "where the reward is 1"
@@ -159,7 +164,7 @@ def _demonstration(file: _File, name: str, features: Features) -> Demonstration:
         group = data[name]
         found = _observed(group)
         action = numbers(group["actions"])
-        said: Any = group[INSTRUCTIONS].asstr()[:] if INSTRUCTIONS in group else None
+        said = texts(group[INSTRUCTIONS]) if INSTRUCTIONS in group else None
         if said is None:
             # Where nothing was said there are no words; about["missing"] tells it.
             said = [_instruction(data, group) or ""] * len(action)
@@ -187,22 +192,31 @@ def _observed(group: Any) -> Observed:
 
 def _success(group: Any, file: _File) -> NDArray[np.bool_] | None:
     if SUCCESS in group:
-        return np.asarray(group[SUCCESS][:], dtype=np.bool_)
-    return np.asarray(group["rewards"][:] == 1) if file.are_rewards_success else None
+        return np.asarray(values(group[SUCCESS]), dtype=np.bool_)
+    return np.asarray(values(group["rewards"]) == 1) if file.are_rewards_success else None
+
+
+def _rewards(group: Any) -> Literal["none", "success", "other"]:
+    """Whether none is given, some say success by a 1, or they mean something else; or are not there."""
+    if "rewards" not in group:
+        return "other"
+    rewards = values(group["rewards"])
+    if not np.isin(rewards, (0, 1)).all():
+        return "other"
+    return "success" if rewards.any() else "none"
 
 
 def _instruction(data: Any, group: Any) -> str | None:
-    for holder, attribute, key in INSTRUCTION_AT:
-        value = {"demonstration": group, "all": data}[holder].attrs.get(attribute)
-        found = _json(value).get(key) if key else plain(value)
+    for holder, name, key in INSTRUCTION_AT:
+        value = attribute({"demonstration": group, "all": data}[holder], name)
+        found = _json(value).get(key) if key else value
         if isinstance(found, str) and found:
             return found
     return None
 
 
-def _json(attribute: object) -> dict[str, Any]:
-    text = plain(attribute)
-    value = json.loads(text) if isinstance(text, str) else {}
+def _json(text: object) -> dict[str, Any]:
+    value = parsed(text) if isinstance(text, str) else {}
     return value if isinstance(value, dict) else {}
 
 

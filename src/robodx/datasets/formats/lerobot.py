@@ -10,11 +10,13 @@ from typing import Any
 
 import polars as pl
 
+from robodx.datasets.bounds import MOST_EPISODES, stored_bytes, whole
 from robodx.datasets.descriptions import checked
+from robodx.datasets.foreign_files import read_json, reading
 from robodx.datasets.formats.base import FORMATS, DataFormat
 from robodx.datasets.lerobot.declaring import info_of, layout_to_write
 from robodx.datasets.lerobot.features import layout_of
-from robodx.datasets.lerobot.files import INFO, read_json, reading, write_json, write_table
+from robodx.datasets.lerobot.files import INFO, at, is_plain, objects, read_table, write_json, write_table
 from robodx.datasets.lerobot.folder import Folder, Row
 from robodx.datasets.lerobot.growing import MB, Place, RowFiles, VideoFiles
 from robodx.datasets.lerobot.metadata import columns_of
@@ -82,25 +84,27 @@ def write(path: Path, features: Features, demonstrations: Iterable[Demonstration
 
 
 def read(path: Path) -> Folder:
-    info = read_json(path / INFO)
+    info = read_json(at(path, INFO))
     episodes_at = path / "meta" / "episodes"
 
     def place(row: Row, of: str) -> Place:
-        return Place(int(row[f"{of}/chunk_index"]), int(row[f"{of}/file_index"]))
+        indices = (f"{of}/chunk_index", f"{of}/file_index")
+        return Place(*(whole(row[name], name, most=MOST_EPISODES) for name in indices))
 
     def rows_of(row: Row) -> Path:
-        return path / place(row, "data").path(info["data_path"])
+        return at(path, place(row, "data").path(info["data_path"]))
 
     def video_of(row: Row, key: str) -> Video:
         of = f"videos/{key}"
-        return Video(path / place(row, of).path(info["video_path"], video_key=key), float(row[f"{of}/from_timestamp"]))
+        file = at(path, place(row, of).path(info["video_path"], video_key=key))
+        return Video(file, float(row[f"{of}/from_timestamp"]))
 
     return Folder(
         path,
         info,
         layout_of(info, path / INFO),
-        _read_tasks(path / TASKS),
-        _read_episodes(episodes_at),
+        _read_tasks(at(path, TASKS)),
+        _read_episodes(path, episodes_at),
         episodes_at,
         rows_of,
         video_of,
@@ -153,25 +157,22 @@ def _write_tasks(path: Path, tasks: Tasks) -> None:
 def _read_tasks(file: Path) -> dict[int, str]:
     """The instruction is the other column: pandas' index, whatever its name is."""
     with reading(file):
-        table = pl.read_parquet(file)
-        (text,) = (column for column in table if column.name != "task_index" and column.dtype == pl.String)
-        return dict(zip(table["task_index"].to_list(), text.to_list(), strict=True))
+        table = read_table(file, lambda name, kind: is_plain(kind))
+        (text,) = (column.name for column in table if column.name != "task_index" and column.dtype == pl.String)
+        return {int(row["task_index"]): str(row[text]) for row in objects(table, stored_bytes(file))}
 
 
-def _read_episodes(folder: Path) -> list[dict[str, Any]]:
+def _read_episodes(path: Path, folder: Path) -> list[dict[str, Any]]:
     """Without the statistics of each, which are most of it."""
     with reading(folder):
-        files = sorted(folder.glob("*/*.parquet"))
+        files = [at(path, file.relative_to(path)) for file in sorted(folder.glob("*/*.parquet"))]
         if not files:
             raise ValueError("there is no table of episodes in it")
-    tables = []
-    for file in files:
-        with reading(file):
-            table = pl.scan_parquet(file)
-            wanted = [name for name in table.collect_schema() if not name.startswith("stats/")]
-            tables.append(table.select(wanted).collect())
-    with reading(folder):
-        return pl.concat(tables, how="diagonal_relaxed").sort("episode_index").to_dicts()
+        tables = [
+            read_table(file, lambda name, kind: is_plain(kind) and not name.startswith("stats/")) for file in files
+        ]
+        table = pl.concat(tables, how="diagonal_relaxed").sort("episode_index")
+        return objects(table, sum(map(stored_bytes, files)))
 
 
 # As LeRobot itself loads it.

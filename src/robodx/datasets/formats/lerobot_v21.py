@@ -8,12 +8,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from robodx.datasets.bounds import MOST_EPISODES, expanded, whole
 from robodx.datasets.descriptions import checked
+from robodx.datasets.foreign_files import read_json, read_lines, reading
 from robodx.datasets.formats.base import FORMATS, DataFormat
 from robodx.datasets.lerobot.declaring import FILES_IN_A_CHUNK, info_of, layout_to_write
 from robodx.datasets.lerobot.features import ACTION, STATE, Layout, Part, layout_of
-from robodx.datasets.lerobot.files import INFO, read_json, read_lines, reading, write_json, write_lines, write_table
-from robodx.datasets.lerobot.folder import Folder, Row
+from robodx.datasets.lerobot.files import INFO, at, write_json, write_lines, write_table
+from robodx.datasets.lerobot.folder import Folder, Row, index_of
 from robodx.datasets.lerobot.metadata import columns_of
 from robodx.datasets.lerobot.rows import Tasks, rows_of, statistics_of
 from robodx.datasets.lerobot.statistics import of_pixels, pixels
@@ -71,17 +73,18 @@ def write(path: Path, features: Features, demonstrations: Iterable[Demonstration
 
 def read(path: Path) -> Folder:
     """Of v2.0 too, which differs in its statistics only."""
-    info = read_json(path / INFO)
+    info = read_json(at(path, INFO))
     layout = layout_of(info, path / INFO)
     if (path / MODALITY).is_file():
-        layout = layout_of(info, path / INFO, _groups(path / MODALITY, info["features"]))
+        layout = layout_of(info, path / INFO, _groups(at(path, MODALITY), info["features"]))
     with reading(path / TASKS):
-        instructions = {int(row["task_index"]): str(row["task"]) for row in read_lines(path / TASKS)}
+        instructions = {int(row["task_index"]): str(row["task"]) for row in read_lines(at(path, TASKS))}
     with reading(path / EPISODES):
-        episodes = sorted(read_lines(path / EPISODES), key=lambda row: int(row["episode_index"]))
+        episodes = sorted(read_lines(at(path, EPISODES)), key=index_of)
 
     def file(template: str, row: Row, **more: str) -> Path:
-        return path / _file(info[template], row["episode_index"], info["chunks_size"], **more)
+        in_a_chunk = whole(info["chunks_size"], "chunks_size", least=1, most=MOST_EPISODES)
+        return at(path, _file(info[template], index_of(row), in_a_chunk, **more))
 
     return Folder(
         path,
@@ -135,8 +138,8 @@ def _groups(file: Path, features: Mapping[str, Any]) -> dict[str, Part]:
     return groups
 
 
-def _file(template: str, episode: int, in_a_chunk: int = FILES_IN_A_CHUNK, **more: str) -> str:
-    return template.format(episode_chunk=episode // in_a_chunk, episode_index=episode, **more)
+def _file(template: object, episode: int, in_a_chunk: int = FILES_IN_A_CHUNK, **more: str) -> str:
+    return expanded(template, {"episode_chunk": episode // in_a_chunk, "episode_index": episode, **more})
 
 
 FORMATS.add(

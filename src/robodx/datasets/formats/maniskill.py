@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from robodx.datasets import foreign_files
 from robodx.datasets.descriptions import numbered
+from robodx.datasets.foreign_files import read_json
 from robodx.datasets.formats.base import FORMATS, DataFormat, UnreadableData
 from robodx.datasets.hdf5.files import Naming, Observed, arrays, fitting, numbers, observed, pictures, plain, reading
+from robodx.datasets.hdf5.storage import check_links, values
 from robodx.datasets.schema import DataSet, Demonstration, Features
 
 # The second beginning is ManiSkill 2's.
@@ -69,7 +71,7 @@ class _Trajectories:
                 },
                 state={key: numbers(_observations(group)[at], count) for key, (at, _) in found.state.items()},
                 action=action,
-                success=np.asarray(group["success"][:], dtype=np.bool_) if "success" in group else None,
+                success=np.asarray(values(group["success"]), dtype=np.bool_) if "success" in group else None,
                 metadata=metadata,
             )
         return fitting(f"{name} of {self.path}", self.features, found, demonstration)
@@ -77,12 +79,11 @@ class _Trajectories:
 
 def read(path: Path) -> DataSet:
     beside = path.with_suffix(".json")
-    try:
-        listed = json.loads(beside.read_text(encoding="utf-8"))
+    listed = read_json(beside)
+    with foreign_files.reading(beside):
         episodes = {f"traj_{episode['episode_id']}": episode for episode in listed["episodes"]}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UnreadableData(f"{beside} does not list the episodes of {path}: {error}") from error
     with reading(path) as file:
+        check_links(file)
         if lost := sorted(set(episodes) - set(file)):
             raise UnreadableData(f"{path} has no {lost[0]}, which {beside} lists")
         if not episodes:

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from robodx.datasets.bounds import numbers_fit, within
 from robodx.datasets.descriptions import KEY, features_of, numbered
+from robodx.datasets.foreign_files import read_json, reading
 from robodx.datasets.formats.base import FORMATS, DataFormat, UnreadableData
 from robodx.datasets.rlds import tf_examples, tfrecords
 from robodx.datasets.rlds.tf_examples import Values
-from robodx.datasets.rlds.tfds_files import FEATURES, INFO, METADATA, Leaf, Shard, leaves, load, shards
+from robodx.datasets.rlds.tfds_files import FEATURES, INFO, METADATA, NUMERIC, Leaf, Shard, leaves, shards
 from robodx.datasets.rlds.writing import ACTION, EPISODE, INSTRUCTION, OBSERVATION, STATE, SUCCESS, write
 from robodx.datasets.schema import DataSet, Demonstration, Features, Images, Numbers, Pictures
 from robodx.datasets.stills import from_bytes
@@ -40,21 +42,6 @@ ACTION_PARTS = (
 # No motions and no measurements of the robot, though they are numbers.
 NO_ACTION = ("terminate_episode",)
 NO_STATE = ("*embedding*", "*instruction*")
-# Others, like bfloat16, are ignored.
-NUMERIC = (
-    "bool",
-    "float16",
-    "float32",
-    "float64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-)
 # What the form of an episode says by itself.
 FORM = ("steps/is_first", "steps/is_last", "steps/is_terminal", "steps/discount")
 LAST_ACTION = "kept as it is, also of the last step, where RLDS gives it no meaning"
@@ -106,16 +93,14 @@ class _Records:
             if len(places) != shard.length:
                 raise UnreadableData(f"{shard.path} has {len(places)} records, and {INFO} says {shard.length}")
             self._places[number] = places
-        try:
+        with reading(shard.path):
             example = tf_examples.decode(tfrecords.record(shard.path, self._places[number][index]))
-        except ValueError as error:
-            raise UnreadableData(f"record {index} of {shard.path} is no example: {error}") from error
         if lost := sorted(self.fields.all() - set(example)):
             raise UnreadableData(f"record {index} of {shard.path} has no {lost[0]}")
         return example
 
     def _demonstration(self, shard: Shard, example: Mapping[str, Values]) -> Demonstration:
-        try:
+        with reading(shard.path):
             action = np.concatenate([self._numbers(name, example) for name in self.fields.action], axis=1)
             count = len(action)
             split = {"split": shard.split} if len({each.split for each in self.shards}) > 1 else {}
@@ -131,8 +116,6 @@ class _Records:
                 success=self._numbers(success, example)[:, 0] != 0 if success else None,
                 metadata={key.removeprefix(EPISODE): self._plain(key, example) for key in self.fields.metadata} | split,
             )
-        except (ValueError, IndexError) as error:
-            raise UnreadableData(f"an episode of {shard.path} is not as its {FEATURES} says: {error}") from error
 
     def _numbers(self, name: str, example: Mapping[str, Values]) -> Numbers:
         return self.leaves[name].numbers(example[name]).astype(np.float32)
@@ -164,26 +147,26 @@ def _pictures(path: Path, stored: Values, size: tuple[int, int]) -> Pictures:
     """Kept as they are stored, and decoded when they are asked for."""
 
     def read(steps: Sequence[int]) -> Images:
-        try:
-            images = [from_bytes(bytes(stored[step])) for step in steps]
-        except ValueError as error:
-            raise UnreadableData(f"{path}: {error}") from error
-        if wrong := [image.shape[:2] for image in images if image.shape[:2] != size]:
-            raise UnreadableData(f"a picture in {path} is {wrong[0]}, and the first {size}")
-        return np.stack(images)
+        with reading(path):
+            images = []
+            for step in steps:
+                images.append(from_bytes(bytes(stored[step])))
+                if (found := images[-1].shape[:2]) != size:
+                    raise ValueError(f"a picture in it is {found}, and the first {size}")
+            return np.stack(images)
 
     return Pictures(len(stored), read)
 
 
 def read(path: Path) -> DataSet:
-    info, described = load(path / INFO), load(path / FEATURES)
-    ours = load(path / METADATA).get(KEY) if (path / METADATA).exists() else None
-    try:
-        found = dict(leaves(described))
+    with reading(path / INFO):
+        info = read_json(within(path, INFO))
         files = tuple(shards(path, info))
+    with reading(path / FEATURES):
+        found = dict(leaves(read_json(within(path, FEATURES))))
+    with reading(path / METADATA):
+        ours = read_json(within(path, METADATA)).get(KEY) if (path / METADATA).exists() else None
         own = features_of(ours) if ours else None
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise UnreadableData(f"{path / INFO} or {path / FEATURES} is not as TFDS writes it: {error!r}") from error
     if not any(shard.length for shard in files):
         raise UnreadableData(f"{path / INFO} lists no episodes")
     fields = _fields(found, own)
@@ -195,7 +178,8 @@ def read(path: Path) -> DataSet:
         return _Records(own, found, fields, files)
     unsized = Features(None, {camera: (-1, -1) for camera in fields.cameras}, {}, ())
     first = _Records(unsized, found, fields, files)._example(next(i for i, s in enumerate(files) if s.length), 0)
-    return _Records(_features(info, found, fields, first, files[0].path), found, fields, files)
+    with reading(path / FEATURES):
+        return _Records(_features(info, found, fields, first, files[0].path), found, fields, files)
 
 
 def _fields(found: Mapping[str, Leaf], own: Features | None) -> _Fields:
@@ -231,6 +215,7 @@ def _fields(found: Mapping[str, Leaf], own: Features | None) -> _Fields:
 def _features(
     info: Mapping[str, Any], found: Mapping[str, Leaf], fields: _Fields, first: Mapping[str, Values], path: Path
 ) -> Features:
+    numbers_fit({name: found[name].width for name in (*fields.action, *fields.state.values())})
     missing = {"hz": True, "instruction": fields.instruction is None, "success": fields.success is None}
     about = {
         "name": info["name"],
@@ -255,10 +240,8 @@ def _features(
 def _size(leaf: Leaf, stored: Values, path: Path) -> tuple[int, int]:
     height, width = leaf.shape[:2]
     if height < 0 or width < 0:
-        try:
+        with reading(path):
             height, width = from_bytes(bytes(stored[0])).shape[:2]
-        except (ValueError, IndexError) as error:
-            raise UnreadableData(f"{path}: {error}") from error
     return height, width
 
 

@@ -11,9 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodx.datasets import foreign_files
+from robodx.datasets.bounds import numbers_fit
 from robodx.datasets.descriptions import differing
 from robodx.datasets.extras import needed
 from robodx.datasets.formats.base import UnreadableData
+from robodx.datasets.hdf5.storage import check_stored, values
 from robodx.datasets.schema import Demonstration, Features, Images, Numbers, Pictures
 
 
@@ -21,12 +24,8 @@ from robodx.datasets.schema import Demonstration, Features, Images, Numbers, Pic
 def reading(path: Path) -> Iterator[Any]:
     """The open file. It is opened for each reading: a data set can then go to other processes."""
     h5py = needed("h5py")
-    try:
-        with h5py.File(path, "r") as file:
-            yield file
-    except (OSError, LookupError, RuntimeError, ValueError, TypeError, AttributeError) as error:
-        text = error.args[0] if isinstance(error, KeyError) and error.args else error
-        raise UnreadableData(f"{path} is damaged, or not of this format: {text}") from error
+    with foreign_files.reading(path), h5py.File(path, "r") as file:
+        yield file
 
 
 @dataclass(frozen=True)
@@ -61,13 +60,16 @@ class Observed(NamedTuple):
 def observed(group: Any, naming: Naming) -> Observed:
     """An array of bytes (steps, height, width, 3) is a camera's, one of numbers (steps, width) a part of the state."""
     found = Observed({}, {}, [])
+    widths = {}
     for name, array in sorted(arrays(group).items()):
         if array.dtype == np.uint8 and array.ndim == 4 and array.shape[3] == 3:
             _put(found.cameras, naming.short(name), name, (array.shape[1], array.shape[2]))
         elif array.dtype.kind in "fiub" and array.ndim in (1, 2):
-            _put(found.state, naming.short(name), name, array.shape[1] if array.ndim == 2 else 1)
+            widths[name] = array.shape[1] if array.ndim == 2 else 1
+            _put(found.state, naming.short(name), name, widths[name])
         else:
             found.ignored.append(name)
+    numbers_fit(widths)
     return found
 
 
@@ -100,14 +102,15 @@ def arrays(group: Any) -> dict[str, Any]:
 
 def numbers(array: Any, count: int | None = None) -> Numbers:
     """The first `count` steps, one row each."""
-    values = np.asarray(array[:count], dtype=np.float32)
-    return values.reshape(len(values), -1)
+    found = np.asarray(values(array)[:count], dtype=np.float32)
+    return found.reshape(len(found), -1)
 
 
 def pictures(path: Path, name: str, count: int) -> Pictures:
     def read(steps: Sequence[int]) -> Images:
         with reading(path) as file:
             array = file[name]
+            check_stored(array, len(set(steps)))
             if list(steps) == list(range(count)):
                 return np.asarray(array[:count], dtype=np.uint8)
             # One at a time: HDF5 is slow at picking many rows at once.
@@ -132,6 +135,11 @@ def plain(value: object) -> str | int | float | bool | None:
     return value if isinstance(value, str | int | float | bool) else None
 
 
+def attribute(group: Any, name: str) -> str | int | float | bool | None:
+    """Only a single value is read: a list may point at the same text many times."""
+    return plain(group.attrs[name]) if name in group.attrs and group.attrs.get_id(name).shape == () else None
+
+
 def plain_attributes(group: Any, *, without: Sequence[str] = ()) -> Mapping[str, str | int | float | bool]:
-    found = {name: plain(group.attrs[name]) for name in group.attrs if name not in without}
+    found = {name: attribute(group, name) for name in group.attrs if name not in without}
     return {name: value for name, value in found.items() if value is not None}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from robodx.datasets.bounds import LEAST_HZ, MOST_HZ, MOST_NUMBERS, MOST_PIXELS, numbers_fit, shortened, whole
+from robodx.datasets.foreign_files import reading
 from robodx.datasets.formats.base import UnreadableData
 from robodx.datasets.schema import Features
 
@@ -57,17 +58,15 @@ class Layout:
 
 def layout_of(info: Mapping[str, Any], file: Path, groups: Mapping[str, Part] | None = None) -> Layout:
     """Of a data set by whomever; `groups` are the parts of the state by name where it says so elsewhere."""
-    try:
+    with reading(file):
         return _layout_of(info, file, groups or {})
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UnreadableData(f"{file} is not as LeRobot writes it: {type(error).__name__} {error}") from None
 
 
 def _layout_of(info: Mapping[str, Any], file: Path, groups: Mapping[str, Part]) -> Layout:
     given: Mapping[str, Mapping[str, Any]] = info["features"]
     hz = float(info["fps"])
-    if not (math.isfinite(hz) and hz > 0):
-        raise UnreadableData(f"{file}: fps is {info['fps']!r}, not a rate")
+    if not LEAST_HZ <= hz <= MOST_HZ:
+        raise UnreadableData(f"{file}: fps is {shortened(info['fps'])}, not a rate")
     action = next((key for key in (ACTION, "actions") if key in given), None)
     if action is None:
         raise UnreadableData(f'{file} has no feature "{ACTION}" or "actions"; there are: {", ".join(given)}')
@@ -77,6 +76,7 @@ def _layout_of(info: Mapping[str, Any], file: Path, groups: Mapping[str, Part]) 
     own_names: Mapping[str, Sequence[str]] = own.get("state") or {}
     own_parts = _own_parts(own_names, given)
     state = _parts(given, own_parts or groups)
+    numbers_fit({name: part.end - part.start for name, part in state.items()})
     names = {name: _names(given[part.key])[part.start : part.end] for name, part in state.items()}
     names |= {name: tuple(own_names[name]) for name in own_parts}
     about = dict(own.get("about") or {})
@@ -105,7 +105,10 @@ def _cameras(given: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _size(feature: Mapping[str, Any]) -> tuple[int, int]:
-    shape, names = [int(side) for side in feature["shape"]], feature.get("names")
+    shape, names = (
+        [whole(side, "a side of a picture", most=MOST_PIXELS) for side in feature["shape"]],
+        feature.get("names"),
+    )
     if isinstance(names, Sequence) and {"height", "width"} <= set(names):
         return shape[names.index("height")], shape[names.index("width")]
     height, width = shape[1:] if shape[0] == 3 else shape[:2]
@@ -134,7 +137,7 @@ def _parts(given: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Part]) -
 
 def _width(feature: Mapping[str, Any]) -> int:
     (width,) = feature["shape"]
-    return int(width)
+    return whole(width, "the width of a feature", most=MOST_NUMBERS)
 
 
 def _names(feature: Mapping[str, Any]) -> tuple[str, ...]:

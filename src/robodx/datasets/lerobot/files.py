@@ -1,51 +1,34 @@
-"""Files of a LeRobot data set, read so that what is wrong with one is said of it."""
+"""Files of a LeRobot data set: JSON, tables, videos, and pictures in tables."""
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
-import av
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from robodx.datasets import videos
+from robodx.datasets.bounds import fits, stored_bytes, within
+from robodx.datasets.foreign_files import reading
 from robodx.datasets.formats.base import UnreadableData
+from robodx.datasets.lerobot import parquet_sizes
 from robodx.datasets.schema import Images, Pictures, Video
+from robodx.datasets.stills import from_bytes
 
 INFO = Path("meta") / "info.json"
-WRONG = (OSError, ValueError, LookupError, TypeError, AttributeError, av.error.FFmpegError, pl.exceptions.PolarsError)
+# Of a number or a short text of a table that becomes a Python object.
+OBJECT_BYTES = 64
 
 
-@contextmanager
-def reading(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except UnreadableData:
-        raise
-    except FileNotFoundError:
-        raise UnreadableData(f"{file} is missing") from None
-    except WRONG as error:
-        said = str(error).strip().splitlines()
-        raise UnreadableData(f"{file} cannot be read: {said[0] if said else type(error).__name__}") from None
-
-
-def read_json(file: Path) -> dict[str, Any]:
-    with reading(file):
-        found = json.loads(file.read_text(encoding="utf-8"))
-        if not isinstance(found, dict):
-            raise ValueError("it holds no names with values")
-        return found
-
-
-def read_lines(file: Path) -> list[dict[str, Any]]:
-    with reading(file):
-        return [dict(json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+def at(folder: Path, name: Path | str) -> Path:
+    """A file of the data set."""
+    with reading(folder / name):
+        return within(folder, str(name))
 
 
 def write_json(file: Path, value: Mapping[str, Any]) -> None:
@@ -64,21 +47,56 @@ def write_table(file: Path, table: pl.DataFrame, metadata: Mapping[str, str] | N
     table.write_parquet(file, compression="snappy", row_group_size=4096, metadata=dict(metadata or {}))
 
 
-def read_rows(file: Path, columns: Sequence[str], episode: int, count: int) -> pl.DataFrame:
-    """The steps of one episode, of a file that may hold several."""
+def read_table(
+    file: Path,
+    is_wanted: Callable[[str, pl.DataType], bool],
+    *,
+    where: pl.Expr | bool = True,
+    needs: Sequence[str] = (),
+) -> pl.DataFrame:
+    """Columns that are wanted by name and type, and the rows of which `where` is true, which `needs` other columns."""
     with reading(file):
         if not file.is_file():
             raise FileNotFoundError
-        rows = pl.scan_parquet(file).filter(pl.col("episode_index") == episode).select(columns).collect()
+        table = pl.scan_parquet(file, glob=False, hive_partitioning=False)
+        schema = table.collect_schema()
+        columns = [name for name, kind in schema.items() if is_wanted(name, kind)]
+        read = {*columns, *needs}
+        # A missing value of a fixed width takes as much room as one that is there.
+        fixed = sum(8 * prod(schema[name].shape) for name in read & set(schema) if isinstance(schema[name], pl.Array))
+        size = parquet_sizes.size_of(file, read.__contains__)
+        fits("it", max(size, fixed * parquet_sizes.row_count(file)), stored_bytes(file))
+        return table.filter(where).select(columns).collect()
+
+
+def objects(table: pl.DataFrame, stored: int) -> list[dict[str, Any]]:
+    """The rows of a table of numbers and texts. Texts that are the same are one in it, and each its own here."""
+    texts = table.select(pl.col(pl.String).str.len_bytes().sum().cast(pl.Int64)).sum_horizontal()
+    fits("the table", OBJECT_BYTES * table.height * table.width + int(sum(texts)), stored)
+    return table.to_dicts()
+
+
+def is_plain(kind: pl.DataType) -> bool:
+    """Numbers, texts and booleans."""
+    return kind.is_numeric() or kind in (pl.String, pl.Boolean)
+
+
+def read_rows(file: Path, columns: Sequence[str], episode: int, count: int) -> pl.DataFrame:
+    """The steps of one episode, of a file that may hold several."""
+    where = pl.col("episode_index") == episode
+    with reading(file):
+        rows = read_table(file, lambda name, _: name in columns, where=where, needs=["episode_index"])
+        if lost := sorted(set(columns) - set(rows.columns)):
+            raise ValueError(f"it has no column {lost[0]}")
         if len(rows) != count:
             raise ValueError(f"episode {episode} has {len(rows)} rows there, not {count}")
         return rows
 
 
-def pictures_in_video(video: Video, count: int, hz: float) -> Pictures:
+def pictures_in_video(video: Video, count: int, hz: float, size: tuple[int, int]) -> Pictures:
     if not video.path.is_file():
         raise UnreadableData(f"{video.path} is missing")
-    pictures = videos.pictures(video, count, hz)
+    pictures = videos.pictures(video, count, hz, prod(size))
 
     def read(steps: Sequence[int]) -> Images:
         with reading(video.path):
@@ -87,20 +105,22 @@ def pictures_in_video(video: Video, count: int, hz: float) -> Pictures:
     return Pictures(count, read, video)
 
 
-def pictures_in_rows(file: Path, key: str, episode: int, count: int) -> Pictures:
+def pictures_in_rows(file: Path, key: str, episode: int, count: int, size: tuple[int, int]) -> Pictures:
     """PNG or JPEG, as bytes in a column of the rows."""
 
     def read(steps: Sequence[int]) -> Images:
         column = read_rows(file, [key], episode, count)[key]
         with reading(file):
-            return np.stack([_picture(column[step]) for step in steps])
+            return np.stack([_picture(column[step], size) for step in steps])
 
     return Pictures(count, read)
 
 
-def _picture(value: Mapping[str, Any] | bytes) -> NDArray[np.uint8]:
+def _picture(value: Mapping[str, Any] | bytes, size: tuple[int, int]) -> NDArray[np.uint8]:
     data = value if isinstance(value, bytes) else value["bytes"]
     if data is None:
         raise ValueError("a picture is only a path, to a file that is not part of the data set")
-    with av.open(io.BytesIO(data), "r") as file:
-        return np.asarray(next(file.decode(video=0)).to_ndarray(format="rgb24"), dtype=np.uint8)
+    image = from_bytes(data)
+    if prod(image.shape[:2]) > prod(size):
+        raise ValueError(f"a picture is {image.shape[:2]}, larger than {size}, as the data set says")
+    return image

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from robodx.datasets.bounds import MOST_EPISODES, MOST_STEPS, whole
+from robodx.datasets.foreign_files import reading
 from robodx.datasets.lerobot.features import Layout
-from robodx.datasets.lerobot.files import INFO, pictures_in_rows, pictures_in_video, read_rows, reading
+from robodx.datasets.lerobot.files import INFO, pictures_in_rows, pictures_in_video, read_rows
 from robodx.datasets.lerobot.metadata import metadata_of
 from robodx.datasets.lerobot.rows import demonstration_of
 from robodx.datasets.schema import Demonstration, Features, Video
@@ -43,7 +45,7 @@ class Folder:
     def lengths(self) -> list[int]:
         """Steps of each episode, without reading them."""
         with reading(self.episodes_at):
-            return [int(row["length"]) for row in self.episodes]
+            return [_length(row) for row in self.episodes]
 
     def __len__(self) -> int:
         return len(self.episodes)
@@ -51,11 +53,14 @@ class Folder:
     def __getitem__(self, index: int) -> Demonstration:
         row = self.episodes[index]
         with reading(self.episodes_at):
-            episode, count = int(row["episode_index"]), int(row["length"])
+            episode, count = index_of(row), _length(row)
             file = self.rows_of(row)
             videos = {name: self.video_of(row, key) for name, key in self.layout.videos.items()}
-        images = {name: pictures_in_video(video, count, self.features.known_hz) for name, video in videos.items()}
-        images |= {name: pictures_in_rows(file, key, episode, count) for name, key in self.layout.images.items()}
+        hz, sizes = self.features.known_hz, self.features.cameras
+        images = {name: pictures_in_video(video, count, hz, sizes[name]) for name, video in videos.items()}
+        images |= {
+            name: pictures_in_rows(file, key, episode, count, sizes[name]) for name, key in self.layout.images.items()
+        }
         rows = read_rows(file, self.layout.columns, episode, count)
         # In the order in which they are declared, whichever way they are stored.
         ordered = {name: images[name] for name in self.features.cameras}
@@ -63,3 +68,11 @@ class Folder:
             return demonstration_of(
                 rows, self.layout, instructions=self.instructions, images=ordered, metadata=metadata_of(row)
             )
+
+
+def index_of(row: Row) -> int:
+    return whole(row["episode_index"], "episode_index", most=MOST_EPISODES)
+
+
+def _length(row: Row) -> int:
+    return whole(row["length"], "the length of an episode", least=1, most=MOST_STEPS)

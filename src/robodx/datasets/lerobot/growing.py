@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from robodx.datasets.bounds import expanded
 from robodx.datasets.lerobot.declaring import FILES_IN_A_CHUNK
 from robodx.datasets.lerobot.files import write_table
 from robodx.datasets.schema import Pictures
@@ -27,8 +28,8 @@ class Place:
         is_full = self.file + 1 == FILES_IN_A_CHUNK
         return Place(self.chunk + 1, 0) if is_full else Place(self.chunk, self.file + 1)
 
-    def path(self, template: str, **more: str) -> str:
-        return template.format(chunk_index=self.chunk, file_index=self.file, **more)
+    def path(self, template: object, **more: str) -> str:
+        return expanded(template, {"chunk_index": self.chunk, "file_index": self.file, **more})
 
     def columns(self, of: str) -> dict[str, Any]:
         return {f"{of}/chunk_index": self.chunk, f"{of}/file_index": self.file}

@@ -80,6 +80,8 @@ def values_of(column: pl.Series) -> NDArray[Any]:
     """(steps, width), in the column's own type."""
     if isinstance(column.dtype, pl.List):
         column = column.list.to_array(len(column[0]))
+    if not column.dtype.is_numeric() and not isinstance(column.dtype, pl.Boolean | pl.Array):
+        raise ValueError(f"values of {column.name} are {column.dtype}, not numbers")
     if column.null_count():
         raise ValueError(f"values of {column.name} are missing")
     values = column.to_numpy()

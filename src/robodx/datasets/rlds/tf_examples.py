@@ -16,6 +16,8 @@ Values = Sequence[bytes] | NDArray[np.float32] | NDArray[np.int64]
 
 BYTES, FLOATS, INTEGERS = 1, 2, 3
 VARINT, FIXED64, DELIMITED, FIXED32 = 0, 1, 2, 5
+# Of 64 bits, 7 a byte.
+VARINT_BYTES = 10
 
 
 def encode(example: Mapping[str, Values]) -> bytes:
@@ -77,6 +79,8 @@ def _integers(packed: bytes) -> NDArray[np.int64]:
         raise IndexError(digits.size)
     ends = np.flatnonzero(digits < 128)
     starts = np.concatenate([[0], ends[:-1] + 1])
+    if (ends - starts).max() >= VARINT_BYTES:
+        raise ValueError("an integer has more than 64 bits")
     shifts = 7 * (np.arange(digits.size) - np.repeat(starts, ends - starts + 1))
     parts = (digits & 127).astype(np.uint64) << shifts.astype(np.uint64)
     return np.add.reduceat(parts, starts).astype(np.int64)
@@ -94,6 +98,8 @@ def _fields(message: memoryview) -> Iterator[tuple[int, memoryview | int]]:
     while position < len(message):
         key, position = _read_varint(message, position)
         number, wire = key >> 3, key & 7
+        if not number:
+            raise ValueError("a field has no number")
         if wire == VARINT:
             value, position = _read_varint(message, position)
             yield number, value
@@ -109,13 +115,13 @@ def _fields(message: memoryview) -> Iterator[tuple[int, memoryview | int]]:
 
 
 def _read_varint(message: memoryview, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = message[position]
-        value |= (byte & 127) << shift
-        position, shift = position + 1, shift + 7
+    value = 0
+    for digit in range(VARINT_BYTES):
+        byte = message[position + digit]
+        value |= (byte & 127) << 7 * digit
         if byte < 128:
-            return value, position
+            return value, position + digit + 1
+    raise ValueError("an integer has more than 64 bits")
 
 
 def _varint(value: int) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.datasets.bounds import MOST_EPISODES, expanded, fits, shortened, whole, within
 from robodx.datasets.formats.base import UnreadableData
 from robodx.datasets.rlds.tf_examples import Values
 
@@ -20,6 +21,12 @@ TEMPLATE = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"
 VERSION = "1.0.0"
 
 Kind = Literal["text", "image", "tensor", "other"]
+# Others, like bfloat16, are ignored.
+NUMERIC = (
+    "bool", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+)  # fmt: skip
+# A side of a tensor; that of one number of a step alone is larger than any robot has.
+MOST_SIDE = 2**31 - 1
 # The classes of TFDS that read each kind.
 CLASSES: Mapping[str, str] = {
     "dict": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
@@ -43,19 +50,28 @@ class Leaf:
 
     @property
     def width(self) -> int:
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
 
     def numbers(self, values: Values) -> NDArray[Any]:
         """A tensor's numbers of all steps as one row each; ValueError if these are others."""
         if isinstance(values, np.ndarray):
             found = values
+        elif self.dtype not in NUMERIC:
+            raise ValueError(f"numbers are {shortened(self.dtype)}, and not one of {', '.join(NUMERIC)}")
         else:
-            try:
-                parts = [zlib.decompress(value) if self.encoding == "zlib" else value for value in values]
-            except zlib.error as error:
-                raise ValueError(f"compressed numbers are damaged: {error}") from error
-            found = np.frombuffer(b"".join(parts), dtype=self.dtype)
+            found = np.frombuffer(b"".join(self._unpacked(values)), dtype=self.dtype)
         return found.reshape(-1, self.width)
+
+    def _unpacked(self, values: Sequence[bytes]) -> Sequence[bytes]:
+        if self.encoding != "zlib":
+            return values
+        size = self.width * np.dtype(self.dtype).itemsize
+        fits("compressed numbers", size * len(values), sum(map(len, values)))
+        try:
+            # More than a step has is too much, and left where it is.
+            return [zlib.decompressobj().decompress(value, size + 1) for value in values]
+        except zlib.error as error:
+            raise ValueError(f"compressed numbers are damaged: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -82,11 +98,12 @@ def _leaf(feature: Mapping[str, Any]) -> Leaf:
     for kind in ("image", "tensor"):
         if kind in feature:
             content = feature[kind]
-            shape = tuple(int(size) for size in content.get("shape", {}).get("dimensions", ()))
+            sides = content.get("shape", {}).get("dimensions", ())
+            shape = tuple(whole(side, "a dimension", least=-1, most=MOST_SIDE) for side in sides)
             encoding = content.get("encodingFormat") or content.get("encoding") or "none"
             if content.get("dtype") == "string":
                 return Leaf("other" if shape else "text")
-            return Leaf("image" if kind == "image" else "tensor", shape, str(content.get("dtype")), encoding)
+            return Leaf("image" if kind == "image" else "tensor", shape, str(content.get("dtype")), str(encoding))
     # A number that stands for a name.
     if "classLabel" in feature:
         return Leaf("tensor", (), "int64")
@@ -130,15 +147,16 @@ def info_json(name: str, shards: Sequence[int], size: int) -> dict[str, Any]:
     return {"fileFormat": "tfrecord", "name": name, "splits": [split], "version": VERSION}
 
 
-def shard_name(name: str, split: str, index: int, count: int, template: str = TEMPLATE) -> str:
-    return template.format(
-        DATASET=name,
-        SPLIT=split,
-        FILEFORMAT="tfrecord",
-        SHARD_INDEX=f"{index:05d}",
-        NUM_SHARDS=f"{count:05d}",
-        SHARD_X_OF_Y=f"{index:05d}-of-{count:05d}",
-    )
+def shard_name(name: str, split: str, index: int, count: int, template: object = TEMPLATE) -> str:
+    fields: dict[str, int | str] = {
+        "DATASET": name,
+        "SPLIT": split,
+        "FILEFORMAT": "tfrecord",
+        "SHARD_INDEX": f"{index:05d}",
+        "NUM_SHARDS": f"{count:05d}",
+        "SHARD_X_OF_Y": f"{index:05d}-of-{count:05d}",
+    }
+    return expanded(template, fields)
 
 
 def shards(folder: Path, info: Mapping[str, Any]) -> list[Shard]:
@@ -146,21 +164,12 @@ def shards(folder: Path, info: Mapping[str, Any]) -> list[Shard]:
         raise UnreadableData(f"{folder / INFO} says that its records are {info['fileFormat']}: only tfrecord is read")
     found = []
     for split in info["splits"]:
-        lengths = [int(length) for length in split["shardLengths"]]
+        lengths = [whole(length, "a length of a shard", most=MOST_EPISODES) for length in split["shardLengths"]]
         template = split.get("filepathTemplate") or TEMPLATE
+        names = [str(info["name"]), str(split["name"])]
         for index, length in enumerate(lengths):
-            path = folder / shard_name(info["name"], split["name"], index, len(lengths), template)
+            path = within(folder, shard_name(*names, index, len(lengths), template))
             if not path.is_file():
                 raise UnreadableData(f"{path} is missing, which {folder / INFO} lists")
-            found.append(Shard(path, split["name"], length))
+            found.append(Shard(path, names[1], length))
     return found
-
-
-def load(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UnreadableData(f"{path} cannot be read: {error}") from error
-    if not isinstance(value, dict):
-        raise UnreadableData(f"{path} holds no JSON object")
-    return value

@@ -6,6 +6,7 @@ import struct
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from robodx.datasets.bounds import in_words, stored_bytes
 from robodx.datasets.extras import needed
 from robodx.datasets.formats.base import UnreadableData
 
@@ -13,6 +14,8 @@ from robodx.datasets.formats.base import UnreadableData
 HEADER = struct.Struct("<QI")
 LENGTH = struct.Struct("<Q")
 FOOTER = struct.Struct("<I")
+# As TensorFlow's messages have at most; a file with holes says that it is larger than it is.
+MOST_BYTES = 2**31
 # Checksums are masked, so that one of data that holds checksums is no special case.
 MASK = 0xA282EAD8
 
@@ -60,6 +63,8 @@ def places(path: Path) -> list[Place]:
 
 
 def record(path: Path, place: Place) -> bytes:
+    if place.length > min(MOST_BYTES, stored_bytes(path)):
+        raise UnreadableData(f"{path} says that a record of it has {in_words(place.length)}")
     try:
         with path.open("rb") as file:
             file.seek(place.start)
