@@ -38,7 +38,7 @@ def features_of(description: Mapping[str, Any]) -> Features:
 def check_features(features: Features) -> None:
     """Raises ValueError where they cannot be true of any robot, whoever wrote them."""
     hz = features.hz
-    if hz is not None and (isinstance(hz, bool) or not isinstance(hz, int | float) or not LEAST_HZ <= hz <= MOST_HZ):
+    if hz is not None and (type(hz) not in (int, float) or not LEAST_HZ <= hz <= MOST_HZ):
         raise ValueError(f"{shortened(hz)} steps a second, not {LEAST_HZ:g} to {MOST_HZ:g}")
     whole(len(features.cameras), "the count of cameras", most=MOST_CAMERAS)
     for name, (height, width) in features.cameras.items():

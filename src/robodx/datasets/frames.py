@@ -10,7 +10,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.datasets.bounds import MOST_FRAMES
 from robodx.datasets.schema import DataSet
+from robodx.errors import UserError
 from robodx.streams import Streams
 
 Lengths = NDArray[np.int64]  # (episodes,): steps of each
@@ -39,6 +41,8 @@ def lengths_of(data: DataSet) -> Lengths:
     """
     known = getattr(data, "lengths", None)
     found = known if known is not None else [len(data[index]) for index in range(len(data))]
+    if (total := sum(found)) > MOST_FRAMES:
+        raise UserError(f"the data set says that it has {total:,} steps, and at most {MOST_FRAMES:,} are read")
     return np.asarray(found, dtype=np.int64)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from robodx.datasets.cards import card_path
 from robodx.datasets.formats.base import Located
 from robodx.datasets.frames import lengths_of, success_is_recorded
-from robodx.datasets.schema import DataSet, Demonstration
+from robodx.datasets.schema import DataSet
 
 # Episodes that are read for ranges, instructions, tasks and success: spread evenly over all.
 MOST_READ = 200
 CARD_LINES = 8
+# With its header; more of a card is not looked at.
+CARD_LETTERS = 2**16
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,20 @@ def survey(found: Located, data: DataSet, advance: Callable[[int, int], None] = 
     chosen = (
         np.unique(np.linspace(0, len(data) - 1, min(len(data), MOST_READ)).astype(int)).tolist() if len(data) else []
     )
-    read = []
+    actions = _Ranges("action", features.action)
+    states = {vector: _Ranges(vector, names) for vector, names in features.state.items()}
+    instructions: Counter[str] = Counter()
+    tasks: Counter[str] = Counter()
+    solved: list[bool | None] = []
+    # One episode is in memory at a time.
     for done, number in enumerate(chosen, start=1):
-        read.append(data[number])
+        episode = data[number]
+        actions.add(episode.action)
+        for vector, ranges in states.items():
+            ranges.add(episode.state[vector])
+        instructions.update(text for text in dict.fromkeys(episode.instructions) if text)
+        tasks.update([str(episode.metadata["task"])] if "task" in episode.metadata else [])
+        solved += [episode.is_solved] if len(episode) else []
         advance(done, len(chosen))
     return Survey(
         path=str(found.path),
@@ -91,16 +104,12 @@ def survey(found: Located, data: DataSet, advance: Callable[[int, int], None] = 
         hz=features.hz,
         hours=None if features.hz is None else frames / features.hz / 3600,
         cameras=dict(features.cameras),
-        episodes_read=len(read),
-        state=[
-            one
-            for vector, names in features.state.items()
-            for one in _ranges(vector, names, (e.state[vector] for e in read))
-        ],
-        action=_ranges("action", features.action, (e.action for e in read)),
-        instructions=_counted(text for e in read for text in dict.fromkeys(e.instructions) if text),
-        tasks=_counted(str(e.metadata["task"]) for e in read if "task" in e.metadata),
-        success=_success(data, read),
+        episodes_read=len(chosen),
+        state=[one for ranges in states.values() for one in ranges.found()],
+        action=actions.found(),
+        instructions=dict(instructions.most_common()),
+        tasks=dict(tasks.most_common()),
+        success=_success(solved) if success_is_recorded(data) else None,
         about=_plain(features.about),
         card=_card(found.path),
     )
@@ -118,28 +127,33 @@ def survey_episode(data: DataSet, number: int) -> EpisodeSurvey:
     )
 
 
-def _ranges(vector: str, names: Iterable[str], values: Iterable[NDArray[np.float32]]) -> list[Range]:
-    arrays = list(values)
-    if not arrays:
-        return [Range(vector, name, None, None, None) for name in names]
-    columns = np.concatenate(arrays).astype(np.float64).T
-    found = []
-    for name, column in zip(names, columns, strict=True):
-        finite = column[np.isfinite(column)]
-        told = (float(finite.min()), float(finite.mean()), float(finite.max())) if finite.size else (None, None, None)
-        found.append(Range(vector, name, *told))
-    return found
+class _Ranges:
+    """Of the numbers of a vector, over one episode after the other; what is not finite is left out."""
+
+    def __init__(self, vector: str, names: Sequence[str]) -> None:
+        self._vector, self._names = vector, names
+        self._least, self._most = np.full(len(names), np.inf), np.full(len(names), -np.inf)
+        self._sum, self._count = np.zeros(len(names)), np.zeros(len(names))
+
+    def add(self, values: NDArray[np.float32]) -> None:
+        is_finite = np.isfinite(values)
+        self._least = np.minimum(self._least, values.min(axis=0, initial=np.inf, where=is_finite))
+        self._most = np.maximum(self._most, values.max(axis=0, initial=-np.inf, where=is_finite))
+        self._sum += values.sum(axis=0, dtype=np.float64, where=is_finite)
+        self._count += is_finite.sum(axis=0)
+
+    def found(self) -> list[Range]:
+        rows = zip(self._names, self._least, self._sum, self._most, self._count, strict=True)
+        return [
+            Range(self._vector, name, float(least), float(total / count), float(most))
+            if count
+            else Range(self._vector, name, None, None, None)
+            for name, least, total, most, count in rows
+        ]
 
 
-def _counted(texts: Iterable[str]) -> dict[str, int]:
-    return dict(Counter(texts).most_common())
-
-
-def _success(data: DataSet, read: list[Demonstration]) -> float | None:
-    solved = [episode.is_solved for episode in read if len(episode)] if success_is_recorded(data) else []
-    if not solved or None in solved:
-        return None
-    return sum(map(bool, solved)) / len(solved)
+def _success(solved: Sequence[bool | None]) -> float | None:
+    return None if not solved or None in solved else sum(map(bool, solved)) / len(solved)
 
 
 def _plain(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -154,7 +168,8 @@ def _card(path: Path) -> list[str]:
     file = card_path(path)
     if not file.is_file():
         return []
-    lines = file.read_text(errors="replace").splitlines()
+    with file.open(errors="replace") as opened:
+        lines = opened.read(CARD_LETTERS).splitlines()
     if lines and lines[0] == "---" and "---" in lines[1:]:
         lines = lines[lines.index("---", 1) + 1 :]
     return [line for line in lines if line.strip()][:CARD_LINES]

@@ -105,10 +105,8 @@ def _cameras(given: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _size(feature: Mapping[str, Any]) -> tuple[int, int]:
-    shape, names = (
-        [whole(side, "a side of a picture", most=MOST_PIXELS) for side in feature["shape"]],
-        feature.get("names"),
-    )
+    shape = [whole(side, "a side of a picture", most=MOST_PIXELS) for side in feature["shape"]]
+    names = feature.get("names")
     if isinstance(names, Sequence) and {"height", "width"} <= set(names):
         return shape[names.index("height")], shape[names.index("width")]
     height, width = shape[1:] if shape[0] == 3 else shape[:2]

@@ -63,7 +63,9 @@ def read_table(
         columns = [name for name, kind in schema.items() if is_wanted(name, kind)]
         read = {*columns, *needs}
         # A missing value of a fixed width takes as much room as one that is there.
-        fixed = sum(8 * prod(schema[name].shape) for name in read & set(schema) if isinstance(schema[name], pl.Array))
+        fixed = sum(
+            8 * prod(kind.shape) for name, kind in schema.items() if name in read and isinstance(kind, pl.Array)
+        )
         size = parquet_sizes.size_of(file, read.__contains__)
         fits("it", max(size, fixed * parquet_sizes.row_count(file)), stored_bytes(file))
         return table.filter(where).select(columns).collect()

@@ -166,10 +166,10 @@ def shards(folder: Path, info: Mapping[str, Any]) -> list[Shard]:
     for split in info["splits"]:
         lengths = [whole(length, "a length of a shard", most=MOST_EPISODES) for length in split["shardLengths"]]
         template = split.get("filepathTemplate") or TEMPLATE
-        names = [str(info["name"]), str(split["name"])]
+        name = str(split["name"])
         for index, length in enumerate(lengths):
-            path = within(folder, shard_name(*names, index, len(lengths), template))
+            path = within(folder, shard_name(str(info["name"]), name, index, len(lengths), template))
             if not path.is_file():
                 raise UnreadableData(f"{path} is missing, which {folder / INFO} lists")
-            found.append(Shard(path, names[1], length))
+            found.append(Shard(path, name, length))
     return found
