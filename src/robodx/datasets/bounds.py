@@ -80,14 +80,17 @@ def within(folder: Path, name: str) -> Path:
 
     Hugging Face's cache keeps the contents of a data set in another folder, to which there are links.
     """
-    path = folder / name
-    found = path.resolve()
-    is_cached = found.parent.name == "blobs" and found.parent.parent.name.startswith("datasets--")
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise ValueError(f"{shortened(name)} leads out of the data set's folder")
-    if not (found.is_relative_to(folder.resolve()) or is_cached):
-        raise ValueError(f"{shortened(name)} is a link to {found}, out of the data set's folder")
-    return path
+    if not is_within(folder, folder / name):
+        raise ValueError(f"{shortened(name)} is a link out of the data set's folder, to {(folder / name).resolve()}")
+    return folder / name
+
+
+def is_within(folder: Path, path: Path) -> bool:
+    found = path.resolve()
+    is_cached = found.parent.name == "blobs" and found.parent.parent.name.startswith("datasets--")
+    return is_cached or found.is_relative_to(folder.resolve())
 
 
 def expanded(template: object, fields: Mapping[str, int | str]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.datasets.bounds import is_within
 from robodx.datasets.cards import card_path
 from robodx.datasets.formats.base import Located
 from robodx.datasets.frames import lengths_of, success_is_recorded
@@ -166,7 +167,7 @@ def _plain(facts: Mapping[str, Any]) -> dict[str, Any]:
 def _card(path: Path) -> list[str]:
     """Its first lines, without a header of YAML, which is for machines."""
     file = card_path(path)
-    if not file.is_file():
+    if not file.is_file() or not is_within(file.parent, file):
         return []
     with file.open(errors="replace") as opened:
         lines = opened.read(CARD_LETTERS).splitlines()

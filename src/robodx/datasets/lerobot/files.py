@@ -63,18 +63,17 @@ def read_table(
         columns = [name for name, kind in schema.items() if is_wanted(name, kind)]
         read = {*columns, *needs}
         # A missing value of a fixed width takes as much room as one that is there.
-        fixed = sum(
-            8 * prod(kind.shape) for name, kind in schema.items() if name in read and isinstance(kind, pl.Array)
-        )
+        arrays = [kind for name, kind in schema.items() if name in read and isinstance(kind, pl.Array)]
+        fixed = 8 * parquet_sizes.row_count(file) * sum(prod(kind.shape) for kind in arrays)
         size = parquet_sizes.size_of(file, read.__contains__)
-        fits("it", max(size, fixed * parquet_sizes.row_count(file)), stored_bytes(file))
+        fits("it", max(size, fixed), stored_bytes(file))
         return table.filter(where).select(columns).collect()
 
 
 def objects(table: pl.DataFrame, stored: int) -> list[dict[str, Any]]:
     """The rows of a table of numbers and texts. Texts that are the same are one in it, and each its own here."""
-    texts = table.select(pl.col(pl.String).str.len_bytes().sum().cast(pl.Int64)).sum_horizontal()
-    fits("the table", OBJECT_BYTES * table.height * table.width + int(sum(texts)), stored)
+    texts = sum(int(column.str.len_bytes().cast(pl.Int64).sum()) for column in table if column.dtype == pl.String)
+    fits("the table", OBJECT_BYTES * table.height * table.width + texts, stored)
     return table.to_dicts()
 
 
