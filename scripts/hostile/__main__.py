@@ -16,13 +16,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
-from hostile import invocations, kills, policies, servers, wires
+from hostile import data_sets, invocations, kills, policies, servers, wires
 from hostile.judging import ROOT, Case, Result
 from hostile.places import Places, make_places
 from hostile.processes import become_a_user, tried
 
 Attempt = Callable[[], Result]
-PARTS = ("invocations", "policies", "kills", "servers", "wires")
+PARTS = ("invocations", "policies", "data sets", "kills", "servers", "wires")
+CASES = {"invocations": invocations.cases, "policies": policies.cases, "data sets": data_sets.cases}
 EVERY_S = 10.0
 
 
@@ -62,7 +63,7 @@ def attempts(part: str, places: Places, rng: random.Random, *, is_quick: bool, m
     elif part == "wires":
         named = [(name, attempt) for name, attempt in wires.attempts(rng, is_quick=is_quick) if match in name]
     else:
-        cases = (invocations if part == "invocations" else policies).cases(places, rng)
+        cases = CASES[part](places, rng)
         named = [(one.name, _of(one)) for one in cases if match in one.name]
     # Each wire is attacked even then, with fewer messages.
     if is_quick and part != "wires":

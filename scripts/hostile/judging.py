@@ -21,6 +21,9 @@ UNCAUGHT = re.compile(
 # Characters with which text takes hold of a terminal; lines and tabs do not.
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
+# Python, HDF5, FFmpeg and Polars say so, and RoboDx where it is said to it.
+NO_MEMORY = re.compile(r"not enough memory|MemoryError|allocat", re.I)
+
 PIPE = "|"
 
 
@@ -41,13 +44,18 @@ class Case:
     into: str | None = None
     cwd: Path = field(default_factory=Path.cwd)
     env: Mapping[str, str] = field(default_factory=dict)
+    # Of memory; more is a defect, whatever it says then.
+    most_bytes: int | None = None
+    # What it prints is one line: an error.
+    is_one_line: bool = False
 
     @property
     def line(self) -> str:
         """To type it again."""
         settings = "".join(f"{name}={spelled(value)} " for name, value in self.env.items())
         into = {None: "", PIPE: " | true"}.get(self.into, f" > {self.into}")
-        return f"cd {self.cwd}; {settings}robodx {' '.join(map(spelled, self.words))}{into}"
+        limit = f"ulimit -d {self.most_bytes // 1024}; " if self.most_bytes else ""
+        return f"cd {self.cwd}; {limit}{settings}robodx {' '.join(map(spelled, self.words))}{into}"
 
 
 @dataclass(frozen=True)
@@ -93,6 +101,10 @@ def defects_of(case: Case, ending: Ending) -> list[Defect]:
         found.append(Defect("silent", f"it ended with {ending.code} without a word"))
     if ending.said.strip() and case.says and case.says.lower() not in ending.said.lower():
         found.append(Defect("unclear", f'it does not say "{case.says}"'))
+    if case.is_one_line and len(ending.said.strip().splitlines()) > 1:
+        found.append(Defect("long", f"it says more than one line: {ending.said[:200]!r}"))
+    if case.most_bytes and NO_MEMORY.search(ending.said):
+        found.append(Defect("memory", f"it takes more than {case.most_bytes / 2**20:,.0f} MiB"))
     if ending.left_behind:
         found.append(Defect("left behind", f"{ending.left_behind} processes outlived it"))
     return found

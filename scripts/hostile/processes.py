@@ -59,6 +59,8 @@ def call(case: Case) -> Ending:
     with tempfile.TemporaryFile() as log, _elsewhere(case.into) as into:
         begun = time.monotonic()
         process = start(case.words, cwd=case.cwd, log=log.fileno(), env=case.env, into=into)
+        if case.most_bytes is not None:
+            resource.prlimit(process.pid, resource.RLIMIT_DATA, (case.most_bytes, case.most_bytes))
         try:
             if case.serves is not None:
                 _stop_when_open(process, log.fileno(), case.serves, begun + case.deadline_s)

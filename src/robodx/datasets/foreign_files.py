@@ -16,8 +16,8 @@ from robodx.datasets.formats.base import UnreadableData
 
 # What the libraries raise, and our own code that finds something else than it expects. Polars panics beside them.
 WRONG = (
-    OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, MemoryError,
-    AssertionError, av.error.FFmpegError, pl.exceptions.PolarsError, pl.exceptions.PanicException,
+    OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, AssertionError,
+    av.error.FFmpegError, pl.exceptions.PolarsError, pl.exceptions.PanicException,
 )  # fmt: skip
 
 
@@ -29,6 +29,8 @@ def reading(file: Path) -> Iterator[None]:
         raise
     except FileNotFoundError:
         raise UnreadableData(f"{file} is missing") from None
+    except MemoryError:
+        raise UnreadableData(f"{file} cannot be read: there is not enough memory for it") from None
     except WRONG as error:
         raise UnreadableData(f"{file} cannot be read: {_said(error)}") from error
 

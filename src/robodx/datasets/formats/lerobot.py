@@ -91,13 +91,17 @@ def read(path: Path) -> Folder:
         indices = (f"{of}/chunk_index", f"{of}/file_index")
         return Place(*(whole(row[name], name, most=MOST_EPISODES) for name in indices))
 
+    def file(row: Row, of: str, template: str, **more: str) -> Path:
+        stands = place(row, of)
+        with reading(path / INFO):
+            return at(path, stands.path(info[template], **more))
+
     def rows_of(row: Row) -> Path:
-        return at(path, place(row, "data").path(info["data_path"]))
+        return file(row, "data", "data_path")
 
     def video_of(row: Row, key: str) -> Video:
         of = f"videos/{key}"
-        file = at(path, place(row, of).path(info["video_path"], video_key=key))
-        return Video(file, float(row[f"{of}/from_timestamp"]))
+        return Video(file(row, of, "video_path", video_key=key), float(row[f"{of}/from_timestamp"]))
 
     return Folder(
         path,

@@ -83,8 +83,9 @@ def read(path: Path) -> Folder:
         episodes = sorted(read_lines(at(path, EPISODES)), key=index_of)
 
     def file(template: str, row: Row, **more: str) -> Path:
-        in_a_chunk = whole(info["chunks_size"], "chunks_size", least=1, most=MOST_EPISODES)
-        return at(path, _file(info[template], index_of(row), in_a_chunk, **more))
+        with reading(path / INFO):
+            in_a_chunk = whole(info["chunks_size"], "chunks_size", least=1, most=MOST_EPISODES)
+            return at(path, _file(info[template], index_of(row), in_a_chunk, **more))
 
     return Folder(
         path,

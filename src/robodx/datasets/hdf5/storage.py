@@ -6,13 +6,14 @@ import zlib
 from math import prod
 from typing import Any
 
-from robodx.datasets.bounds import DEFLATE_EXPANSION, FREE_BYTES, MOST_STEPS, fits, whole
+from robodx.datasets.bounds import DEFLATE_EXPANSION, MOST_STEPS, fits, whole
 from robodx.datasets.extras import needed
 
 # Numbers become float32.
 NUMBER_BYTES = 4
 # HDF5 inflates a chunk to whatever it holds. One that is stored in less than this gives 1 GiB at most.
 TRUSTED_CHUNK_BYTES = 2**20
+AT_ONCE = 2**20
 # Texts of various lengths are read so many at a time.
 TEXTS = 16
 
@@ -76,7 +77,10 @@ def _check_chunks(array: Any, size: int) -> None:
     large = []
     array.id.chunk_iter(lambda chunk: large.append(chunk.chunk_offset) if chunk.size > TRUSTED_CHUNK_BYTES else None)
     for offset in large:
-        inflating = zlib.decompressobj()
+        inflating, inflated = zlib.decompressobj(), 0
         _, data = array.id.read_direct_chunk(offset)
-        if len(inflating.decompress(data, max(size, FREE_BYTES) + 1)) > max(size, FREE_BYTES):
+        while data and inflated <= size + AT_ONCE:
+            inflated += len(inflating.decompress(data, AT_ONCE))
+            data = inflating.unconsumed_tail
+        if inflated > size + AT_ONCE:
             raise ValueError(f"a chunk of {array.name} inflates to more than its {size:,} bytes")
