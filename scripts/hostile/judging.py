@@ -21,8 +21,8 @@ UNCAUGHT = re.compile(
 # Characters with which text takes hold of a terminal; lines and tabs do not.
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
-# Python, HDF5, FFmpeg and Polars say so, and RoboDx where it is said to it.
-NO_MEMORY = re.compile(r"not enough memory|MemoryError|allocat", re.I)
+# Python, FFmpeg and Polars say so, and RoboDx of what it read.
+NO_MEMORY = re.compile(r"not enough memory|MemoryError|Cannot allocate|memory allocation of \d")
 
 PIPE = "|"
 

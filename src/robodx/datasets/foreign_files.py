@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +36,26 @@ def reading(file: Path) -> Iterator[None]:
         raise UnreadableData(f"{file} cannot be read: there is not enough memory for it") from None
     except WRONG as error:
         raise UnreadableData(f"{file} cannot be read: {_said(error)}") from error
+
+
+_stderr = threading.Lock()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Polars prints where its Rust code panics, beside raising it; what else is printed meanwhile comes afterwards."""
+    with _stderr, tempfile.TemporaryFile() as printed:
+        kept = os.dup(2)
+        os.dup2(printed.fileno(), 2)
+        try:
+            yield
+        except pl.exceptions.PanicException:
+            printed.truncate(0)
+            raise
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            os.write(2, os.pread(printed.fileno(), os.fstat(printed.fileno()).st_size, 0))
 
 
 def _said(error: BaseException) -> str:

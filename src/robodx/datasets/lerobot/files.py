@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from robodx.datasets import videos
 from robodx.datasets.bounds import fits, stored_bytes, within
-from robodx.datasets.foreign_files import reading
+from robodx.datasets.foreign_files import quiet, reading
 from robodx.datasets.formats.base import UnreadableData
 from robodx.datasets.lerobot import parquet_sizes
 from robodx.datasets.schema import Images, Pictures, Video
@@ -27,7 +27,7 @@ OBJECT_BYTES = 64
 
 def at(folder: Path, name: Path | str) -> Path:
     """A file of the data set."""
-    with reading(folder / name):
+    with reading(folder):
         return within(folder, str(name))
 
 
@@ -67,7 +67,8 @@ def read_table(
         fixed = 8 * parquet_sizes.row_count(file) * sum(prod(kind.shape) for kind in arrays)
         size = parquet_sizes.size_of(file, read.__contains__)
         fits("it", max(size, fixed), stored_bytes(file))
-        return table.filter(where).select(columns).collect()
+        with quiet():
+            return table.filter(where).select(columns).collect()
 
 
 def objects(table: pl.DataFrame, stored: int) -> list[dict[str, Any]]:
