@@ -107,10 +107,16 @@ def numbers(array: Any, count: int | None = None) -> Numbers:
 
 
 def pictures(path: Path, name: str, count: int) -> Pictures:
+    # So many steps at once were found to fit.
+    fitting_steps = 0
+
     def read(steps: Sequence[int]) -> Images:
+        nonlocal fitting_steps
         with reading(path) as file:
             array = file[name]
-            check_stored(array, len(set(steps)))
+            if len(steps) > fitting_steps:
+                check_stored(array, len(steps))
+                fitting_steps = len(steps)
             if list(steps) == list(range(count)):
                 return np.asarray(array[:count], dtype=np.uint8)
             # One at a time: HDF5 is slow at picking many rows at once.

@@ -61,12 +61,11 @@ def read_table(
         table = pl.scan_parquet(file, glob=False, hive_partitioning=False)
         schema = table.collect_schema()
         columns = [name for name, kind in schema.items() if is_wanted(name, kind)]
-        read = {*columns, *needs}
+        read = frozenset((*columns, *needs))
         # A missing value of a fixed width takes as much room as one that is there.
         arrays = [kind for name, kind in schema.items() if name in read and isinstance(kind, pl.Array)]
         fixed = 8 * parquet_sizes.row_count(file) * sum(prod(kind.shape) for kind in arrays)
-        size = parquet_sizes.size_of(file, read.__contains__)
-        fits("it", max(size, fixed), stored_bytes(file))
+        fits("it", max(parquet_sizes.size_of(file, read), fixed), stored_bytes(file))
         with quiet():
             return table.filter(where).select(columns).collect()
 

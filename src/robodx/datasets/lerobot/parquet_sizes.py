@@ -7,9 +7,11 @@ be less than what its pages hold, and both may say more than there is: the large
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Set
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from robodx.datasets.bounds import in_words
 
@@ -32,22 +34,37 @@ TRUE, FALSE, BYTE, INTEGERS, DOUBLE, BINARY, LISTS, STRUCT = 1, 2, 3, (4, 5, 6),
 Fields = dict[int, Any]
 
 
-def size_of(file: Path, is_wanted: Callable[[str], bool]) -> int:
+def size_of(file: Path, columns: Set[str]) -> int:
     """Bytes in memory of these columns of all rows, with all that is below them."""
-    with file.open("rb") as opened:
-        footer = _footer(opened)
-        return sum(
-            _size(opened, described[3], int(group[3]))
-            for group in footer[4]
-            for described in group[1]
-            if is_wanted(str(described[3][3][0], "utf-8"))
-        )
+    sizes = _sizes(file, *_version(file))
+    return sum(sizes.by_column.get(name, 0) for name in columns)
 
 
 def row_count(file: Path) -> int:
+    return _sizes(file, *_version(file)).rows
+
+
+class _Sizes(NamedTuple):
+    rows: int
+    by_column: Mapping[str, int]
+
+
+def _version(file: Path) -> tuple[int, int]:
+    found = file.stat()
+    return found.st_mtime_ns, found.st_size
+
+
+# A file is read for each of its episodes.
+@lru_cache(256)
+def _sizes(file: Path, changed: int, size: int) -> _Sizes:
+    by_column: Counter[str] = Counter()
     with file.open("rb") as opened:
         footer = _footer(opened)
-    return max(int(footer[3]), sum(int(group[3]) for group in footer[4]))
+        for group in footer[4]:
+            for described in group[1]:
+                column = described[3]
+                by_column[str(column[3][0], "utf-8")] += _size(opened, column, int(group[3]))
+    return _Sizes(max(int(footer[3]), sum(int(group[3]) for group in footer[4])), by_column)
 
 
 def _footer(file: BinaryIO) -> Fields:
