@@ -281,7 +281,7 @@ def _feature(key: str, **values: Any) -> Do:
 
 PICTURES = "observation.images.front"
 NAN, INFINITY = float("nan"), float("inf")
-LIST = b"ffconcat version 1.0\nfile ../../../../other.mp4\n"
+LIST = b"ffconcat version 1.0\nfile episode_000001.mp4\n"
 
 
 def _both(name: str, do: Do, says: str) -> Iterator[Attack]:
@@ -342,7 +342,7 @@ ATTACKS = (
     Attack("a template that looks into objects", "rlds", _split(filepathTemplate="{DATASET.__class__}"), "valid are"),
     Attack("a path upwards", "rlds", _json("dataset_info.json", lambda info: info.update(name="../x")), "leads out"),
     Attack("a link to records outside", "rlds", _linked(SHARD), "link out of"),
-    Attack("a record of a terabyte", "rlds", lambda place: _long_record(place / SHARD), "record"),
+    Attack("a record of a terabyte", "rlds", lambda place: _long_record(place / SHARD), "a record of it has"),
     Attack("an action of very many numbers", "rlds",
            _json("features.json", lambda one: _action(one).update(shape={"dimensions": [10**12]})), "dimension"),
     Attack("numbers that inflate", "rlds", _compressed, "cannot be read"),
@@ -381,6 +381,7 @@ ATTACKS = (
 
 def _long_record(shard: Path) -> None:
     """A header that is right, of a record that is a hole in the file."""
+    _split(shardLengths=["1"])(shard.parent)
     length = struct.pack("<Q", 2**40)
     shard.write_bytes(length + struct.pack("<I", tfrecords.checksum(length)))
     os.truncate(shard, 2**40 + 16)
