@@ -45,7 +45,7 @@ format: setup  ## sort imports, format
 	@$(BIN)/ruff check --fix-only --quiet
 	@$(BIN)/ruff format
 
-hostile: setup  ## attack the command line, policies, run folders, clients and served wires (20 minutes; ARGS="--quick" a tenth)
+hostile: setup  ## attack the command line, policies, run folders, data sets, clients and served wires (22 minutes; ARGS="--quick" a tenth)
 	@PYTHONPATH=scripts $(BIN)/python -m hostile $(ARGS)
 
 bench: setup  ## measure speed against a bare loop, robosuite and vla-eval
