@@ -225,9 +225,9 @@ def _same_episode(place: Path) -> None:
 
 
 def _same_task(place: Path) -> None:
-    """A text of a megabyte that is stored once, and becomes 1000 texts."""
+    """A text of a megabyte that is stored once, and becomes 300 texts."""
     tasks = pl.DataFrame({"task_index": [0], "task": ["x" * 10**6]})
-    tasks.sample(1000, with_replacement=True).write_parquet(place / "meta/tasks.parquet", compression="zstd")
+    tasks.sample(300, with_replacement=True).write_parquet(place / "meta/tasks.parquet", compression="zstd")
 
 
 def _example(name: str, values: list[bytes]) -> Do:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from hostile.data_sets import ATTACKS, MOST_BYTES, STEPS, SUFFIXES, attacked, ma
 
 from robodx.datasets import bounds  # noqa: E402
 from robodx.datasets.bounds import expanded, fits, whole, within  # noqa: E402
+from robodx.datasets.foreign_files import quiet  # noqa: E402
 from robodx.datasets.formats.base import UnreadableData, open_data  # noqa: E402
 from robodx.datasets.lerobot import parquet_sizes  # noqa: E402
 from robodx.datasets.lerobot.files import read_table  # noqa: E402
@@ -155,3 +157,12 @@ def test_a_footer_of_noise_is_no_parquet(tmp_path: Path) -> None:
         file.write_bytes(content)
         with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
             assert parquet_sizes.size_of(file, {"x", "y"}) >= 0
+
+
+def test_a_panic_of_polars_is_raised_and_not_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(pl.exceptions.PanicException), quiet():
+        os.write(2, b"thread panicked")
+        raise pl.exceptions.PanicException("no")
+    with quiet():
+        os.write(2, b"a warning")
+    assert capfd.readouterr().err == "a warning"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from robodx.datasets.formats.base import UnreadableData
 
 # What the libraries raise, and our own code that finds something else than it expects. Polars panics beside them.
 WRONG = (
-    OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, AssertionError,
+    OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError,
     av.error.FFmpegError, pl.exceptions.PolarsError, pl.exceptions.PanicException,
 )  # fmt: skip
 
@@ -43,19 +42,27 @@ _stderr = threading.Lock()
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Polars prints where its Rust code panics, beside raising it; what else is printed meanwhile comes afterwards."""
-    with _stderr, tempfile.TemporaryFile() as printed:
-        kept = os.dup(2)
-        os.dup2(printed.fileno(), 2)
+    """Polars prints where its Rust code panics, beside raising it; what else is printed meanwhile comes afterwards.
+
+    Where there is no standard error, or no file in memory, nothing is done.
+    """
+    with _stderr, ExitStack() as files:
+        is_possible = False
+        with suppress(OSError, AttributeError):
+            kept = files.enter_context(os.fdopen(os.dup(2), "wb", 0))
+            printed = files.enter_context(os.fdopen(os.memfd_create("stderr"), "r+b", 0))
+            os.dup2(printed.fileno(), 2)
+            is_possible = True
         try:
             yield
         except pl.exceptions.PanicException:
-            printed.truncate(0)
+            if is_possible:
+                printed.truncate(0)
             raise
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
-            os.write(2, os.pread(printed.fileno(), os.fstat(printed.fileno()).st_size, 0))
+            if is_possible:
+                os.dup2(kept.fileno(), 2)
+                kept.write(os.pread(printed.fileno(), os.fstat(printed.fileno()).st_size, 0))
 
 
 def _said(error: BaseException) -> str:
