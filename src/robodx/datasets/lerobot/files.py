@@ -55,7 +55,7 @@ def read_table(
     needs: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Columns that are wanted by name and type, and the rows of which `where` is true, which `needs` other columns."""
-    with reading(file):
+    with reading(file), quiet():
         if not file.is_file():
             raise FileNotFoundError
         table = pl.scan_parquet(file, glob=False, hive_partitioning=False)
@@ -66,8 +66,7 @@ def read_table(
         arrays = [kind for name, kind in schema.items() if name in read and isinstance(kind, pl.Array)]
         fixed = 8 * parquet_sizes.row_count(file) * sum(prod(kind.shape) for kind in arrays)
         fits("it", max(parquet_sizes.size_of(file, read), fixed), stored_bytes(file))
-        with quiet():
-            return table.filter(where).select(columns).collect()
+        return table.filter(where).select(columns).collect()
 
 
 def objects(table: pl.DataFrame, stored: int) -> list[dict[str, Any]]:
