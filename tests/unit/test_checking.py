@@ -11,14 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robodx.compatibility.checking import check
+from robodx.compatibility.checking import both_sides, check
+from robodx.compatibility.hypotheses import views_of
 from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running.description import description_of
 from robodx.running.environment import Unfit
 from robodx.running.rollout import rollout
-from robodx.wires.base import WireError
+from robodx.spaces import ACTION_SPACES
+from robodx.wires.base import Names, WireError
 from robodx.wires.local import Local
+from robodx.wires.pictures import FLIPS, Orientation, Picture
+from robodx.wires.preset import Preset, native
+from robodx.wires.preset_files import find_preset
 from robodx.wires.remote import RemotePolicy, declared
 from tests.commands import call
 
@@ -128,6 +133,51 @@ def test_both_sides_are_shown() -> None:
     said = "\n".join(found.lines())
     assert "camera wrist 64×96" in said and "images.wrist: 64×96 HWC, upright" in said
     assert "it uses no language" in said and "action ee_delta, 7 numbers" in said
+
+
+def sides(preset: Preset) -> str:
+    return "\n".join(f"{ours} | {theirs}" for ours, theirs in both_sides(preset, "panda"))
+
+
+def test_each_part_of_the_state_is_labelled_with_its_own_unit() -> None:
+    spec = PolicySpec(state=("joint_positions", "joint_velocities", "gripper_opening", "ee_pose", "base_pose"))
+    preset = native(spec, Names())
+    said = sides(preset)
+    assert "state.ee_pose: m and wxyz quaternion\n" in said and "state.base_pose: m and wxyz quaternion\n" in said
+    assert "state.gripper_opening: 0 closed … 1 open\n" in said
+    assert "state.joint_positions: rad\n" in said and "state.joint_velocities: rad/s\n" in said
+    said = sides(replace(preset, state_angles="degrees"))
+    assert "state.joint_velocities: degrees/s\n" in said and "state.ee_pose: m and wxyz quaternion\n" in said
+    assert "observation/state: m; rad; m\n" in sides(find_preset("libero"))
+
+
+def test_an_action_is_labelled_with_radians_only_where_they_scale_it() -> None:
+    said = {space: sides(native(PolicySpec(action_space=space), Names())) for space in ACTION_SPACES}
+    assert "1 = 1 m, 1 rad; rotation_vector" in said["ee_delta"]
+    assert "1 = 1 m; quaternion_wxyz" in said["ee_pose"]
+    assert "actions: 1 = 1 rad;" in said["joint"] and "actions: 1 = 1 rad/s;" in said["joint_velocity"]
+
+
+@pytest.mark.parametrize("orientation", FLIPS)
+def test_a_picture_is_labelled_with_what_is_done_to_it(orientation: Orientation) -> None:
+    """Upside down may be a rotation or a flip: the label says which, and the probe says the same."""
+    done = {
+        "upright": lambda image: image,
+        "rotated by 180°": lambda image: np.rot90(image, 2),
+        "flipped top to bottom": np.flipud,
+        "flipped left to right": np.fliplr,
+    }
+    picture, image = Picture("front", 8, 8, orientation=orientation), np.arange(192, dtype=np.uint8).reshape(8, 8, 3)
+    label = sides(Preset("mine", images={"image": picture})).partition("image: 8×8 HWC, ")[2].partition("\n")[0]
+    assert np.array_equal(picture.write(image), done[label](image))
+    other = replace(picture, orientation="rotated_180" if orientation == "upright" else "upright")
+    tried = [change.sentence for change in views_of(Preset("mine", images={"image": other}))]
+    assert f"it expects its pictures {label}" in tried
+
+
+def test_depth_is_labelled_in_metres() -> None:
+    spec = PolicySpec(cameras=(CameraRequest("front", 8, 8, depth=True),))
+    assert "depth.front: 8×8 in m, upright" in sides(native(spec, Names()))
 
 
 def test_a_camera_that_is_not_there_and_a_width_that_no_robot_has_are_refused() -> None:

@@ -292,7 +292,7 @@ def test_one_picture_upside_down_is_named(camera: str, probed: Callable[[Memory,
     planted = replace(declared, images=images)
     verdict = probed(policy, planted, declared)
     assert verdict.aspects == ("image orientation",) and verdict.preset == planted, list(verdict.lines())
-    assert f"{key} upside down" in "\n".join(verdict.lines())
+    assert f"{key} flipped top to bottom" in "\n".join(verdict.lines())
 
 
 def test_frames_answered_with_an_error_are_left_out(probed: Callable[[Memory, Preset, Preset], Verdict]) -> None:

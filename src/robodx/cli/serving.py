@@ -81,7 +81,7 @@ def check(
 ) -> None:
     """Check whether a policy's conventions fit before a run: print both sides, and run a few steps.
 
-    No server reports a flipped gripper sign or flipped pictures. --probe finds out: it sends the policy frames of
+    No server reports a reversed gripper or a rotated picture. --probe finds out: it sends the policy frames of
     the expert's demonstrations and compares the actions. With --data it sends frames of your own data set, and
     no scene of RoboDx is needed. Exits with status 1 if something is wrong.
     """

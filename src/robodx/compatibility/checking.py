@@ -21,8 +21,11 @@ from robodx.spaces import InvalidAction
 from robodx.tasks.base import TASKS
 from robodx.users_code import UsersCodeError, calling
 from robodx.wires.base import Names, WireError
+from robodx.wires.parts import unit_of
+from robodx.wires.pictures import ORIENTATIONS
 from robodx.wires.preset import Preset, native
 from robodx.wires.remote import RemotePolicy
+from robodx.wires.rotations import ROTATIONS
 
 STEPS = 20
 Nature = Literal["deterministic", "stateful", "stochastic"]
@@ -76,7 +79,7 @@ class Check:
             return "It cannot be run."
         notes = " What the notes say does not stop a run." if self.notes else ""
         if probed is None:
-            advice = "add --probe, because no server reports a flipped gripper or picture"
+            advice = "add --probe, because no server reports a reversed gripper or a rotated picture"
             return f"It can be run.{notes} To test whether its conventions fit, {advice}."
         if probed.is_wrong:
             return f"It can be run, but its conventions are wrong: {', '.join(probed.aspects)}.{notes}"
@@ -141,7 +144,7 @@ def check(name: str, policy: Policy, *, task: str = "control/stack_cube", robot:
         policy=name,
         server_info=server_info,
         preset=preset,
-        sides=_sides(preset, robot),
+        sides=both_sides(preset, robot),
         nature=nature,
         chunk=asked[-1][1].shape if asked else None,
         inference_ms=1000 * float(np.median(seconds)) if seconds else None,
@@ -208,20 +211,26 @@ def _are_same(some: Sequence[ActionChunk], others: Sequence[ActionChunk]) -> boo
     return all(np.array_equal(one, other) for one, other in zip(some, others, strict=True))
 
 
-def _sides(preset: Preset, robot: str) -> list[tuple[str, str]]:
+def both_sides(preset: Preset, robot: str) -> list[tuple[str, str]]:
+    """What RoboDx has beside what the policy gets or gives, each number with its unit."""
     sides = []
     for key, picture in preset.images.items():
         height, width = picture.content
         kind = "depth of " if picture.is_depth else ""
-        shape = f"{picture.height}×{picture.width} {picture.layout}, {picture.orientation.replace('_', ' ')}"
+        form = "in m" if picture.is_depth else picture.layout
+        shape = f"{picture.height}×{picture.width} {form}, {ORIENTATIONS[picture.orientation]}"
         sides.append((f"{kind}camera {picture.camera} {height}×{width}", f"{key}: {shape}"))
     for key, parts in preset.state.items():
-        sides.append((f"state {', '.join(parts)}", f"{key}: {preset.state_angles}"))
+        sides.append(
+            (f"state {', '.join(parts)}", f"{key}: {'; '.join(unit_of(part, preset.state_angles) for part in parts)}")
+        )
     sides.append(("the instruction", preset.prompt or "not sent: it uses no language"))
     actions = preset.actions
-    meaning = [f"1 = {actions.scale_rad:g} rad"]
+    angle = f"{actions.scale_rad:g} rad{'/s' * (actions.space == 'joint_velocity')}"
+    meaning = [f"1 = {angle}"]
     if actions.space.startswith("ee_"):
-        meaning = [f"1 = {actions.scale_m:g} m, {actions.scale_rad:g} rad", actions.rotation_form]
+        scaled = f", {angle}" if ROTATIONS[actions.rotation_form].is_angles else ""
+        meaning = [f"1 = {actions.scale_m:g} m{scaled}", actions.rotation_form]
     if actions.space == "ee_delta":
         meaning.append(f"in the {actions.delta_frame}'s axes from the {actions.delta_from} pose")
     meaning.append(f"gripper {actions.gripper_open:g} open, {actions.gripper_closed:g} closed")

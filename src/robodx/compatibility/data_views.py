@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from robodx.compatibility.data_frames import DataFrame, Image, State, widths_of
 from robodx.wires.parts import PARTS
-from robodx.wires.pictures import FLIPS
+from robodx.wires.pictures import FLIPS, ORIENTATIONS
 from robodx.wires.preset import Preset
 
 Vector = NDArray[np.float32]
@@ -78,11 +78,11 @@ PICTURES: tuple[PictureChange, ...] = (
     PictureChange(
         "BGR pictures", "in the order blue, green, red", lambda image, *_: image[..., ::-1], is_tried_alone=True
     ),
-    PictureChange("image orientation", "turned upside down", lambda image, *_: image[FLIPS["flipped_vertical"]], True),
-    PictureChange(
-        "image orientation", "mirrored left to right", lambda image, *_: image[FLIPS["flipped_horizontal"]], True
+    *(
+        PictureChange("image orientation", words, lambda image, *_, turn=FLIPS[name]: image[turn], is_tried_alone=True)
+        for name, words in ORIENTATIONS.items()
+        if name != "upright"
     ),
-    PictureChange("image orientation", "rotated by 180°", lambda image, *_: image[FLIPS["rotated_180"]], True),
     PictureChange("crop", f"cropped to the middle {CROP:.0%}", lambda image, *_: cropped(image, CROP)),
     *(
         PictureChange("picture size", f"{times}× coarser", lambda image, *_, times=times: coarsened(image, times))

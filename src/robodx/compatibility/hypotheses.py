@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodx.sim.geometry import Array
-from robodx.wires.pictures import Orientation
+from robodx.wires.pictures import ORIENTATIONS
 from robodx.wires.preset import Preset
 from robodx.wires.rotations import ROTATIONS
 
@@ -69,13 +69,9 @@ def readings(preset: Preset) -> Iterator[Change]:
 
 def views_of(preset: Preset) -> Iterator[Change]:
     """What the policy may want to see otherwise."""
-    orientations: dict[Orientation, str] = {
-        "upright": "upright", "rotated_180": "rotated by 180°", "flipped_vertical": "upside down",
-        "flipped_horizontal": "mirrored left to right",
-    }  # fmt: skip
     # All of them, and each by itself.
     groups = [tuple(preset.images), *((key,) for key in preset.images if len(preset.images) > 1)]
-    for orientation, words in orientations.items():
+    for orientation, words in ORIENTATIONS.items():
         for group in filter(None, groups):
             if all(preset.images[key].orientation != orientation for key in group):
                 turned = {key: replace(preset.images[key], orientation=orientation) for key in group}

@@ -27,6 +27,8 @@ class Part(NamedTuple):
     # Back, as (where in RoboDx's numbers, the numbers).
     read: Callable[[Array, float], tuple[int, Sequence[float] | Array]]
     is_angles: bool = False
+    # Of its numbers, for a person; angles may be sent in degrees instead.
+    unit: str = ""
 
 
 def _turn(form: Form) -> Part:
@@ -37,11 +39,11 @@ def _turn(form: Form) -> Part:
     def read(numbers: Array, _: float) -> tuple[int, Quaternion]:
         return 3, form.read(numbers.tolist())
 
-    return Part("ee_pose", form.width, write, read, form.is_angles)
+    return Part("ee_pose", form.width, write, read, form.is_angles, "rad" if form.is_angles else "no unit")
 
 
-def _same(of: str, width: int | None, *, is_angles: bool = False) -> Part:
-    return Part(of, width, lambda numbers, _: numbers, lambda numbers, _: (0, numbers), is_angles)
+def _same(of: str, width: int | None, unit: str, *, is_angles: bool = False) -> Part:
+    return Part(of, width, lambda numbers, _: numbers, lambda numbers, _: (0, numbers), is_angles, unit)
 
 
 def _past_half_a_turn(q: Quaternion) -> Vector:
@@ -57,30 +59,39 @@ def _past_half_a_turn(q: Quaternion) -> Vector:
 
 
 PARTS: dict[str, Part] = {
-    "joint_positions": _same("joint_positions", None, is_angles=True),
-    "joint_velocities": _same("joint_velocities", None, is_angles=True),
-    # 0 closed … 1 open, and the reverse.
-    "gripper_opening": _same("gripper_opening", 1),
-    "gripper_closing": Part("gripper_opening", 1, lambda o, _: 1.0 - o, lambda c, _: (0, 1.0 - c)),
-    # Between the fingers, and of each finger from the middle, as simulators of the Panda have them; in metres.
-    "gripper_width": Part("gripper_opening", 1, lambda o, widest: o * widest, lambda w, widest: (0, w / widest)),
+    "joint_positions": _same("joint_positions", None, "rad", is_angles=True),
+    "joint_velocities": _same("joint_velocities", None, "rad/s", is_angles=True),
+    "gripper_opening": _same("gripper_opening", 1, "0 closed … 1 open"),
+    "gripper_closing": Part(
+        "gripper_opening", 1, lambda o, _: 1.0 - o, lambda c, _: (0, 1.0 - c), unit="0 open … 1 closed"
+    ),
+    # Between the fingers, and of each finger from the middle, as simulators of the Panda have them.
+    "gripper_width": Part(
+        "gripper_opening", 1, lambda o, widest: o * widest, lambda w, widest: (0, w / widest), unit="m"
+    ),
     "finger_positions": Part(
         "gripper_opening",
         2,
         lambda o, widest: [o[0] * widest / 2, -o[0] * widest / 2],
         lambda f, widest: (0, [(f[0] - f[1]) / widest]),
+        unit="m",
     ),
-    "ee_position": Part("ee_pose", 3, lambda pose, _: pose[:3], lambda xyz, _: (0, xyz)),
+    "ee_position": Part("ee_pose", 3, lambda pose, _: pose[:3], lambda xyz, _: (0, xyz), unit="m"),
     **{f"ee_{name}": _turn(form) for name, form in ROTATIONS.items()},
     # As robosuite, and so LIBERO, has it.
     "ee_rotation_vector_down": _turn(Form(3, from_rotation_vector, _past_half_a_turn, is_angles=True)),
-    "ee_pose": _same("ee_pose", 7),
-    "base_pose": _same("base_pose", 7),
+    "ee_pose": _same("ee_pose", 7, "m and wxyz quaternion"),
+    "base_pose": _same("base_pose", 7, "m and wxyz quaternion"),
 }
 # Those that say all of a pose's rotation.
 TURNS = frozenset(name for name, part in PARTS.items() if part.of == "ee_pose" and name != "ee_position")
 # How many numbers RoboDx's own state has for an arm, where that does not depend on the robot.
 WIDTHS = {"gripper_opening": 1, "ee_pose": 7, "base_pose": 7}
+
+
+def unit_of(name: str, angles: Angles) -> str:
+    part = PARTS[name]
+    return part.unit.replace("rad", "degrees") if part.is_angles and angles == "degrees" else part.unit
 
 
 def lacking_of_pose(names: Collection[str]) -> list[str]:

@@ -18,6 +18,13 @@ FLIPS: dict[Orientation, tuple[slice, slice]] = {
     "flipped_vertical": (slice(None, None, -1), slice(None)),
     "flipped_horizontal": (slice(None), slice(None, None, -1)),
 }
+# "Upside down" could be a rotation or a flip, so no label says it.
+ORIENTATIONS: dict[Orientation, str] = {
+    "upright": "upright",
+    "rotated_180": "rotated by 180°",
+    "flipped_vertical": "flipped top to bottom",
+    "flipped_horizontal": "flipped left to right",
+}
 
 
 @dataclass(frozen=True)
