@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import numpy as np
 import pytest
 
 import robodx.environments  # registers them
+from robodx import CameraRequest, Environment, PolicySpec, Trial
 from robodx.language.lexicon import KINDS
 from robodx.language.reading import read
 from robodx.perturbations.base import PERTURBATIONS
 from robodx.sim.colours import PALETTE
+from robodx.sim.geometry import Pose, rotate
 from robodx.tasks.base import TASKS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -92,3 +95,29 @@ def test_the_readmes_python_runs_and_every_environment_that_is_named_exists(caps
     assert named
     for name in named:
         gymnasium.make(name).close()
+
+
+@pytest.mark.parametrize("camera", ["front", "wrist"])
+def test_a_cameras_pose_means_what_the_conventions_say(camera: str) -> None:
+    """The page's own function finds the cubes where the simulator has them."""
+    (snippet,) = re.findall(r"```python\n(.*?)```", (DOCS / "conventions.md").read_text(), re.DOTALL)
+    made: dict[str, Any] = {}
+    exec(snippet, made)
+    spec = PolicySpec(cameras=(CameraRequest(camera, depth=True, segmentation=True),), state=("ee_pose", "base_pose"))
+    environment = Environment(Trial("control/stack_cube", TASKS["control/stack_cube"].version, "x", 0), spec)
+    calibration, seen = environment.start().cameras[camera], environment.observe()
+    poses = [seen.state[name].tolist() for name in ("base_pose", "ee_pose")]
+    base, tool = (Pose.of(pose[:3], pose[3:]) for pose in poses)
+    assert calibration.frame == {"front": "base", "wrist": "tool"}[camera]
+    np.testing.assert_allclose(rotate(calibration.pose.quaternion, (0, 0, 1)), calibration.pose.matrix[:, 2])
+    found = 0
+    for index, name in enumerate(seen.segmentation_names):
+        rows, columns = np.nonzero(seen.segmentation[camera] == index)
+        if name.endswith("cube") and len(rows) > 8:
+            points = [made["point_of"](calibration, seen.depth[camera], *at) for at in zip(rows, columns, strict=True)]
+            frame = base if camera == "front" else base @ tool
+            off = np.mean([frame.apply(point) for point in points], axis=0) - environment.world.position(name)
+            assert np.linalg.norm(off) < 0.025, "of its surface the camera sees one side of a 40 mm cube"
+            found += 1
+    environment.close()
+    assert found
