@@ -9,6 +9,7 @@ from robodx.perturbations.base import PERTURBATIONS
 from robodx.policy_contract import POLICIES
 from robodx.suites.base import SUITES
 from robodx.tasks.base import TASKS
+from robodx.wires.preset_files import shipped as presets
 
 
 def shipped() -> dict[str, list[str]]:
@@ -17,6 +18,7 @@ def shipped() -> dict[str, list[str]]:
     return {
         "families": sorted({task.family for task in tasks} | tiers),
         "policies": list(POLICIES),
+        "presets": presets(),
         "stressors": [entry.name for entry in PERTURBATIONS.entries() if entry.is_stressor],
         "suites": list(SUITES),
         "tasks": list(TASKS),

@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation  # type: ignore[import-untyped]  # has no types
 
+from robodx.cli.completing import preset_names
 from robodx.errors import UserError
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation
 from robodx.registry import UnknownName
+from robodx.sim.robot import ROBOTS
 from robodx.spaces import ACTION_SPACES, InvalidAction
 from robodx.wires.actions import Actions
 from robodx.wires.agreement import mismatches
@@ -25,12 +27,21 @@ from robodx.wires.base import ServerInfo, WireError
 from robodx.wires.parts import PARTS
 from robodx.wires.pictures import FLIPS, Picture
 from robodx.wires.preset import EPISODE, BadPreset, Preset
-from robodx.wires.preset_files import as_toml, find_preset, read_preset, shipped
+from robodx.wires.preset_files import SHIPPED, as_toml, find_preset, read_preset, shipped
 from robodx.wires.rotations import ROTATIONS
+from tests.commands import call
 
 JOINTS = {"aloha": 6}
 SEEDS = st.integers(0, 2**32 - 1)
 START = EpisodeStart("e", 1, "control/stack_cube", "panda", 2, 3, "stack the cubes")
+
+
+# With those for which there is no robot yet.
+FILES = sorted(path.stem for path in SHIPPED.glob("*.toml"))
+
+
+def in_file(name: str) -> Preset:
+    return find_preset(str(SHIPPED / f"{name}.toml"))
 
 
 def close(one: object, other: object) -> bool:
@@ -120,18 +131,30 @@ def assert_round_trips(preset: Preset, seed: int) -> None:
 
 
 def test_all_the_presets_of_the_specification_are_shipped() -> None:
-    assert {"droid", "libero", "aloha", "openvla"} <= set(shipped())
+    assert {"droid", "libero", "aloha", "openvla"} <= set(FILES)
 
 
-@pytest.mark.parametrize("name", shipped())
+def test_a_preset_for_more_arms_than_any_robot_has_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {preset.name: preset for preset in map(in_file, FILES)}
+    hidden = [name for name, preset in known.items() if preset.arms == 2]
+    assert hidden == ["aloha"] and shipped() == sorted(known.keys() - set(hidden))
+    assert "aloha" not in call("list", "presets", cwd=tmp_path) and preset_names("al") == []
+    why = 'The preset "aloha" is for a robot with 2 arms, and there is none yet: panda has 1. There are: droid, '
+    assert why in call("check", "openpi://nowhere:1", "--preset", "aloha", cwd=tmp_path, expect=2)
+    panda = ROBOTS["panda"]
+    monkeypatch.setitem(ROBOTS._entries, "twin", replace(panda, name="twin", arms=panda.arms * 2))
+    assert "aloha" in shipped() and find_preset("aloha") == known["aloha"]
+
+
+@pytest.mark.parametrize("name", FILES)
 @given(seed=SEEDS)
 def test_what_is_sent_comes_back(name: str, seed: int) -> None:
-    assert_round_trips(find_preset(name), seed)
+    assert_round_trips(in_file(name), seed)
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", FILES)
 def test_a_shipped_preset_says_what_it_is(name: str) -> None:
-    preset = find_preset(name)
+    preset = in_file(name)
     assert preset.name == name and len(preset.summary) > 20
 
 
@@ -211,7 +234,7 @@ def test_both_presets_of_libero_write_the_rotation_alike() -> None:
 
 
 def test_aloha() -> None:
-    preset = find_preset("aloha")
+    preset = in_file("aloha")
     observation = seen(preset, np.random.default_rng(0))
     request = preset.request(observation, START)
     cameras = {"cam_high", "cam_low", "cam_left_wrist", "cam_right_wrist"}
@@ -305,11 +328,11 @@ def test_a_preset_written_as_toml_reads_back_as_it_was(preset: Preset) -> None:
     assert read_preset(tomllib.loads(as_toml(preset.as_dict()))) == preset
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", FILES)
 def test_a_shipped_preset_written_as_toml_reads_back_as_it_was(name: str, tmp_path: Path) -> None:
     path = tmp_path / f"{name}.toml"
-    path.write_text(as_toml(find_preset(name).as_dict(), {"hz": "a note", "actions.scale_m": "another"}))
-    assert find_preset(str(path)) == find_preset(name)
+    path.write_text(as_toml(in_file(name).as_dict(), {"hz": "a note", "actions.scale_m": "another"}))
+    assert find_preset(str(path)) == in_file(name)
 
 
 @given(preset=presets(), seed=SEEDS)

@@ -486,8 +486,8 @@ def test_a_hello_drafts_a_preset_and_refuses_one_that_cannot_fit() -> None:
         assert (preset.prompt, preset.actions.space) == ("task_description", "ee_delta")
         assert (preset.actions.gripper_open, preset.actions.gripper_closed) == (-1.0, 1.0)
         assert "[actions]" in as_toml(server_info.draft)
-        with pytest.raises(BadPreset, match="actions is 14 wide in the preset, but 7 at the server"):
-            connect(VlaEval(address(server.port)), "test", "aloha")
+        with pytest.raises(BadPreset, match="actions is 8 wide in the preset, but 7 at the server"):
+            connect(VlaEval(address(server.port)), "test", "droid")
         with pytest.raises(UserError, match="give --preset"):
             make_policy(f"vla-eval://127.0.0.1:{server.port}")
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 NAMES = Path(__file__).with_name("names.json")
-PRESETS = Path(__file__).parents[1] / "wires" / "presets"
 
 
 def task_names(incomplete: str) -> list[str]:
@@ -35,7 +34,7 @@ def stressor_names(incomplete: str) -> list[str]:
 
 def preset_names(incomplete: str) -> list[str]:
     """Those that ship, and files and folders as any shell would offer them."""
-    return _beginning(incomplete, [path.stem for path in PRESETS.glob("*.toml")]) + _files(incomplete, ".toml")
+    return _beginning(incomplete, _shipped()["presets"]) + _files(incomplete, ".toml")
 
 
 def one_of(*words: str) -> Callable[[str], list[str]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from robodx.registry import UnknownName, unknown
+from robodx.sim.robot import ROBOTS
 from robodx.user_files import read_user_file
 from robodx.wires.actions import Actions
 from robodx.wires.messages import MAX_NAME
@@ -22,15 +23,25 @@ WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or
 
 
 def shipped() -> list[str]:
-    return sorted(path.stem for path in SHIPPED.glob("*.toml"))
+    """Presets for as many arms as some robot has; the others stay hidden until there is such a robot."""
+    arms = {len(robot.arms) for robot in ROBOTS.entries()}
+    return sorted(path.stem for path in SHIPPED.glob("*.toml") if find_preset(str(path)).arms in arms)
 
 
 def place_of(name: str) -> Path:
     if name.endswith(".toml"):
         return Path(name)
-    if name not in shipped():
-        raise UnknownName(unknown("preset", name, shipped()) + " A file of yours must end in .toml.")
-    return SHIPPED / f"{name}.toml"
+    path, names = SHIPPED / f"{name}.toml", shipped()
+    if name in names:
+        return path
+    if "/" not in name and path.is_file():
+        robots = ", ".join(f"{robot.name} has {len(robot.arms)}" for robot in ROBOTS.entries())
+        needed = find_preset(str(path)).arms
+        raise BadPreset(
+            f'The preset "{name}" is for a robot with {needed} arms, and there is none yet: {robots}. '
+            f"There are: {', '.join(names)}."
+        )
+    raise UnknownName(unknown("preset", name, names) + " A file of yours must end in .toml.")
 
 
 def find_preset(name: str) -> Preset:
