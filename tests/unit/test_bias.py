@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
+from robodx.analysis.bias.cells import planned_grids
+from robodx.analysis.bias.chance import permuted
+from robodx.analysis.bias.scope import scope_of
+from robodx.analysis.statistics.power import ALPHA
 from robodx.errors import UserError
 from robodx.interventions.base import INTERVENTIONS, intervened
 from robodx.interventions.factors import FACTORS, each, product, union
@@ -15,6 +21,9 @@ from robodx.records.design import Planned, design_table
 from robodx.records.schema import SCHEMA
 from robodx.records.values import Applied
 from robodx.registry import UnknownName
+from robodx.running.loop import Loop
+from robodx.running.request import Request
+from robodx.running.run import run
 from robodx.sim.css_colours import CSS, GROUPS, group_of, hex_of
 from robodx.suites.base import SuiteRequest, ask, find_suite, quickened, usual_seeds
 from robodx.suites.bias import CROSSED, INTERACTION, TASK, cells_of, contexts, instances
@@ -175,3 +184,37 @@ def test_instances_to_be_looked_at_have_names_of_their_own() -> None:
         == len(every)
         == 2127 + sum(11 * len(FACTORS[name].values) for name in FACTORS if not FACTORS[name].is_in_paper)
     )
+
+
+def test_a_quick_run_says_at_the_start_what_it_can_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Loop, "drive", lambda *_: iter(()))
+    told: list[str] = []
+    run(Request(("bias/quick",), "still", seeds=5), tmp_path / "run", tell=told.append)
+    head, shown, hidden, unnamed, once, crossed = told
+    assert head == "This run plans 1,120 trials. What they can and cannot answer:"
+    assert "31 points for camera pose (21 values, 126 trials), 14 points for colour (141 values, 782 trials)" in shown
+    assert "camera distance (9 values, 54 trials), camera orientation (9 values, 54 trials)" in hidden
+    assert "camera distance 5 of 9" in unnamed and "colour 6 of 13" in unnamed
+    assert once.endswith(": camera distance, camera orientation, camera pose, colour.")
+    assert "most of the 147 pairs of values are tried once" in crossed
+
+
+def test_what_a_quick_run_says_it_can_show_it_shows() -> None:
+    """A spread of the stated size with four times in five, and none of what it says that it cannot, by its own test."""
+    rng = np.random.default_rng(0)
+    shown = {}
+    for grid in planned_grids(asked("camera_pose", "camera_distance", "quick")):
+        spread, known = scope_of(grid, 1).spread, ~np.isnan(grid.success)
+        halves = np.where(np.arange(known.shape[1]) % 2, 1, -1) * (0.5 if spread is None else spread)
+        values = [0.5 + rng.permutation(halves) for _ in range(25)]
+        drawn = [np.where(known, rng.random(known.shape) < one, np.nan) for one in values]
+        found = [permuted(one, grid.context_of, np.arange(len(one)), rng, 100).p for one in drawn]
+        shown[grid.name] = np.mean([p is not None and p < ALPHA for p in found])
+        assert (spread is None) == (grid.name == "camera_distance")
+    assert shown["camera_pose"] >= 0.7 and shown["camera_distance"] < 0.8
+
+
+def test_a_whole_run_can_name_values() -> None:
+    (whole,) = (scope_of(grid, 1) for grid in planned_grids(asked("camera_orientation")))
+    assert whole.repeats == 5 and whole.spread is not None and whole.spread < 0.2
+    assert whole.pairs == 55 >= whole.pairs_needed == 9

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from robodx.analysis.bias import scope
 from robodx.analysis.metamorphic.measuring import write_measured
 from robodx.errors import UserError
 from robodx.perturbations.base import PERTURBATIONS
@@ -37,6 +38,7 @@ from robodx.sim import gl
 from robodx.sim.render import QUALITIES
 from robodx.sim.robot import ROBOTS
 from robodx.streams import FIRST_TRAINING_SEED
+from robodx.suites.base import QUICK
 from robodx.tasks.base import TASKS
 from robodx.wires.remote import Declared, RemotePolicy, declared
 
@@ -103,6 +105,9 @@ def run(
         folder = stack.enter_context(RunFolder.open(out, _asked(request, facts, rounds.first), facts))
         if planned is None and any(trial.seed >= FIRST_TRAINING_SEED for trial in rounds.first):
             tell(f"Seeds from {FIRST_TRAINING_SEED:,} on are for training; scores on them are no test.")
+        if any(QUICK in selector.split("/") for selector in request.selectors):
+            for line in scope.says(rounds.wanted):
+                tell(line)
         recorded = folder.episodes()
         if len(recorded) >= MANY_FILES:
             tell(f"Looking at {len(recorded)} recorded trajectories …")

@@ -14,6 +14,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from robodx.analysis.variants import of_suite
+from robodx.records.design import Planned
+from robodx.records.values import factor_record
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -108,14 +110,32 @@ def grids(episodes: pl.DataFrame) -> list[Grid]:
     found = []
     for (policy,), mine in asked.group_by("policy", maintain_order=True):
         ordered = mine.select(NEEDED).sort("seed", "trial_id")
-        rows = [row for one in ordered.iter_rows(named=True) if (row := _row(one)) is not None]
-        outcomes: dict[_Setting, list[_Row]] = defaultdict(list)
-        for row in rows:
-            # Two grids may have asked for one trial.
-            if row.trial not in {one.trial for one in outcomes[row.setting]}:
-                outcomes[row.setting].append(row)
-        names = sorted({row.grid for row in rows}, key=lambda name: (CROSSED in name, name))
-        found += [_grid(str(policy), name, [row for row in rows if row.grid == name], outcomes) for name in names]
+        found += _grids(str(policy), ordered.iter_rows(named=True))
+    return found
+
+
+def planned_grids(planned: Iterable[Planned]) -> list[Grid]:
+    """What will be tried, before it is: a cell that is planned counts as a success, all others are nan."""
+    cells = [one for one in planned if (one.suite or one.trial.suite) == SUITE and one.variant == "cell"]
+    rows = (
+        {
+            "trial_id": one.trial.id, "seed": one.trial.seed, "factors": [factor_record(each) for each in one.factors],
+            "outcome": "success", "success": True, "trajectory_hash": None,
+        }
+        for one in cells
+    )  # fmt: skip
+    return _grids(cells[0].trial.policy, rows) if cells else []
+
+
+def _grids(policy: str, trials: Iterable[Mapping[str, Any]]) -> list[Grid]:
+    rows = [row for one in trials if (row := _row(one)) is not None]
+    outcomes: dict[_Setting, list[_Row]] = defaultdict(list)
+    for row in rows:
+        # Two grids may have asked for one trial.
+        if row.trial not in {one.trial for one in outcomes[row.setting]}:
+            outcomes[row.setting].append(row)
+    names = sorted({row.grid for row in rows}, key=lambda name: (CROSSED in name, name))
+    found = [_grid(policy, name, [row for row in rows if row.grid == name], outcomes) for name in names]
     return [grid for grid in found if grid is not None]
 
 

@@ -61,6 +61,25 @@ def smallest_visible_difference(
     return _smallest(chance_to_see, rate, power)
 
 
+def smallest_visible_spread(
+    values: int, comparisons: int, *, alpha: float = ALPHA, power: float = POWER
+) -> float | None:
+    """The smallest standard deviation of success over some values that a test of any difference finds with this power.
+
+    `comparisons` are trials beyond the first in each block of trials that are compared. By the noncentral chi-square
+    distribution with trials that succeed half of the time, which vary most. None where even the largest, half of the
+    values always failing and half succeeding, would not be found.
+    """
+    # Here, for it takes half a second to import.
+    from scipy.stats import chi2, ncx2
+
+    freedom = values - 1
+    if freedom < 1 or comparisons < 1:
+        return None
+    critical = chi2.ppf(1 - alpha, freedom)
+    return _smallest(lambda spread: float(ncx2.sf(critical, freedom, comparisons * spread**2 / 0.25)), 0.5, power)
+
+
 def pairs_needed(
     difference: float, discordant_rate: float, *, alpha: float = ALPHA, power: float = POWER
 ) -> int | None:
