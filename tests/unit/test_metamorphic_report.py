@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from robodx.analysis.findings.diagnose import diagnose, diagnose_runs
 from robodx.analysis.findings.inconsistencies import inconsistencies
 from robodx.analysis.findings.kinds.base import FINDING_KINDS
-from robodx.analysis.metamorphic.measuring import write_measured
+from robodx.analysis.metamorphic.measuring import measured, write_measured
 from robodx.analysis.metamorphic.rates import metamorphic_table
 from robodx.analysis.metamorphic.words import NAMES, claim, label
 from robodx.analysis.summary import Summary
@@ -75,6 +75,21 @@ def test_the_summary_tells_each_relation_beside_repeats_and_the_oracle(run: Path
     assert "Calibrated tolerances: carrier/pick_up 2.0 cm." in told
     assert max(map(len, told.splitlines())) <= 120
     assert not (run / FILE).exists(), "reading writes nothing"
+
+
+def test_the_summary_ends_in_a_sentence_with_the_result(run: Path, tmp_path: Path) -> None:
+    ended = summary_of(run).split("\nsomebody breaks ")[1].split()
+    assert " ".join(ended) == (
+        "2 of 3 relations beyond its own noise: MR4 negation in 100% [84, 100] of 20 situations, MR2 distractor in 80% "
+        "[58, 92] of 20 situations. Not shown to break: MR3 brightness in 0% [0, 16] of 20 situations."
+    )
+    assert [name.split()[-2] for name in shown(measured(run, load(run)))] == ["MR4", "MR2"], "as findings say"
+    few = summary_of(made(tmp_path / "few", "somebody", 5))
+    assert " ".join(few[few.index("No verdict on 2 relations") :].split()) == (
+        "No verdict on 2 relations, because fewer than 19 situations of a task were repeated. At the strict level "
+        "somebody violates MR2 distractor in 80% [38, 96] of 5 situations, "
+        "MR3 brightness in 0% [0, 43] of 5 situations."
+    )
 
 
 def test_repeats_of_what_had_succeeded_are_no_sample_of_their_task(tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from robodx.analysis.findings.inconsistencies import is_judged, is_shown
 from robodx.analysis.metamorphic.levels import FEWEST_REPEATS, LEVELS, Level
 from robodx.analysis.metamorphic.rates import MetamorphicTable, Overlap, Tolerance, Violations
 from robodx.analysis.metamorphic.words import label
@@ -12,7 +13,7 @@ from robodx.analysis.statistics.agreement import kappa_text
 from robodx.analysis.wording import PER_ROW
 from robodx.output import visible
 from robodx.terminal.comparison import p_value, points
-from robodx.terminal.console import table_lines, wrapped
+from robodx.terminal.console import counted, table_lines, wrapped
 
 SAYS = {
     "frechet": "Fréchet distance", "dtw": "dynamic time warping (mean distance)", "hausdorff": "Hausdorff distance",
@@ -44,6 +45,32 @@ def lines(table: MetamorphicTable | None) -> Iterator[str]:
         f"where a task has none of the strict one. {PER_ROW} Agreement and Cohen's kappa: of situations."
     )
     yield ""
+
+
+def conclusions(table: MetamorphicTable | None) -> Iterator[str]:
+    """What it comes to, by the rule that findings follow; these sentences end the output."""
+    if table is None:
+        return
+    for policy in table.policies:
+        judged = [one for level in LEVELS for one in table.of(policy, level) if is_judged(one)]
+        tested = [one for one in judged if one.p_holm is not None]
+        broken = sorted(filter(is_shown, tested), key=lambda one: -(one.rate.value or 0.0))
+        kept = [one for one in tested if one not in broken]
+        if tested:
+            count = f"{len(broken) or 'none'} of {counted(len(tested), 'relation')}"
+            yield f"{policy} breaks {count} beyond its own noise{': ' * bool(broken)}{_rates(broken)}."
+        if kept:
+            yield f"Not shown to break: {_rates(kept)}."
+        if rest := [one for one in judged if one not in tested]:
+            strict = [one for one in table.of(policy, LEVELS[0]) if one.relation in {each.relation for each in rest}]
+            yield (
+                f"No verdict on {counted(len(rest), 'relation')}, because fewer than {FEWEST_REPEATS} situations of a "
+                f"task were repeated. At the strict level {policy} violates {_rates(strict)}."
+            )
+
+
+def _rates(some: Sequence[Violations]) -> str:
+    return ", ".join(f"{label(one.relation)} in {one.rate} of {counted(one.rate.n, 'situation')}" for one in some)
 
 
 def _of_relation(one: Violations, rates: Mapping[Level, Mapping[str, Violations]]) -> dict[str, Any]:

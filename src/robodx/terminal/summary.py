@@ -209,6 +209,9 @@ def lines(
         yield from of_failures.lines(summary, in_full=failures)
     for text in _closing(summary, groups, run, has_metrics=bool(metrics), is_told=bool(first)):
         yield from wrapped(text)
+    if has_tables and by is None and not metrics:
+        for text in of_metamorphic.conclusions(summary.metamorphic):
+            yield from wrapped(visible(text))
 
 
 def _first(summary: Summary, has_policies: bool) -> Iterator[str]:

@@ -36,13 +36,18 @@ def inconsistencies(pairs: pl.DataFrame) -> Iterator[Symptom]:
         yield Symptom(title, _statement(one), one.rate, _example(judged, one))
 
 
+def is_judged(one: Violations) -> bool:
+    """Whether it is the relation's rate at the level by which the relation is judged."""
+    return one.relation != REPEAT and one.level == LEVEL_OF.get(one.pattern, CALIBRATED)
+
+
 def is_shown(one: Violations) -> bool:
     """Whether violations exceed what noise explains, by more than 5 points: by their whole interval, and surely.
 
     A path that should not change is held against repeats of the same sources. One that should change is held against a
     rate of 5%, for a repeat says nothing of that.
     """
-    if one.relation == REPEAT or one.p_holm is None or one.level != LEVEL_OF.get(one.pattern, CALIBRATED):
+    if not is_judged(one) or one.p_holm is None:
         return False
     found = one.difference if one.pattern == "consistency" else one.rate
     return found.low is not None and found.low > TOLERATED and one.p_holm < ALPHA
