@@ -57,6 +57,7 @@ bench: setup  ## measure speed against a bare loop, robosuite and vla-eval
 	@$(BIN)/python benchmarks/generating.py
 	@$(BIN)/python benchmarks/stressors.py
 	@$(BIN)/python benchmarks/path_distances.py
+	@$(BIN)/python benchmarks/diagnosing.py
 	@$(BIN)/python benchmarks/report.py
 	@$(BIN)/python benchmarks/speed.py
 

@@ -19,7 +19,7 @@ from robodx.records.about import SCHEMA_VERSION, UnreadableRun, read_about
 from robodx.records.episode import WRONG_OBJECT, Episode
 from robodx.records.folder import RunConflict, RunFolder
 from robodx.records.schema import SCHEMA
-from robodx.records.table import load, to_table
+from robodx.records.table import _read_part, load, to_table
 from robodx.records.trajectory import Trajectory
 from robodx.records.trial import Trial
 from robodx.running.rollout import lost, rollout
@@ -62,6 +62,28 @@ def test_parts_are_read_as_one_table_and_compacted_into_one_file(episodes: list[
     assert [path.name for path in (tmp_path / "run/episodes").iterdir()] == ["all.parquet"]
     assert load(tmp_path / "run").equals(before)
     assert before["seed"].to_list() == [0, 1, 2]
+
+
+def test_a_run_reads_each_part_once_unless_it_has_changed(
+    episodes: list[Episode], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def noted(path: Path) -> pl.DataFrame:
+        read.append(path.name)
+        return _read_part(path)
+
+    monkeypatch.setattr("robodx.records.table._read_part", noted)
+    with RunFolder.open(tmp_path / "run", {}, FACTS) as folder:
+        for number, episode in enumerate(episodes, 1):
+            folder.append(episode)
+            folder.flush()
+            assert len(folder.episodes()) == number
+        assert read == ["part-00001.parquet", "part-00002.parquet", "part-00003.parquet"]
+        part = tmp_path / "run/episodes/part-00002.parquet"
+        part.write_bytes(part.read_bytes()[:-5])
+        with pytest.raises(UnreadableRun, match=r"part-00002\.parquet is damaged"):
+            folder.episodes()
 
 
 def test_a_later_attempt_replaces_an_error(episodes: list[Episode], tmp_path: Path) -> None:
