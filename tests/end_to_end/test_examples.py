@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
+from robodx.cli.commands import app
 from robodx.records.pairs import read_pairs
 from robodx.records.table import load
 from robodx.suites import deciding, diagnosis
@@ -92,3 +94,28 @@ def test_the_readmes_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "diagnose" not in commands[last]
     for verdict in ("expert improved on guess: ", "expert breaks under payload", "Cliff at payload "):
         assert verdict in said, "an example that ends undecided shows nothing"
+
+
+def test_the_tutorials_policy_fails_and_is_mended_and_its_commands_are_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "tutorial.md").read_text()
+    (policy,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+    ((wrong, right),) = re.findall(r"^sed -i\.bak 's/(.+)/(.+)/' boxed\.py$", page, flags=re.MULTILINE)
+    (tmp_path / "boxed.py").write_text(policy)
+    # Of a file that is changed within a second, old bytecode would be taken for new.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    said = []
+    for command in re.findall(r"^robodx (.+)", page, flags=re.MULTILINE):
+        name, *words = shlex.split(command.replace("--seeds 10 --workers 2", "--seeds 1"))
+        if name in ("check", "run"):
+            if "--against" in words:
+                (tmp_path / "boxed.py").write_text(policy.replace(wrong, right))
+            monkeypatch.delitem(sys.modules, "boxed", raising=False)
+            said.append(call(name, *words, cwd=tmp_path))
+        else:
+            # What these do has tests of its own; here a few episodes say less than they cost.
+            assert get_command(app).commands[name].make_context(name, words).params  # type: ignore[attr-defined]
+    checked, before, after = said
+    assert "It can be run." in checked
+    assert re.search(r"By episode: [0-3] of 4 solved\.", before) and "By episode: 4 of 4 solved." in after
