@@ -83,6 +83,7 @@ WORDS: tuple[tuple[frozenset[int], str], ...] = (
     (REFUSED, "view run --port 0 --host 999.1.1.1"),
     (REFUSED, "check still --write-preset locked/x.toml"),
     (REFUSED, "check still --write-preset x.txt"),
+    (REFUSED, "serve still --port 0 --preset aloha"),
     (REFUSED, "doctor --require nothing"),
 )
 
