@@ -104,5 +104,5 @@ def test_a_film_of_no_finding_never_stands_for_one(
 
 
 def test_without_a_finding_it_is_a_trial_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = lead(tmp_path, monkeypatch, finding(certainty="suspected", examples=("first_",)), filmed="alone")
+    page = lead(tmp_path, monkeypatch, finding(certainty="suspected", advice="", examples=("first_",)), filmed="alone")
     assert "Do alone." in page and "A trial that failed" in page and "finding" not in page
