@@ -7,7 +7,7 @@ export PYTHON
 # Else every process of the tests and the demo would compile all of src anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability validate-interventions reference-panel confounding aliasing vision-table learned-tables bias-tables metamorphic-tables study stress-table validation-table null-table why-table sequential-tests coverage vocabulary pictures lock clean
+.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability validate-interventions reference-panel confounding aliasing vision-table learned-tables bias-tables metamorphic-tables study stress-table validation-table null-table why-table probe-table sequential-tests coverage vocabulary pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -102,6 +102,9 @@ null-table: setup  ## diagnose policies that fail by luck alone, 20 of each kind
 
 why-table: setup  ## ask planted faults why they fail and write the table into the docs (ten minutes)
 	@$(BIN)/python scripts/why_table.py
+
+probe-table: setup  ## plant wrong conventions behind servers that declare nothing and write what the probe says into the docs (half an hour on 16 cores; it resumes; ARGS="--workers 16")
+	@$(BIN)/python scripts/probe_table.py $(ARGS)
 
 sequential-tests: setup  ## compare tests that may stop after any pair, STEP if it is there, and write the table into the docs (two minutes)
 	@PYTHONPATH=scripts:.cache/step $(BIN)/python benchmarks/sequential_tests.py $(ARGS)

@@ -162,7 +162,7 @@ def test_the_expert_leaves_distractors_where_they_are(task: Task) -> None:
 @every(ROBUSTNESS)
 def test_demonstrations_are_refused(task: Task) -> None:
     with pytest.raises(UserError, match=rf"No demonstrations of {task.id}: .* for evaluation only"):
-        next(demonstrate(PolicySpec(), ["control/stack_cube", task.id]))
+        demonstrate(PolicySpec(), task.id)
 
 
 @pytest.mark.parametrize(

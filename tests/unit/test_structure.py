@@ -85,8 +85,8 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "policy_contract", "records", "registry", "robots", "running", "sim", "spaces", "tasks",
     },
     "compatibility": {
-        "datasets", "errors", "policy_contract", "records", "registry", "robots", "running", "sim", "spaces", "tasks",
-        "users_code", "wires",
+        "datasets", "errors", "policy_contract", "records", "registry", "robots", "running", "sim", "spaces",
+        "streams", "tasks", "users_code", "wires",
     },
     "video": {
         "datasets", "errors", "interventions", "language", "policy_contract", "records", "registry", "running",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -12,44 +12,70 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from robodx.compatibility import probe as probing
-from robodx.compatibility.hypotheses import scales
-from robodx.compatibility.probe import Verdict, probe
-from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
-from robodx.running.demonstrations import Frame, demonstrate
+from robodx.compatibility import showing
+from robodx.compatibility.fit import Fit
+from robodx.compatibility.hypotheses import between, scales
+from robodx.compatibility.probe import probe
+from robodx.compatibility.verdict import Verdict
+from robodx.policy_contract import (
+    ActionChunk,
+    CameraRequest,
+    EpisodeStart,
+    Observation,
+    Policy,
+    PolicySpec,
+    make_policy,
+)
+from robodx.running.demonstrations import Demonstration, Frame, demonstrate
 from robodx.sim.geometry import conjugate, multiply, rotate, to_rotation_vector
 from robodx.spaces import ActionSpace, DeltaFrame, DeltaFrom
+from robodx.streams import FIRST_TRAINING_SEED
 from robodx.wires.base import Address, Names
+from robodx.wires.local import Local
 from robodx.wires.preset import Preset, native
 from robodx.wires.protocols import openpi
 from robodx.wires.remote import RemotePolicy
 from robodx.wires.serving import Endpoint
 from tests.serving import in_a_thread
 
-TASKS = ("control/stack_cube", "control/insert_peg")
-EVERY = 3
+TASKS = ("control/stack_cube", "control/insert_peg", "spatial/place_between")
+FIRST = FIRST_TRAINING_SEED
+EVERY = 4
 CAMERAS = (CameraRequest("front", 48, 48), CameraRequest("wrist", 48, 48))
 STATE = ("joint_positions", "gripper_opening")
 
 
 @cache
-def shown(spec: PolicySpec) -> tuple[Frame, ...]:
-    return tuple(demonstrate(spec, TASKS, seed=0, every=EVERY))
+def shown(spec: PolicySpec, task: str, seed: int) -> Demonstration:
+    return demonstrate(spec, task, seed=seed)
 
 
-def remembered(hz: float = 20.0) -> tuple[Frame, ...]:
-    return shown(PolicySpec(cameras=CAMERAS, state=STATE, hz=hz))
+@cache
+def remembered(uses: str, hz: float) -> tuple[Frame, ...]:
+    spec = PolicySpec(cameras=CAMERAS if uses == "images" else (), state=STATE, uses_language=False)
+    demonstrations = [shown(spec, task, FIRST + seed) for seed in range(seeds_for(spec)) for task in TASKS]
+    # At the times at which a policy of this rate is asked.
+    return tuple(
+        one.frame(step, 1.0 / hz)
+        for one in demonstrations
+        for step in range(0, len(one.observations), max(EVERY, round(one.hz / hz)))
+    )
+
+
+def seeds_for(spec: PolicySpec) -> int:
+    """Pictures are more alike than numbers: it takes more to tell them apart."""
+    return 2 if spec.cameras else 1
 
 
 @pytest.fixture(autouse=True)
 def one_demonstration_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The expert's frames depend on what is shown and for how long; nothing else of a policy makes them differ."""
+    """The expert's frames depend on what is shown; nothing else of a policy makes them differ."""
 
-    def again(spec: PolicySpec, tasks: Sequence[str], *, every: int, robot: str) -> tuple[Frame, ...]:
-        assert (tasks, every, robot) == (TASKS, EVERY, "panda")
-        return shown(PolicySpec(cameras=spec.cameras, state=spec.state, hz=spec.hz))
+    def again(spec: PolicySpec, task: str, *, seed: int, robot: str) -> Demonstration:
+        assert task in TASKS and robot == "panda"
+        return shown(spec, task, seed)
 
-    monkeypatch.setattr(probing, "demonstrate", again)
+    monkeypatch.setattr(showing, "demonstrate", again)
 
 
 class Memory:
@@ -57,15 +83,15 @@ class Memory:
 
     def __init__(
         self, space: ActionSpace, delta_frame: DeltaFrame = "base", delta_from: DeltaFrom = "commanded",
-        *, uses: str = "images", hz: float = 20.0, noise: float | Sequence[float] = 0.0, speed: float = 1.0,
+        *, uses: str = "state", hz: float = 20.0, noise: float | Sequence[float] = 0.0, speed: float = 1.0,
     ) -> None:  # fmt: skip
         self.spec = PolicySpec(
             action_space=space, delta_frame=delta_frame, delta_from=delta_from, hz=hz,
             cameras=CAMERAS if uses == "images" else (), state=STATE, uses_language=False,
         )  # fmt: skip
         self._uses = uses
-        self._known = np.stack([self._features(frame.observation) for frame in remembered(hz)])
-        actions = np.stack([self._action(frame) for frame in remembered(hz)])
+        self._known = np.stack([self._features(frame.observation) for frame in remembered(uses, hz)])
+        actions = np.stack([self._action(frame) for frame in remembered(uses, hz)])
         actions[:, :-1] *= speed
         spread = np.asarray(noise) * np.sqrt(np.square(actions).mean(axis=0))
         self._actions = actions + np.random.default_rng(0).normal(size=actions.shape).astype(np.float32) * spread
@@ -93,7 +119,7 @@ class Memory:
         if space == "joint":
             motion: Sequence[float] = frame.target_joints.tolist()
         elif space == "joint_velocity":
-            motion = ((frame.target_joints - frame.commanded_joints) / frame.period_s).tolist()
+            motion = ((frame.target_joints - frame.commanded_joints) / frame.horizon_s).tolist()
         elif space == "ee_pose":
             motion = [*frame.target.position, *frame.target.quaternion]
         else:
@@ -107,17 +133,30 @@ class Memory:
         return np.array([*motion, frame.opening], dtype=np.float32)
 
 
+Probed = Callable[[Policy, Preset, Preset], Verdict]
+
+
 @pytest.fixture
-def probed() -> Iterator[Callable[[Memory, Preset, Preset], Verdict]]:
-    """Serve a policy with one preset over openpi's wire, and probe it with another."""
-    with ExitStack() as stack:
+def probed() -> Probed:
+    """Serve a policy with one preset, and probe it with another."""
 
-        def run(policy: Memory, planted: Preset, declared: Preset) -> Verdict:
-            port = stack.enter_context(in_a_thread(openpi.serve, Endpoint(policy, planted)))
-            client = stack.enter_context(closing(RemotePolicy(openpi.OpenPi(Address("127.0.0.1", port)), declared)))
-            return probe(client, tasks=TASKS, every=EVERY)
+    def run(policy: Policy, planted: Preset, declared: Preset) -> Verdict:
+        wire = Local(policy)
+        wire.endpoint = Endpoint(policy, planted)
+        return probe(RemotePolicy(wire, declared), tasks=TASKS, seeds=seeds_for(policy.spec), every=EVERY)
 
-        yield run
+    return run
+
+
+def test_a_mistake_is_named_over_a_real_wire() -> None:
+    policy = Memory("ee_delta")
+    declared = preset(policy.spec)
+    planted = acting(gripper_open=0.0, gripper_closed=1.0)(declared)
+    with (
+        in_a_thread(openpi.serve, Endpoint(policy, planted)) as port,
+        closing(RemotePolicy(openpi.OpenPi(Address("127.0.0.1", port)), declared)) as client,
+    ):
+        assert probe(client, tasks=TASKS, seeds=1, every=EVERY).aspects == ("gripper sign",)
 
 
 def preset(spec: PolicySpec, **actions: Any) -> Preset:
@@ -128,6 +167,12 @@ def preset(spec: PolicySpec, **actions: Any) -> Preset:
 def oriented(whole: Preset, orientation: str) -> Preset:
     turned = {key: replace(picture, orientation=orientation) for key, picture in whole.images.items()}  # type: ignore[arg-type]
     return replace(whole, images=turned)
+
+
+def turned_differently(whole: Preset) -> Preset:
+    (one, first), (two, second) = whole.images.items()
+    images = {one: replace(first, orientation="rotated_180"), two: replace(second, orientation="flipped_vertical")}
+    return replace(whole, images=images)
 
 
 def swapped(whole: Preset) -> Preset:
@@ -145,28 +190,32 @@ def acting(**fields: Any) -> Planted:
 
 MISTAKES: list[tuple[str, Memory | Callable[[], Memory], Planted, str]] = [
     ("gripper sign", lambda: Memory("ee_delta"), acting(gripper_open=0.0, gripper_closed=1.0), "gripper sign"),
-    ("upside down", lambda: Memory("ee_delta"), lambda p: oriented(p, "flipped_vertical"), "image orientation"),
-    ("turned", lambda: Memory("ee_delta"), lambda p: oriented(p, "rotated_180"), "image orientation"),
-    ("cameras", lambda: Memory("ee_delta"), swapped, "cameras swapped"),
-    ("degrees", lambda: Memory("joint", uses="state"), acting(scale_rad=np.pi / 180), "degrees"),
-    ("state", lambda: Memory("joint", uses="state"), lambda p: replace(p, state_angles="degrees"), "state in degrees"),
+    (
+        "upside down",
+        lambda: Memory("ee_delta", uses="images"),
+        lambda p: oriented(p, "flipped_vertical"),
+        "image orientation",
+    ),
+    ("turned", lambda: Memory("ee_delta", uses="images"), lambda p: oriented(p, "rotated_180"), "image orientation"),
+    ("cameras", lambda: Memory("ee_delta", uses="images"), swapped, "cameras swapped"),
+    ("degrees", lambda: Memory("joint"), acting(scale_rad=np.pi / 180), "degrees"),
+    ("state", lambda: Memory("joint"), lambda p: replace(p, state_angles="degrees"), "state in degrees"),
     ("quaternion", lambda: Memory("ee_pose"), acting(rotation="quaternion_xyzw"), "rotation form"),
     ("scale", lambda: Memory("ee_delta"), acting(scale_m=0.05), "scale of position"),
-    ("speeds", lambda: Memory("joint_velocity", uses="state"), acting(scale_rad=np.pi / 180), "degrees"),
+    ("speeds", lambda: Memory("joint_velocity"), acting(scale_rad=np.pi / 180), "degrees"),
     ("range", lambda: Memory("ee_delta"), acting(gripper_open=1.0, gripper_closed=-1.0), "gripper range"),
 ]
 
 
 @pytest.mark.parametrize(("memory", "plant", "aspect"), [m[1:] for m in MISTAKES], ids=[m[0] for m in MISTAKES])
-def test_a_planted_mistake_is_named(
-    memory: Callable[[], Memory], plant: Planted, aspect: str, probed: Callable[[Memory, Preset, Preset], Verdict]
-) -> None:
+def test_a_planted_mistake_is_named(memory: Callable[[], Memory], plant: Planted, aspect: str, probed: Probed) -> None:
     policy = memory()
     declared = preset(policy.spec)
     verdict = probed(policy, plant(declared), declared)
     assert verdict.aspects == (aspect,), list(verdict.lines())
     assert min(verdict.explained.values()) > 0.9
     assert verdict.preset.actions.gripper_open == plant(declared).actions.gripper_open, "the corrected preset is it"
+    assert verdict.preset.images == plant(declared).images
 
 
 @pytest.mark.parametrize(
@@ -174,9 +223,7 @@ def test_a_planted_mistake_is_named(
     [({"delta_frame": "tool"}, "frame"), ({"delta_from": "achieved"}, "achieved/commanded")],
     ids=["frame", "achieved"],
 )
-def test_a_step_of_another_meaning_is_named(
-    fields: dict[str, str], aspect: str, probed: Callable[[Memory, Preset, Preset], Verdict]
-) -> None:
+def test_a_step_of_another_meaning_is_named(fields: dict[str, str], aspect: str, probed: Probed) -> None:
     policy = Memory("ee_delta", **fields)  # type: ignore[arg-type]
     served = preset(policy.spec)
     declared = preset(Memory("ee_delta").spec)
@@ -185,21 +232,12 @@ def test_a_step_of_another_meaning_is_named(
     assert verdict.preset.actions == served.actions
 
 
-def test_two_mistakes_are_both_named(probed: Callable[[Memory, Preset, Preset], Verdict]) -> None:
-    policy = Memory("ee_delta")
+def test_two_mistakes_are_both_named(probed: Probed) -> None:
+    policy = Memory("ee_delta", uses="images")
     declared = preset(policy.spec)
     planted = swapped(preset(policy.spec, gripper_open=0.0, gripper_closed=1.0))
     verdict = probed(policy, planted, declared)
     assert set(verdict.aspects) == {"gripper sign", "cameras swapped"}, list(verdict.lines())
-
-
-@pytest.mark.parametrize("space", ["ee_delta", "ee_pose", "joint", "joint_velocity"])
-def test_right_conventions_fit(space: ActionSpace, probed: Callable[[Memory, Preset, Preset], Verdict]) -> None:
-    policy = Memory(space)
-    declared = preset(policy.spec)
-    verdict = probed(policy, declared, declared)
-    assert verdict.fits, list(verdict.lines())
-    assert min(verdict.explained.values()) > 0.99
 
 
 @pytest.mark.parametrize(
@@ -212,10 +250,8 @@ def test_right_conventions_fit(space: ActionSpace, probed: Callable[[Memory, Pre
     ],
     ids=["right", "gripper", "picture", "scale"],
 )
-def test_a_policy_need_not_be_perfect(
-    plant: Planted, aspects: tuple[str, ...], probed: Callable[[Memory, Preset, Preset], Verdict]
-) -> None:
-    policy = Memory("ee_delta", noise=0.4)
+def test_a_policy_need_not_be_perfect(plant: Planted, aspects: tuple[str, ...], probed: Probed) -> None:
+    policy = Memory("ee_delta", noise=0.4, uses="images" if aspects == ("image orientation",) else "state")
     declared = preset(policy.spec)
     verdict = probed(policy, plant(declared), declared)
     assert verdict.is_competent and verdict.aspects == aspects, list(verdict.lines())
@@ -233,13 +269,11 @@ RATES = dict(zip(("ee_delta", "ee_pose", "joint", "joint_velocity"), (5.0, 10.0,
         for hz in RATES.values()
     ],
 )
-def test_a_policy_may_have_another_rate(
-    space: ActionSpace, hz: float, probed: Callable[[Memory, Preset, Preset], Verdict]
-) -> None:
+def test_a_policy_may_have_another_rate(space: ActionSpace, hz: float, probed: Probed) -> None:
     policy = Memory(space, hz=hz)
     declared = preset(policy.spec)
     verdict = probed(policy, declared, declared)
-    assert verdict.fits and min(verdict.explained.values()) > 0.99, list(verdict.lines())
+    assert verdict.fits and min(verdict.explained.values()) > 0.98, list(verdict.lines())
 
 
 NOISY_TURNS = [0.1, 0.1, 0.1, 1.0, 1.0, 1.0, 0.1]
@@ -248,24 +282,23 @@ NOISY_TURNS = [0.1, 0.1, 0.1, 1.0, 1.0, 1.0, 0.1]
 @pytest.mark.parametrize(
     "doing", [{"noise": NOISY_TURNS}, {"noise": 0.6}, {"speed": 0.7}, {"speed": 1.6}], ids=lambda doing: str(doing)[:20]
 )
-def test_a_policy_that_acts_rightly_but_poorly_is_not_accused(
-    doing: dict[str, Any], probed: Callable[[Memory, Preset, Preset], Verdict]
-) -> None:
+def test_a_policy_that_acts_rightly_but_poorly_is_not_accused(doing: dict[str, Any], probed: Probed) -> None:
     policy = Memory("ee_delta", **doing)
     declared = preset(policy.spec)
     verdict = probed(policy, declared, declared)
     assert verdict.changes == () and verdict.preset == declared, list(verdict.lines())
 
 
-def test_what_cannot_be_told_on_these_frames_is_said(probed: Callable[[Memory, Preset, Preset], Verdict]) -> None:
+def test_what_cannot_be_told_on_these_frames_is_said(probed: Probed) -> None:
     policy = Memory("ee_delta", "base", "achieved", noise=0.2)
     verdict = probed(policy, preset(policy.spec), preset(Memory("ee_delta").spec))
     assert verdict.fits, "a tenth of a millimetre is not seen behind noise"
-    assert "achieved/commanded" in verdict.undecided and "gripper sign" not in verdict.undecided
-    assert "Not decided, because it makes no clear difference on these frames: " in "\n".join(verdict.lines())
+    assert "its deltas start from the achieved pose" in (*verdict.undecided, *verdict.untested)
+    assert verdict.word == "partly" and not any("gripper is 0 " in one for one in verdict.undecided)
+    assert "no convention is wrong as far as tested" in "\n".join(verdict.lines())
 
 
-def test_the_numbers_of_a_binary_gripper_are_found(probed: Callable[[Memory, Preset, Preset], Verdict]) -> None:
+def test_the_numbers_of_a_binary_gripper_are_found(probed: Probed) -> None:
     policy = Memory("ee_delta")
     declared = preset(policy.spec, gripper_open=-1.0, gripper_closed=1.0, gripper_is_binary=True)
     planted = acting(gripper_open=1.0, gripper_closed=-1.0)(declared)
@@ -274,7 +307,7 @@ def test_the_numbers_of_a_binary_gripper_are_found(probed: Callable[[Memory, Pre
 
 
 def test_the_scale_of_steps_from_the_achieved_pose_is_found(
-    probed: Callable[[Memory, Preset, Preset], Verdict],
+    probed: Probed,
 ) -> None:
     policy = Memory("ee_delta", "base", "achieved")
     declared = preset(policy.spec, scale_m=0.05)
@@ -283,9 +316,23 @@ def test_the_scale_of_steps_from_the_achieved_pose_is_found(
     assert verdict.preset.actions.scale_m == pytest.approx(1.0, rel=0.01)
 
 
+def test_of_two_pictures_turned_differently_both_are_named(probed: Probed) -> None:
+    policy = Memory("ee_delta", uses="images")
+    declared = preset(policy.spec)
+    verdict = probed(policy, turned_differently(declared), declared)
+    assert verdict.aspects == ("image orientation",) and min(verdict.explained.values()) > 0.9
+    found = {key: picture.orientation for key, picture in verdict.preset.images.items()}
+    assert found["images.front"] == "rotated_180" and found["images.wrist"] != "upright", list(verdict.lines())
+    # The picture of the wrist is much the same from right to left.
+    assert (
+        found["images.wrist"] == "flipped_vertical"
+        or "it expects images.wrist flipped top to bottom" in verdict.undecided
+    )
+
+
 @pytest.mark.parametrize("camera", ["front", "wrist"])
-def test_one_picture_upside_down_is_named(camera: str, probed: Callable[[Memory, Preset, Preset], Verdict]) -> None:
-    policy = Memory("ee_delta")
+def test_one_picture_upside_down_is_named(camera: str, probed: Probed) -> None:
+    policy = Memory("ee_delta", uses="images")
     declared = preset(policy.spec)
     key = f"images.{camera}"
     images = {**declared.images, key: replace(declared.images[key], orientation="flipped_vertical")}
@@ -295,7 +342,45 @@ def test_one_picture_upside_down_is_named(camera: str, probed: Callable[[Memory,
     assert f"{key} flipped top to bottom" in "\n".join(verdict.lines())
 
 
-def test_frames_answered_with_an_error_are_left_out(probed: Callable[[Memory, Preset, Preset], Verdict]) -> None:
+def test_a_camera_that_the_policy_does_not_look_at_is_said_not_to_be_tested(probed: Probed) -> None:
+    class OneEyed(Memory):
+        def _features(self, seen: Observation) -> NDArray[np.float32]:
+            return seen.images["front"].ravel().astype(np.float32)
+
+    policy = OneEyed("ee_delta", uses="images")
+    declared = preset(policy.spec)
+    wrist = {**declared.images, "images.wrist": replace(declared.images["images.wrist"], orientation="rotated_180")}
+    verdict = probed(policy, replace(declared, images=wrist), declared)
+    assert verdict.word == "partly", list(verdict.lines())
+    assert "it expects images.wrist rotated by 180°" in verdict.untested
+    assert not any("front" in sentence for sentence in verdict.untested)
+
+
+def losses(*values: float) -> Fit:
+    return Fit({(index, 0): value for index, value in enumerate(values)}, {"position": 0.9}, 0)
+
+
+def test_a_fit_is_better_by_a_margin_and_beyond_chance() -> None:
+    usual = np.random.default_rng(0).uniform(0.4, 0.6, 30)
+    noise = np.random.default_rng(1).normal(0, 0.2, 30)
+    assert losses(*(0.8 * usual)).is_better_than(losses(*usual))
+    assert not losses(*(0.97 * usual)).is_better_than(losses(*usual)), "less than the margin"
+    assert not losses(*(0.9 * usual + noise - noise.mean())).is_better_than(losses(*usual)), "chance"
+    assert not losses(0.1, 0.1).is_better_than(losses(0.9, 0.8)), "two are too few"
+
+
+def test_the_fewest_changes_between_two_presets_are_named() -> None:
+    given = preset(Memory("ee_delta", uses="images").spec)
+    blue_first = {key: replace(picture, channels="BGR") for key, picture in given.images.items()}
+    wanted = replace(given, images={**blue_first, "images.wrist": replace(blue_first["images.wrist"], camera="front")})
+    assert between(given, given) == []
+    (colours,) = between(given, replace(given, images=blue_first))
+    assert colours.sentence == "it expects its colour pictures in the order BGR"
+    assert [one.aspect for one in between(given, swapped(turned_differently(given)))].count("cameras swapped") == 1
+    assert between(given, wanted)[0].aspect == "colour channels"
+
+
+def test_frames_answered_with_an_error_are_left_out(probed: Probed) -> None:
     """Over a wire and in process."""
 
     class Failing(Memory):
@@ -307,7 +392,7 @@ def test_frames_answered_with_an_error_are_left_out(probed: Callable[[Memory, Pr
 
     policy = Failing("ee_delta")
     declared = preset(policy.spec)
-    for verdict in (probed(policy, declared, declared), probe(Failing("ee_delta"), tasks=TASKS, every=EVERY)):
+    for verdict in (probed(policy, declared, declared), probe(Failing("ee_delta"), tasks=TASKS, seeds=1, every=EVERY)):
         assert verdict.fits and verdict.errors > 5, list(verdict.lines())
         assert min(verdict.explained.values()) > 0.99
         assert "not this one" in "\n".join(verdict.lines())
@@ -315,7 +400,7 @@ def test_frames_answered_with_an_error_are_left_out(probed: Callable[[Memory, Pr
 
 @pytest.mark.parametrize("name", ["random", "still"])
 def test_nothing_is_said_of_a_policy_that_can_do_nothing(name: str) -> None:
-    verdict = probe(make_policy(name), tasks=TASKS, every=EVERY)
+    verdict = probe(make_policy(name), tasks=TASKS, seeds=1, every=EVERY)
     assert not verdict.is_competent
     assert verdict.changes == () and not verdict.fits and not verdict.is_wrong
     assert "inconclusive" in "\n".join(verdict.lines())

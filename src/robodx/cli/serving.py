@@ -115,7 +115,7 @@ def check(
         if not as_json:
             print_text("\n".join(found.lines()), file=answer)
         if probe and not found.problems:
-            with counting_bar("frames") as advance:
+            with counting_bar("demonstrations") as advance:
                 verdict = probe_policy(acting, robot=robot, advance=advance)
     if write_preset is not None:
         if verdict is not None and verdict.is_competent:

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from robodx.compatibility.probe import Verdict
+from robodx.compatibility.verdict import Verdict
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy, replies
 from robodx.records.trial import Trial
 from robodx.robots.control import action_width
@@ -83,8 +83,12 @@ class Check:
             return f"It can be run.{notes} To test whether its conventions fit, {advice}."
         if probed.is_wrong:
             return f"It can be run, but its conventions are wrong: {', '.join(probed.aspects)}.{notes}"
-        if probed.fits:
+        if probed.word == "fits":
             return f"It can be run, and its conventions fit.{notes}"
+        if probed.word == "partly":
+            count = len(probed.undecided) + len(probed.untested)
+            left = "1 other convention is" if count == 1 else f"{count} other conventions are"
+            return f"It can be run. The probe found no wrong convention, but {left} still possible: see above.{notes}"
         return f"It can be run, but whether its conventions fit is not known: the probe is inconclusive.{notes}"
 
     def as_json(self) -> dict[str, Any]:

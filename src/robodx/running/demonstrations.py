@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from robodx.errors import UserError
@@ -20,54 +20,72 @@ from robodx.tasks.base import EVALUATION_ONLY, TASKS
 
 @dataclass(frozen=True)
 class Frame:
-    """One moment of a demonstration, of a robot with one arm. Poses are the tool's in the base."""
+    """A moment of a demonstration and where the expert went from there. Poses are the tool's in the base."""
 
-    start: EpisodeStart
     observation: Observation
-    is_last: bool
-    # Of the policy that is shown the frame: what the expert did next is told for as long.
-    period_s: float
     commanded: Pose
     achieved: Pose
     commanded_joints: Array
-    # Where the expert had told the arm to be when the period ends.
+    # How long the expert is followed, and what it had commanded by then.
+    horizon_s: float
     target: Pose
     target_joints: Array
     opening: float
 
 
-def demonstrate(
-    spec: PolicySpec, tasks: Sequence[str], *, seed: int = FIRST_TRAINING_SEED, every: int = 1, robot: str = "panda"
-) -> Iterator[Frame]:
-    """The expert solves each task in the situation of the seed, and every so many of its steps is a frame."""
-    refuse_evaluation_only(tasks)
-    expert = _SeenBy(spec)
-    kinematics = Kinematics(robot, 0)
-    for task in tasks:
-        seen = _Demonstration()
-        trial = Trial(task, TASKS[task].version, "expert", seed, robot)
-        (finished,) = rollout([trial], expert, observers=[seen])
-        if finished.trajectory is None:
-            raise RuntimeError(f"no demonstration of {task}: {finished.episode.error}")
-        # What the expert told the hand to do in each step.
-        openings = finished.trajectory.actions[:, -1].astype(float)
-        # A policy's period in steps of the expert's, who may be faster or slower.
-        ahead = expert.spec.hz / spec.hz
-        chosen = range(0, len(seen.observations), every)
-        for step in chosen:
-            target = _between(seen.commands, step + ahead)
-            yield Frame(
-                start=replace(expert.start, privileged=None),
-                observation=replace(seen.observations[step], privileged=None),
-                is_last=step == chosen[-1],
-                period_s=1.0 / spec.hz,
-                commanded=kinematics.tool_in_base(seen.commands[step]),
-                achieved=kinematics.tool_in_base(seen.measured[step]),
-                commanded_joints=seen.commands[step],
-                target=kinematics.tool_in_base(target),
-                target_joints=target,
-                opening=float(openings[min(step + math.ceil(ahead), len(openings)) - 1]),
-            )
+@dataclass(frozen=True)
+class Demonstration:
+    """One task solved by the expert, with a robot of one arm, as another policy would have seen it."""
+
+    start: EpisodeStart
+    hz: float
+    observations: Sequence[Observation]
+    measured: Sequence[Array]
+    # The joints' targets at first and after each step, and the opening that each step commanded.
+    commands: Sequence[Array]
+    openings: Array
+    kinematics: Kinematics
+
+    def frame(self, step: int, horizon_s: float) -> Frame:
+        # Another policy may be faster or slower than the expert.
+        ahead = horizon_s * self.hz
+        target = _between(self.commands, step + ahead)
+        return Frame(
+            observation=self.observations[step],
+            commanded=self.kinematics.tool_in_base(self.commands[step]),
+            achieved=self.kinematics.tool_in_base(self.measured[step]),
+            commanded_joints=self.commands[step],
+            horizon_s=horizon_s,
+            target=self.kinematics.tool_in_base(target),
+            target_joints=target,
+            opening=float(self.openings[min(step + math.ceil(ahead - 1e-9), len(self.openings)) - 1]),
+        )
+
+    @property
+    def size(self) -> int:
+        """Bytes of its pictures."""
+        return sum(
+            sum(picture.nbytes for picture in one.images.values()) + sum(depth.nbytes for depth in one.depth.values())
+            for one in self.observations
+        )
+
+
+def demonstrate(spec: PolicySpec, task: str, *, seed: int = FIRST_TRAINING_SEED, robot: str = "panda") -> Demonstration:
+    """The expert solves a task in the situation of the seed."""
+    refuse_evaluation_only([task])
+    expert, seen = _SeenBy(spec), _Demonstration()
+    (finished,) = rollout([Trial(task, TASKS[task].version, "expert", seed, robot)], expert, observers=[seen])
+    if finished.trajectory is None:
+        raise RuntimeError(f"no demonstration of {task}: {finished.episode.error}")
+    return Demonstration(
+        start=replace(expert.start, privileged=None),
+        hz=expert.spec.hz,
+        observations=[replace(one, privileged=None) for one in seen.observations],
+        measured=seen.measured,
+        commands=seen.commands,
+        openings=finished.trajectory.actions[:, -1].astype(float),
+        kinematics=Kinematics(robot, 0),
+    )
 
 
 class _SeenBy:

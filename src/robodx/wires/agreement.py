@@ -96,7 +96,7 @@ def _different(what: str, ours: object, theirs: object) -> Iterator[str]:
 def _picture(picture: Picture) -> dict[str, object]:
     return {
         "the size": (picture.height, picture.width), "what is drawn": picture.content, "layout": picture.layout,
-        "orientation": picture.orientation, "is_depth": picture.is_depth,
+        "orientation": picture.orientation, "channels": picture.channels, "is_depth": picture.is_depth,
     }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from robodx.wires.messages import numbers_of
 
 Orientation = Literal["upright", "rotated_180", "flipped_vertical", "flipped_horizontal"]
 Layout = Literal["HWC", "CHW"]
+Channels = Literal["RGB", "BGR"]
 FLIPS: dict[Orientation, tuple[slice, slice]] = {
     "upright": (slice(None), slice(None)),
     "rotated_180": (slice(None, None, -1), slice(None, None, -1)),
@@ -39,6 +40,7 @@ class Picture:
     content_width: int = 0
     orientation: Orientation = "upright"
     layout: Layout = "HWC"
+    channels: Channels = "RGB"
     # Metres along the viewing axis, float32 (H, W), and not colours.
     is_depth: bool = False
 
@@ -53,6 +55,7 @@ class Picture:
             whole = np.zeros((self.height, self.width, *image.shape[2:]), image.dtype)
             whole[self._inside()] = image
             image = whole
+        image = self._reordered(image)
         if self.layout == "CHW" and image.ndim == 3:
             image = image.transpose(2, 0, 1)
         return np.ascontiguousarray(image)
@@ -75,7 +78,10 @@ class Picture:
             raise ValueError(f"{key} must be a picture, {kind} of shape {self.shape}, but is {came}")
         if self.layout == "CHW" and image.ndim == 3:
             image = image.transpose(1, 2, 0)
-        return np.ascontiguousarray(image[self._inside()][FLIPS[self.orientation]])
+        return np.ascontiguousarray(self._reordered(image)[self._inside()][FLIPS[self.orientation]])
+
+    def _reordered(self, image: NDArray[Any]) -> NDArray[Any]:
+        return image[..., ::-1] if self.channels == "BGR" and not self.is_depth else image
 
     def _inside(self) -> tuple[slice, slice]:
         height, width = self.content

@@ -19,7 +19,7 @@ from robodx.wires.base import Names, Reply, Request, WireError
 from robodx.wires.calibrations import write_cameras
 from robodx.wires.messages import MAX_NAME, numbers_of
 from robodx.wires.parts import PARTS, Angles, read_state, write_state
-from robodx.wires.pictures import Layout, Orientation, Picture
+from robodx.wires.pictures import Channels, Layout, Orientation, Picture
 from robodx.wires.quoting import quote, shortened
 from robodx.wires.rotations import ROTATIONS
 
@@ -282,6 +282,7 @@ def _check(preset: Preset) -> None:
     for picture in preset.images.values():
         _one_of(where, "orientation", picture.orientation, get_args(Orientation))
         _one_of(where, "layout", picture.layout, get_args(Layout))
+        _one_of(where, "channels", picture.channels, get_args(Channels))
         height, width = picture.content
         if not (0 < height <= picture.height and 0 < width <= picture.width):
             raise BadPreset(
