@@ -375,7 +375,7 @@ def test_the_fewest_changes_between_two_presets_are_named() -> None:
     wanted = replace(given, images={**blue_first, "images.wrist": replace(blue_first["images.wrist"], camera="front")})
     assert between(given, given) == []
     (colours,) = between(given, replace(given, images=blue_first))
-    assert colours.sentence == "it expects its colour pictures in the order BGR"
+    assert colours.sentence == "it expects its pictures in the order BGR"
     assert [one.aspect for one in between(given, swapped(turned_differently(given)))].count("cameras swapped") == 1
     assert between(given, wanted)[0].aspect == "colour channels"
 

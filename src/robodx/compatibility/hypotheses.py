@@ -166,12 +166,12 @@ def _groups(images: Mapping[str, Picture]) -> dict[tuple[str, ...], str]:
     """Pictures that may be wrong together, with their name: all of them, all of a kind, those of one camera."""
     colour = tuple(key for key, picture in images.items() if not picture.is_depth)
     depth = tuple(key for key, picture in images.items() if picture.is_depth)
-    groups = {tuple(images): "its pictures", colour: "its colour pictures", depth: "its depth pictures"}
+    groups = {tuple(images): "its pictures"}
+    groups.setdefault(colour, "its colour pictures")
+    groups.setdefault(depth, "its depth pictures")
     for camera in dict.fromkeys(picture.camera for picture in images.values()):
         keys = tuple(key for key, picture in images.items() if picture.camera == camera)
         groups.setdefault(keys, " and ".join(keys))
-    if len(images) == 1:
-        groups = {tuple(images): next(iter(images))}
     return {keys: name for keys, name in groups.items() if keys}
 
 
