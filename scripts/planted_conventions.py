@@ -148,7 +148,7 @@ class Mistake:
     # Aspects that are to be named; none where no hypothesis has the mistake.
     aspects: tuple[str, ...] = ()
     is_mistake: bool = True
-    # Whether the probe's margins were chosen with it in view.
+    # Whether the probe's margins or its search were chosen with it in view.
     is_tuned_on: bool = False
 
     def case(self, policy: Policy) -> Case:
@@ -336,9 +336,9 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("two: first camera rotated, second mirrored",
             both(turned("rotated_180", 0), turned("flipped_horizontal", 1)), aspects=(TURNED,)),
     Mistake("two: first camera rotated, second rotated",
-            both(turned("rotated_180", 0), turned("rotated_180", 1)), aspects=(TURNED,)),
+            both(turned("rotated_180", 0), turned("rotated_180", 1)), aspects=(TURNED,), is_tuned_on=True),
     Mistake("two: all mirrored, gripper sign", both(turned("flipped_horizontal"), SIGN),
-            aspects=(TURNED, "gripper sign")),
+            aspects=(TURNED, "gripper sign"), is_tuned_on=True),
     Mistake("two: BGR, gripper −1 … 1", both(blue_first(), RANGE), aspects=(CHANNELS, "gripper range")),
     Mistake("two: all rotated, quaternion xyzw", both(turned("rotated_180"), XYZW), aspects=(TURNED, "rotation form")),
     Mistake("two: cameras swapped, gripper sign", both(swapped, SIGN), aspects=("cameras swapped", "gripper sign")),
@@ -350,7 +350,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("two: steps in the tool's axes, 1 is 5 cm", plant=acting(scale_m=0.05),
             serve=lambda policy: Steps(policy, "tool"), believe=Steps, aspects=("frame", "scale of position")),
     Mistake("two: state xyzw, quaternion xyzw", both(STATE_XYZW, XYZW),
-            aspects=("state's rotation form", "rotation form")),
+            aspects=("state's rotation form", "rotation form"), is_tuned_on=True),
     Mistake("no hypothesis: instruction not used", serve=Wordless, believe=as_it_is),
     Mistake("no hypothesis: pictures cropped to 75%", serve=Cropped, believe=as_it_is),
     Mistake("no hypothesis: x and y swapped", serve=AxesSwapped, believe=as_it_is),
