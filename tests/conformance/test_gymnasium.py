@@ -21,13 +21,14 @@ def env_id(task: str) -> str:
     return f"robodx/{task.replace('/', '.')}-v{TASKS[task].version}"
 
 
-# Gymnasium resets an environment many times; what tasks of a family differ in, a step of each shows.
-FIRST_OF_FAMILY = {task.family: task.id for task in reversed(TASKS.entries())}
+# Gymnasium resets an environment many times; what tasks differ in, a step of each shows. One without a choice, one in
+# which something happens, one whose things differ from seed to seed, and one told by another instruction later.
+CHECKED = ("primitive/press_switch", "dynamic/catch_after_light", "generated/factorial", "adaptability/pick_other_cube")
 
 
 @pytest.mark.parametrize(
     "task",
-    [pytest.param(task, marks=() if task in FIRST_OF_FAMILY.values() else pytest.mark.thorough) for task in TASKS],
+    [pytest.param(task, marks=() if task in CHECKED else pytest.mark.thorough) for task in TASKS],
 )
 def test_gymnasium_accepts_the_environment(task: str) -> None:
     env = gymnasium.make(env_id(task), size=48, render_mode="rgb_array")

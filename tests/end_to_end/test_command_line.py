@@ -132,7 +132,7 @@ def test_lists_are_there_for_people_and_programs(kind: str, tmp_path: Path) -> N
 
 def test_one_two_and_shuffled_workers_give_the_same_run(tmp_path: Path) -> None:
     common = ("run", TASK, "control/stack_cube", "--policy", "expert", "--seeds", "4")
-    robodx(*common, "--out", "one", cwd=tmp_path)
+    call(*common, "--out", "one", cwd=tmp_path)
     robodx(*common, "--workers", "2", "--out", "two", cwd=tmp_path)
     call(*common, "--workers", "2", "--shuffle", "7", "--batch", "2", "--out", "mixed", cwd=tmp_path)
     assert "8 trajectories are the same, 0 differ." in call("diff", "one", "two", cwd=tmp_path)
@@ -294,7 +294,7 @@ def test_what_two_suites_ask_for_is_run_once(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(plugin: Path, tmp_path: Path) -> None:
-    words = ("run", TASK, "--policy", "slow", "--seeds", "8", "--workers", "2", "--plugin", plugin, "--out", "run")
+    words = ("run", TASK, "--policy", "slow", "--seeds", "6", "--workers", "2", "--plugin", plugin, "--out", "run")
     process = subprocess.Popen([*ROBODX, *map(str, words)], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while len(list((tmp_path / "run/trajectories").glob("*.npz"))) < 3:
@@ -304,10 +304,10 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(plugin: Path
     _, text = process.communicate(timeout=30)
     assert process.returncode == 130 and "the same command resumes there" in text
     kept = load(tmp_path / "run")
-    assert 0 < len(kept) < 8
+    assert 0 < len(kept) < 6
     resumed = robodx(*words, cwd=tmp_path)
-    assert f"Resuming: {len(kept)} of 8" in resumed
-    whole = ("run", TASK, "--policy", "slow", "--seeds", "8", "--plugin", plugin, "--out", "whole")
+    assert f"Resuming: {len(kept)} of 6" in resumed
+    whole = ("run", TASK, "--policy", "slow", "--seeds", "6", "--plugin", plugin, "--out", "whole")
     robodx(*whole, cwd=tmp_path)
     assert json.loads(call("diff", "run", "whole", "--json", cwd=tmp_path))["is_same"]
 

@@ -15,7 +15,7 @@ from typer.main import get_command
 from robodx.cli.commands import app
 from robodx.records.pairs import read_pairs
 from robodx.records.table import load
-from robodx.suites import deciding, diagnosis
+from robodx.suites import deciding, diagnosis, pairs
 from robodx.video import film, layout
 from tests.commands import call
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent.parent
 # run that is there (tests/unit/test_exports.py).
 ELSEWHERE = {ROOT / "examples" / name for name in ("my_protocol.py", "my_export.py")}
 EXAMPLES = sorted(set((ROOT / "examples").glob("*.py")) - ELSEWHERE)
-SCREENED = ("carrier", "generated", "language", "primitive")
+SCREENED = ("generated", "primitive")
 ROBODX = (sys.executable, "-c", "from robodx.cli import main; main()")
 
 
@@ -76,8 +76,9 @@ def test_the_readmes_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(layout, "OVERVIEW", 96)
     monkeypatch.setattr(film, "QUALITY", "fast")
     # And a diagnosis of fewer situations and tasks: tests/unit/test_diagnosis.py has all of it.
-    monkeypatch.setattr(diagnosis, "FACTORIAL", 12)
-    monkeypatch.setattr(deciding, "MOST_EPISODES", 30)
+    monkeypatch.setattr(diagnosis, "FACTORIAL", 8)
+    monkeypatch.setattr(deciding, "MOST_EPISODES", 12)
+    monkeypatch.setattr(pairs, "MOST_GENERATED", 40)
     monkeypatch.setattr(diagnosis, "select", lambda words, tasks: [one for one in tasks if one.family in SCREENED])
     commands = re.findall(r"^robodx [^#\n]+", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
     assert len(commands) >= 8
@@ -90,6 +91,7 @@ def test_the_readmes_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         if "replay:" in words or "packet_loss" in words or " why " in words:
             # Half as many do all the same; the others are as many as their verdict needs.
             words = re.sub(r"--(seeds|episodes) (\d+)", lambda found: f"--{found[1]} {-(-int(found[2]) // 2)}", words)
+        words += " --size 96" if words.startswith("robodx show") else ""
         said += call(*shlex.split(words)[1:], cwd=tmp_path)
     assert "diagnose" not in commands[last]
     for verdict in ("expert improved on guess: ", "expert breaks under payload", "Cliff at payload "):
