@@ -150,10 +150,14 @@ def false_causes(verdicts: Sequence[Verdict]) -> str:
     wrong = sum(not one.is_right for one in verdicts)
     pairs, differ = (sum(getattr(one.temptation, each) for one in verdicts) for each in ("pairs", "differ"))
     return (
-        f"In {len(verdicts)} runs of policies that fail by luck alone or not at all, it claimed {wrong} false causes\n"
+        f"In {len(verdicts)} runs of policies that fail by luck alone or not at all, it claimed {_causes(wrong)}\n"
         f"({wilson(wrong, len(verdicts))} of runs; goal at most 5%). These tests can fail: of {pairs:,} pairs,\n"
         f"{differ:,} had two different outcomes."
     )
+
+
+def _causes(number: int) -> str:
+    return f"{number or 'no'} false cause{'s' * (number != 1)}"
 
 
 def _kind(verdict: Verdict) -> str:

@@ -48,8 +48,7 @@ def whole(value: object, what: str, *, least: int = 0, most: int) -> int:
             found = float(value)
     if isinstance(value, bool) or not (least <= found <= most and found == int(found)):
         raise ValueError(f"{what} is {shortened(value)}, not a whole number from {least} to {most:,}")
-    assert isinstance(value, int | float | str)
-    return int(value)
+    return int(value) if isinstance(value, int) else int(found)
 
 
 def fits(what: str, needed: int, stored: int, expansion: int = EXPANSION) -> None:

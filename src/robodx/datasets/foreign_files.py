@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -19,7 +20,7 @@ from robodx.datasets.formats.base import UnreadableData
 # What the libraries raise, and our own code that finds something else than it expects. Polars panics beside them.
 WRONG = (
     OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError,
-    av.error.FFmpegError, pl.exceptions.PolarsError, pl.exceptions.PanicException,
+    av.error.FFmpegError, zlib.error, pl.exceptions.PolarsError, pl.exceptions.PanicException,
 )  # fmt: skip
 
 
@@ -38,6 +39,15 @@ def reading(file: Path) -> Iterator[None]:
 
 
 _stderr = threading.Lock()
+
+
+def _renew() -> None:
+    """In a process that was forked while another thread read: nobody there would ever let go of the lock."""
+    global _stderr
+    _stderr = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew)
 
 
 @contextmanager

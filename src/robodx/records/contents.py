@@ -36,4 +36,5 @@ def _is_run(folder: Path) -> bool:
     """Also a damaged one. An export has a run.json, and no folder of episodes."""
     has_episodes = os.path.isdir(folder / "episodes")
     is_described = any(os.path.lexists(folder / name) for name in ("run.json", ".lock"))
-    return (has_episodes and is_described) or bool(review.reviews_of(folder))
+    is_set = os.path.lexists(folder / "instances.parquet")
+    return (has_episodes and is_described) or is_set or bool(review.reviews_of(folder))

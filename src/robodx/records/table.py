@@ -98,6 +98,8 @@ def _last_attempts(parts: list[pl.DataFrame]) -> pl.DataFrame:
 def _read_parts(run: Path, kept: KeptParts) -> list[pl.DataFrame]:
     """All of them; once more if others lie there by then, because a run that ends puts its parts together."""
     paths = parts_of(run)
+    for gone in kept.keys() - set(paths):
+        del kept[gone]
     try:
         return [_read_once(path, kept) for path in paths]
     except UnreadableRun:

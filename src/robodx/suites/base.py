@@ -126,7 +126,8 @@ def find_suite(selector: str) -> tuple[str, tuple[str, ...]]:
             f'the selector "{selector}" has an empty part: write suite/family/tier, family/tier, family/task or tier'
         )
     parts = rest if head in SUITES else [head, *rest]
-    if twice := [part for part in parts if parts.count(part) > 1]:
+    # A task may be called as its family is.
+    if selector not in TASKS and (twice := [part for part in parts if parts.count(part) > 1]):
         raise UserError(f'the selector "{selector}" has the part "{twice[0]}" twice')
     if head in SUITES:
         return head, tuple(rest)

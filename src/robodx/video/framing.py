@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 FRONT = "front"
 # Left free around what must be seen, as a share of the picture.
 MARGIN = 0.03
+# What is farther off its axis than this, beside or behind the camera, cannot be brought into view by widening it.
+WIDEST = math.tan(math.radians(80))
 CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
 
@@ -36,7 +38,8 @@ def overview_of(environment: Environment, trajectory: Trajectory) -> Camera:
     front = next((camera for camera in cameras if camera.name == FRONT), cameras[0])
     half = math.tan(math.radians(front.fovy_deg) / 2)
     own = np.array([(x * half, y * half, -1.0) for x in (-1, 1) for y in (-1, 1)]) @ _axes(front).T
-    rays = np.concatenate([own, _robot(environment.simulation, trajectory) - front.position])
+    robot = _robot(environment.simulation, trajectory) - front.position
+    rays = np.concatenate([own, robot[_is_ahead(front, robot)]])
     seen = _seen(front, rays)
     middle = (seen.min(axis=0) + seen.max(axis=0)) / 2
     x, y, z = np.add(front.position, _axes(front) @ (*middle, -1.0))
@@ -54,6 +57,12 @@ def _seen(camera: Camera, rays: Array) -> Array:
     """(n, 2): where in its picture directions from the camera are, from the middle, at a distance of 1."""
     x, y, z = (rays @ _axes(camera)).T
     return np.asarray(np.column_stack([x, y]) / -z[:, None])
+
+
+def _is_ahead(camera: Camera, rays: Array) -> NDArray[np.bool_]:
+    """Which directions could be seen; those of an episode that diverged are no numbers."""
+    aside, ahead = np.abs(rays @ _axes(camera))[:, :2].max(axis=1), -(rays @ _axes(camera))[:, 2]
+    return np.asarray(aside < WIDEST * ahead)
 
 
 def _robot(simulation: Simulation, trajectory: Trajectory) -> Array:

@@ -292,6 +292,8 @@ def _finding(
     counted = _counted(subject, suspect, inside, bool(tally.pairs))
     usual = mostly(own_failures if own_failures.sum() >= LEAST_OWN else failed & inside, subject.modes)
     mode = counted or usual
+    # Beside the rate of all failures stands how most of all of them fail.
+    typical = counted or mostly(failed & inside, subject.modes)
     name = named(condition, mode)
     own = next((one.says for one in subject.own if one.condition == condition), None)
     says = own or when(condition)
@@ -310,7 +312,7 @@ def _finding(
         kind=name.kind.name,
         subject=name.subject,
         statement=statement(
-            name, says, mode.says, certainty, undo, put_in, *rates[:2], along=along, crossed=crossed, counted=does
+            name, says, typical.says, certainty, undo, put_in, *rates[:2], along=along, crossed=crossed, counted=does
         )
         + (f" (Tested where it is not so that {' or '.join(without)}.)" if without else ""),
         attribute=condition.attribute,

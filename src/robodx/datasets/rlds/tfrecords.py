@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from robodx.datasets.bounds import in_words, stored_bytes
+from robodx.datasets.bounds import EXPANSION, FREE_BYTES, in_words, stored_bytes
 from robodx.datasets.extras import needed
 from robodx.datasets.formats.base import UnreadableData
 
@@ -63,7 +63,8 @@ def places(path: Path) -> list[Place]:
 
 
 def record(path: Path, place: Place) -> bytes:
-    if place.length > min(MOST_BYTES, stored_bytes(path)):
+    # Of a disk that compresses, a file takes less room than it has bytes.
+    if place.length > min(MOST_BYTES, max(FREE_BYTES, EXPANSION * stored_bytes(path))):
         raise UnreadableData(f"{path} says that a record of it has {in_words(place.length)}")
     try:
         with path.open("rb") as file:

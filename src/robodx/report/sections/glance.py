@@ -110,14 +110,14 @@ def _picture(material: Material, subject: Subject) -> Picture | None:
     Without a finding it is of any failure, with a film if there is one.
     """
     found = [] if subject.diagnosis is None else subject.diagnosis.findings
-    told = [(one, anchor) for one in found if (anchor := material.finding_anchor(one))]
     pictures = [
         Picture(
             episode,
             f"Shows {'a' if place else 'the first'} finding: it fails when {one.when} ({one.certainty_says})",
             anchor,
         )
-        for place, (one, anchor) in enumerate(told)
+        for place, one in enumerate(found)
+        if (anchor := material.finding_anchor(one))
         for trial in (*(one.pair or ())[:1], *one.examples)
         if trial in material.anchors and (episode := _failure(material, subject, trial)) is not None
     ]

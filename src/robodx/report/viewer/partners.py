@@ -55,6 +55,8 @@ def _near(design: pl.DataFrame, trial: str) -> dict[str, tuple[int, str]]:
         arm, pair = _pair(row)
         if arm and pair in pairs:
             found[row["trial_id"]] = (SAME_PAIR, arm)
+    # The same trial may be in another run, too.
+    found.pop(trial, None)
     return found
 
 

@@ -305,9 +305,9 @@ class _Server:
 
 def _has_token(data: bytes, key: str) -> bool:
     """Whether a request has the key in it. All else is skipped: nothing of it is built or decoded."""
-    longest = max(MAX_NAME, len(key.encode()))
+    longest, size = max(MAX_NAME, len(key.encode())), len(data)
     unpacker = msgpack.Unpacker(
-        max_buffer_size=0, max_str_len=longest, max_bin_len=0, max_array_len=0, max_map_len=0, max_ext_len=0
+        max_buffer_size=0, max_str_len=longest, max_bin_len=size, max_array_len=size, max_map_len=size, max_ext_len=size
     )
     try:
         unpacker.feed(data)
