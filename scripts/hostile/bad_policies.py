@@ -150,7 +150,7 @@ MEDDLERS = tuple(
 )
 
 METHODS = (
-    *(_without(method) for method in ("spec", "reset", "act")),
+    *(_without(method) for method in ("spec", "act")),
     Bad("act is a number", f"{HEAD}{BODY}    act = 3\n"),
     _method("act takes nothing", "act(self)", "return [HOLD]"),
     Bad("act is async", f"{HEAD}{BODY}    async def act(self, observations):\n        return [HOLD]\n"),
