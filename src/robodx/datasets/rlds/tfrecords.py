@@ -63,7 +63,7 @@ def places(path: Path) -> list[Place]:
 
 
 def record(path: Path, place: Place) -> bytes:
-    # Of a disk that compresses, a file takes less room than it has bytes.
+    # On a disk that compresses, a file takes less room than it has bytes.
     if place.length > min(MOST_BYTES, max(FREE_BYTES, EXPANSION * stored_bytes(path))):
         raise UnreadableData(f"{path} says that a record of it has {in_words(place.length)}")
     try:
