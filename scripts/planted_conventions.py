@@ -96,11 +96,24 @@ class Wordless(Layer):
         return replace(observation, instruction="")
 
 
-class Cropped(Layer):
-    """Sees the middle of its pictures, enlarged."""
+class Enlarging(Layer):
+    """Takes smaller pictures of some cameras, all if none is named, and enlarges them to what is asked for inside."""
+
+    def __init__(self, inside: Policy, share: float, *at: int) -> None:
+        super().__init__(inside)
+        chosen = at or range(len(inside.spec.cameras))
+        self.spec = replace(inside.spec, cameras=tuple(
+            replace(one, height=round(share * one.height), width=round(share * one.width)) if index in chosen else one
+            for index, one in enumerate(inside.spec.cameras)
+        ))  # fmt: skip
 
     def seen(self, observation: Observation) -> Observation:
-        return replace(observation, images={name: _middle(image) for name, image in observation.images.items()})
+        sizes = {camera.name: (camera.height, camera.width) for camera in self.inside.spec.cameras}
+        return replace(
+            observation,
+            images={name: _enlarged(image, *sizes[name]) for name, image in observation.images.items()},
+            depth={name: _enlarged(image, *sizes[name]) for name, image in observation.depth.items()},
+        )
 
 
 class AxesSwapped(Layer):
@@ -118,11 +131,13 @@ class Backwards(Layer):
         return np.concatenate([chunk[:count][::-1], chunk[count:]])
 
 
-def _middle(image: np.ndarray[Any, np.dtype[Any]], share: float = 0.75) -> np.ndarray[Any, np.dtype[Any]]:
-    height, width = image.shape[:2]
-    rows = (np.linspace(-share, share, height) + 1) / 2 * (height - 1)
-    columns = (np.linspace(-share, share, width) + 1) / 2 * (width - 1)
-    return np.ascontiguousarray(image[np.rint(rows).astype(int)][:, np.rint(columns).astype(int)])
+def _enlarged(image: np.ndarray[Any, np.dtype[Any]], height: int, width: int) -> np.ndarray[Any, np.dtype[Any]]:
+    """By the nearest pixel."""
+    rows, columns = (
+        ((np.arange(wanted) + 0.5) * there / wanted).astype(int)
+        for wanted, there in zip((height, width), image.shape[:2], strict=True)
+    )
+    return np.ascontiguousarray(image[rows][:, columns])
 
 
 Plant = Callable[[Preset], Preset]
@@ -230,6 +245,23 @@ def _pictures(preset: Preset, cameras: Sequence[str], **fields: Any) -> Preset:
     return replace(preset, images=images)
 
 
+def cropping(share: float, *at: int) -> Plant:
+    """Of pictures of the usual size only the middle is read, which is so large a share of them."""
+
+    def plant(preset: Preset) -> Preset:
+        cameras = list(dict.fromkeys(picture.camera for picture in preset.images.values()))
+        chosen = [cameras[index] for index in at] or cameras
+        images = {
+            key: replace(one, height=round(one.height / share), width=round(one.width / share),
+                         content_height=one.height, content_width=one.width)
+            if one.camera in chosen else one
+            for key, one in preset.images.items()
+        }  # fmt: skip
+        return replace(preset, images=images)
+
+    return plant
+
+
 def swapped(preset: Preset) -> Preset:
     """The first camera and the last."""
     cameras = list(dict.fromkeys(picture.camera for picture in preset.images.values()))
@@ -287,6 +319,13 @@ def steps(name: str, plant: Plant, *aspects: str) -> Mistake:
     return Mistake(f"steps: {name}", plant, serve=Steps, aspects=aspects)
 
 
+def crop(name: str, share: float, *at: int, is_tuned_on: bool = False) -> Mistake:
+    return Mistake(
+        name, cropping(share, *at), serve=lambda policy: Enlarging(policy, share, *at), believe=as_it_is,
+        aspects=("image crop",), is_tuned_on=is_tuned_on,
+    )  # fmt: skip
+
+
 TURNED, CHANNELS = "image orientation", "colour channels"
 MISTAKES: tuple[Mistake, ...] = (
     Mistake("nothing", is_mistake=False, is_tuned_on=True),
@@ -305,6 +344,10 @@ MISTAKES: tuple[Mistake, ...] = (
     tuned("first camera BGR", blue_first(0), CHANNELS),
     # The client has it wrong: a server of ours refuses pictures of another size.
     Mistake("first and last camera swapped", swapped, swapped, aspects=("cameras swapped",), is_tuned_on=True),
+    crop("all pictures cropped to 3/4", 0.75, is_tuned_on=True),
+    crop("all pictures cropped to 7/8", 0.875),
+    crop("all pictures cropped to 1/2", 0.5),
+    crop("first camera cropped to 3/4", 0.75, 0),
     tuned("gripper sign", SIGN, "gripper sign"),
     tuned("gripper −1 … 1", RANGE, "gripper range"),
     tuned("gripper 1 … −1", OTHER_SIGN, "gripper sign"),
@@ -354,7 +397,6 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("two: state xyzw, quaternion xyzw", both(STATE_XYZW, XYZW),
             aspects=("state's rotation form", "rotation form"), is_tuned_on=True),
     Mistake("no hypothesis: instruction not used", serve=Wordless, believe=as_it_is),
-    Mistake("no hypothesis: pictures cropped to 75%", serve=Cropped, believe=as_it_is),
     Mistake("no hypothesis: x and y swapped", serve=AxesSwapped, believe=as_it_is),
     Mistake("no hypothesis: chunk backwards", serve=Backwards, believe=as_it_is),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -28,6 +28,8 @@ LARGEST_SCALE = 1e6
 DEGREES = (math.pi / 180, 180 / math.pi)
 # Millimetres and centimetres, and the reverse.
 LENGTHS = (0.001, 0.01, 100.0, 1000.0)
+# A server may enlarge the middle of its pictures: the share of their width and height that is left.
+CROPS = (0.75, 0.9)
 # What an open and a closed gripper may be in a server's numbers; the last is the opening in metres.
 GRIPPERS = ((1.0, 0.0), (0.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (0.08, 0.0))
 
@@ -136,6 +138,7 @@ def views_of(preset: Preset) -> Iterator[Change]:
     """What the policy may want to see otherwise."""
     yield from _orientations(preset)
     yield from _channels(preset)
+    yield from _crops(preset)
     yield from _swaps(preset)
     yield from _states(preset)
 
@@ -155,7 +158,7 @@ def between(given: Preset, wanted: Preset) -> list[Change]:
 
 def _differences(one: Preset, two: Preset) -> list[str]:
     pictures = [
-        f"{key} {name}" for key in one.images for name in ("camera", "orientation", "channels")
+        f"{key} {name}" for key in one.images for name in ("camera", "orientation", "channels", "content")
         if getattr(one.images[key], name) != getattr(two.images[key], name)
     ]  # fmt: skip
     state = [key for key in one.state if one.state[key] != two.state[key]]
@@ -197,6 +200,27 @@ def _channels(preset: Preset) -> Iterator[Change]:
                 "colour channels", f"it expects {which} in the order {other}",
                 replace(preset, images={**preset.images, **changed}), f"channels of {which}",
             )  # fmt: skip
+
+
+def _crops(preset: Preset) -> Iterator[Change]:
+    """A border makes up for what a server cuts off."""
+    groups = {tuple(preset.images): "its pictures"}
+    for camera in dict.fromkeys(picture.camera for picture in preset.images.values()):
+        keys = tuple(key for key, picture in preset.images.items() if picture.camera == camera)
+        groups.setdefault(keys, " and ".join(keys))
+    for group, which in groups.items():
+        if not group:
+            continue
+        for share in CROPS:
+            yield _with_border(preset, group, share, f"it looks only at the middle {share:.0%} of {which}")
+        if any((one.height, one.width) != one.content for one in map(preset.images.__getitem__, group)):
+            yield _with_border(preset, group, 1.0, f"it expects {which} without a border")
+
+
+def _with_border(preset: Preset, group: Sequence[str], share: float, sentence: str) -> Change:
+    bordered = {key: preset.images[key].with_border(share) for key in group}
+    images = {**preset.images, **bordered}
+    return Change("image crop", sentence, replace(preset, images=images), f"border of {' and '.join(group)}")
 
 
 def _swaps(preset: Preset) -> Iterator[Change]:

@@ -41,7 +41,7 @@ class Asked:
 
 
 class Demonstrations:
-    """The expert's, one for each task and seed, drawn when they are needed."""
+    """The expert's, one for each task and seed, drawn when they are needed: each camera by itself."""
 
     def __init__(self, episodes: Sequence[tuple[str, int]], robot: str) -> None:
         self.episodes, self._robot = episodes, robot
@@ -50,16 +50,23 @@ class Demonstrations:
     def get(self, preset: Preset, index: int) -> Demonstration:
         # Nothing else of a policy makes them differ.
         spec = preset.spec
-        spec = PolicySpec(cameras=spec.cameras, state=spec.state, uses_language=spec.uses_language)
+        bare = PolicySpec(state=spec.state, uses_language=spec.uses_language)
+        cameras = [replace(bare, cameras=(camera,)) for camera in spec.cameras]
+        first, *others = [self._seen_with(one, index) for one in cameras or [bare]]
+        for other in others:
+            first = first.with_cameras_of(other)
+        return first
+
+    def _seen_with(self, spec: PolicySpec, index: int) -> Demonstration:
         key = (spec, index)
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
         task, seed = self.episodes[index]
-        self._kept[key] = demonstrate(spec, task, seed=seed, robot=self._robot)
+        self._kept[key] = made = demonstrate(spec, task, seed=seed, robot=self._robot)
         while len(self._kept) > 1 and sum(one.size for one in self._kept.values()) > KEPT_BYTES:
             self._kept.popitem(last=False)
-        return self._kept[key]
+        return made
 
 
 class Showing:

@@ -61,6 +61,18 @@ class Demonstration:
             opening=float(self.openings[min(step + math.ceil(ahead - 1e-9), len(self.openings)) - 1]),
         )
 
+    def with_cameras_of(self, other: Demonstration) -> Demonstration:
+        """The same demonstration, seen with further cameras."""
+        both = zip(self.observations, other.observations, strict=True)
+        return replace(
+            self,
+            start=replace(self.start, cameras={**self.start.cameras, **other.start.cameras}),
+            observations=[
+                replace(one, images={**one.images, **more.images}, depth={**one.depth, **more.depth})
+                for one, more in both
+            ],
+        )
+
     @property
     def size(self) -> int:
         """Bytes of its pictures."""

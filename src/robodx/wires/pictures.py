@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -47,6 +47,12 @@ class Picture:
     @property
     def content(self) -> tuple[int, int]:
         return self.content_height or self.height, self.content_width or self.width
+
+    def with_border(self, share: float) -> Picture:
+        """With the camera's whole picture in the middle, on this share of height and width; 1 is no border."""
+        if share == 1:
+            return replace(self, content_height=0, content_width=0)
+        return replace(self, content_height=round(share * self.height), content_width=round(share * self.width))
 
     def write(self, image: NDArray[Any]) -> NDArray[Any]:
         image = image[FLIPS[self.orientation]]
