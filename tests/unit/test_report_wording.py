@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,19 @@ def test_what_drops_is_told_at_a_level_at_which_it_does() -> None:
         for place, (rate, drop) in enumerate(rates, start=1)
     ]  # fmt: skip
     assert _fall("noise", rows).startswith("Under noise at v1, success drops from 80% to 30%")
+
+
+def test_a_drop_that_the_trend_does_not_confirm_is_not_called_no_drop(
+    tmp_path: Path,
+) -> None:
+    (subject,) = of_material.gather([run_folder(tmp_path / "run", stressed(seeds=60))]).subjects
+    (table,) = subject.stress
+    trends = tuple(replace(one, p_holm=0.2) for one in table.trends)
+    vars(subject)["stress"] = (replace(table, trends=trends),)
+    assert [line.text for line in breaks(subject)] == [
+        "Not decided for noise: the intervals at v2 and v3 lie below 0, but the trend over its levels does not confirm "
+        "it (p = 0.2)."
+    ]
 
 
 RECOVERS = "plain_words (the instruction in plain words) recovers"

@@ -225,6 +225,20 @@ def test_a_stressor_of_pictures_does_not_apply_to_a_policy_that_reads_none() -> 
         assert set(other.levels("somebody")) == {"payload", "resolution"} and not other.not_applicable
 
 
+def test_a_drop_at_one_level_that_the_trend_does_not_confirm_is_not_decided_and_says_why() -> None:
+    left = {0.0: 1.0, 10.0: 0.03, 25.0: 1.0, 75.0: 1.0}
+    table = table_of(lambda trial: 9.0 * left[severity(trial)])
+    (trend,) = table.trends
+    rows = table.levels("somebody")["noise"]
+    assert rows[0].difference.high is not None and rows[0].difference.high < 0
+    assert trend.p_holm is not None and not (trend.p_holm < 0.05 and (trend.slope or 0.0) < 0)
+    others = (*table.trends, *(replace(trend, stressor=name, p_holm=0.3) for name in ("blur", "payload")))
+    text = " ".join(" ".join(lines(replace(table, trends=others))).split())
+    told = f"does not confirm it (p = {trend.p_holm:.2g}, corrected for 3 stressors)."
+    assert f"Not decided for noise: the interval at v1 lies below 0, but the trend over its levels {told}" in text
+    assert "shows no drop" not in text and "too few episodes" not in text
+
+
 def test_late_commands_are_told_apart_where_things_wait_and_where_they_move() -> None:
     table = table_of(
         lambda trial: 9.0 * (not trial.perturbations or trial.task in CARRIERS), stressor="actuator_latency", seeds=10

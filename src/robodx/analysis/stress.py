@@ -159,6 +159,18 @@ def _not_applicable(rows: Sequence[Degradation], about: Mapping[str, Any]) -> It
     yield from (NotApplicable(*one) for one in dict.fromkeys(of_pictures) if one not in exposed)
 
 
+def unconfirmed_drop(name: str, rows: Sequence[Degradation], trend: StressTrend, among: Sequence[StressTrend]) -> str:
+    """Of a stressor whose trend does not decide, although at some level its interval does; empty where none does."""
+    levels = [row.level for row in rows if row.difference.high is not None and row.difference.high < 0]
+    if not levels:
+        return ""
+    tests = sum(one.p is not None for one in among if one.policy == trend.policy)
+    many = f", corrected for {tests} stressors" if tests > 1 else ""
+    p = "was not tested" if trend.p_holm is None else f"does not confirm it (p = {trend.p_holm:.2g}{many})"
+    lie = f"interval at {levels[0]} lies" if len(levels) == 1 else f"intervals at {listed(levels)} lie"
+    return f"Not decided for {name}: the {lie} below 0, but the trend over its levels {p}."
+
+
 def with_courses(episodes: pl.DataFrame) -> pl.DataFrame:
     """With no success of errors, and with what is the same for episodes that went alike."""
     return episodes.with_columns(

@@ -7,7 +7,7 @@ from typing import Any
 
 from robodx.analysis.graded import Graded
 from robodx.analysis.statistics.estimates import Estimate
-from robodx.analysis.stress import Degradation, NotTestable, StressTable, StressTrend
+from robodx.analysis.stress import Degradation, NotTestable, StressTable, StressTrend, unconfirmed_drop
 from robodx.output import visible
 from robodx.terminal.comparison import p_value, points
 from robodx.terminal.console import table_lines, wrapped
@@ -138,19 +138,22 @@ def _of_level(row: Degradation) -> dict[str, Any]:
 
 def _conclusion(policy: str, rows: Rows, trends: dict[str, StressTrend]) -> Iterator[str]:
     """In words: what breaks it, what was not seen to, and what could not have been."""
-    breaks, unharmed, unknown = [], [], []
+    breaks, unharmed, unknown, unconfirmed = [], [], [], []
     for name, each in rows.items():
         trend, visible = trends.get(name), _visible(each)
         if trend is None:
             continue
         if trend.p_holm is not None and trend.p_holm < ALPHA and (trend.slope or 0.0) < 0:
             breaks.append(name + _from_where(each))
+        elif says := unconfirmed_drop(name, each, trend, list(trends.values())):
+            unconfirmed.append(says)
         elif visible is not None and visible <= LARGE_FALL:
             unharmed.append((name, visible))
         else:
             unknown.append((name, visible))
     if breaks:
         yield f"{policy} breaks under {', '.join(breaks)}."
+    yield from unconfirmed
     if unharmed:
         names = ", ".join(name for name, _ in unharmed)
         drop = f"a drop of {100 * max(visible for _, visible in unharmed):.0f} points or more would have been detected"
