@@ -80,8 +80,8 @@ def test_the_summary_tells_each_relation_beside_repeats_and_the_oracle(run: Path
 def test_the_summary_ends_in_a_sentence_with_the_result(run: Path, tmp_path: Path) -> None:
     ended = summary_of(run).split("\nsomebody breaks ", 1)[1].split()
     assert " ".join(ended) == (
-        "1 of 2 relations that expect an equivalent path, by more than 5 points beyond its own noise: MR2 distractor in 80% "
-        "[58, 92] of 20 situations. Not shown to break: MR3 brightness in 0% [0, 16] of 20 situations. "
+        "1 of 2 relations that expect an equivalent path, by more than 5 points beyond its own noise: MR2 distractor "
+        "in 80% [58, 92] of 20 situations. Not shown to break: MR3 brightness in 0% [0, 16] of 20 situations. "
         "somebody breaks 1 of 1 relation that expects another path, in more than 5% of situations: MR4 negation in "
         "100% [84, 100] of 20 situations."
     )

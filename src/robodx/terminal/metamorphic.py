@@ -20,8 +20,6 @@ SAYS = {
     "frechet": "Fréchet distance", "dtw": "dynamic time warping (mean distance)", "hausdorff": "Hausdorff distance",
     "endpoint": "the distance of endpoints",
 }  # fmt: skip
-
-
 EQUIVALENT = "consistency"
 # What a relation expects, of one and of several; and what its violations are held against.
 BEYOND_NOISE = (
