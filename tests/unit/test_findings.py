@@ -15,7 +15,7 @@ import pytest
 import robodx.analysis.findings
 from robodx.analysis.findings import diagnose as diagnosing
 from robodx.analysis.findings import proposals
-from robodx.analysis.findings.base import Diagnosis
+from robodx.analysis.findings.base import Diagnosis, Finding
 from robodx.analysis.findings.conditions import Condition
 from robodx.analysis.findings.decisions import Tally
 from robodx.analysis.findings.diagnose import diagnose
@@ -193,7 +193,12 @@ def test_what_holds_across_tasks_goes_with_failures() -> None:
 def test_how_most_failures_fail_is_said_of_all_that_are_counted_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where another condition holds for most of them, and the rest fails in another way."""
     subjects: list[Subject] = []
-    monkeypatch.setattr(diagnosing, "_findings", lambda subject, *_: subjects.append(subject) or ())
+
+    def kept(subject: Subject, *_: object) -> Iterator[Finding]:
+        subjects.append(subject)
+        return iter(())
+
+    monkeypatch.setattr(diagnosing, "_findings", kept)
     how = {True: "grasp stability", False: "collision"}
     of(
         table(
