@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable, Generator, Iterator
@@ -95,6 +96,18 @@ def test_filters_narrow_the_list_and_live_in_the_address(page: Page, viewed: Vie
     expect(page.locator("#count")).to_contain_text("11 of 80")
     expect(page.get_by_role("checkbox", name="timeout").first).to_be_checked()
     expect(page.locator("#search")).to_have_value("seed3")
+
+
+def test_the_run_that_shows_the_policy_by_itself_is_shown_first(page: Page, tmp_path: Path) -> None:
+    older, own = (write_run(tmp_path / name, [episode(at)]) for at, name in enumerate(("older", "own"), start=1))
+    why = write_run(own / "why", [episode(3, suite="why")])
+    for age, run in enumerate((why, own, older)):
+        for path in [run, *run.glob("episodes/*"), *run.glob("*.json")]:
+            os.utime(path, (1e9 - age, 1e9 - age))
+    with viewer(tmp_path) as address:
+        page.goto(address)
+        expect(page.locator("#runs .run[aria-pressed=true] .clip").first).to_have_text("own")
+        expect(page.locator("#runs .run")).to_have_count(4)
 
 
 def test_keys_move_open_play_compare_and_close(page: Page, viewed: Viewed) -> None:

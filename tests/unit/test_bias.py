@@ -12,7 +12,7 @@ import pytest
 
 from robodx.analysis.bias.cells import planned_grids
 from robodx.analysis.bias.chance import permuted
-from robodx.analysis.bias.scope import scope_of
+from robodx.analysis.bias.scope import says, scope_of
 from robodx.analysis.statistics.power import ALPHA
 from robodx.errors import UserError
 from robodx.interventions.base import INTERVENTIONS, intervened
@@ -194,9 +194,22 @@ def test_a_quick_run_says_at_the_start_what_it_can_answer(tmp_path: Path, monkey
     assert head == "This run plans 1,120 trials. What they can and cannot answer:"
     assert "31 points for camera pose (21 values, 126 trials), 14 points for colour (141 values, 782 trials)" in shown
     assert "camera distance (9 values, 54 trials), camera orientation (9 values, 54 trials)" in hidden
-    assert "camera distance 5 of 9" in unnamed and "colour 6 of 13" in unnamed
-    assert once.endswith(": camera distance, camera orientation, camera pose, colour.")
+    assert unnamed.startswith("It cannot say which single values matter for camera distance (5 of 9), ")
+    assert "colour (6 of 13): in brackets" in unnamed
+    assert "for camera distance, camera orientation, camera pose, colour: a value is tried once" in once
     assert "most of the 147 pairs of values are tried once" in crossed
+
+
+def test_what_a_run_cannot_answer_is_said_of_the_factors_of_which_it_is_true() -> None:
+    told = list(says([*asked("camera_orientation"), *asked("camera_distance", "quick")]))
+    (unnamed,) = (one for one in told if one.startswith("It cannot say which single values"))
+    assert unnamed.startswith("It cannot say which single values matter for camera distance (6 of 9): ")
+    assert "orientation" not in unnamed
+    assert (
+        "It gives no bias coefficient beyond chance for camera distance: a value is tried once in a context."
+        in says(asked("camera_distance", "quick"))
+    )
+    assert not [one for one in says(asked("camera_orientation")) if "cannot say" in one or "gives no" in one]
 
 
 def test_what_a_quick_run_says_it_can_show_it_shows() -> None:

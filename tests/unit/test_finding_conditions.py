@@ -10,6 +10,7 @@ import pytest
 from robodx.analysis.findings.base import PairEvidence
 from robodx.analysis.findings.conditions import Condition, Features, conditions
 from robodx.analysis.findings.decisions import PairSeen, Tally, differences, needing_both, told_apart
+from robodx.analysis.findings.evidence import of_pairs
 from robodx.analysis.findings.factors import is_same_factor, says_the_same
 from robodx.analysis.findings.kinds.base import FINDING_KINDS
 from robodx.analysis.findings.naming import Name, statement
@@ -17,6 +18,9 @@ from robodx.analysis.findings.proposals import Screened, chance_of, suspects
 from robodx.analysis.findings.wording import attribute_in_words, when
 from robodx.analysis.statistics.estimates import Estimate
 from robodx.records.features import features, level, order
+from robodx.report.sections.findings import Card
+from robodx.terminal.diagnosis import lines
+from tests.reporting import diagnosis, finding
 
 
 def drawn(seed: int = 0, further: Mapping[str, list[str]] | None = None) -> list[Features]:
@@ -285,7 +289,35 @@ def test_what_changed_along_is_told_by_whose_it_is() -> None:
         along=("room table colour", "room wall colour"),
     )  # fmt: skip
     assert "(room: table colour, wall colour): brought about where it is not, 10 of 10 fail (with a placebo 0)" in told
-    assert told.endswith(
-        "8 of 18 such situations succeed (with a placebo 0), which is too little to decide among all candidates."
-    )
+    assert told.endswith("8 of 18 such situations succeed (with a placebo 0), which is not conclusive (p = 0.11).")
     assert attribute_in_words("words") == "number of words" and attribute_in_words("goal_colour") == "goal colour"
+
+
+def test_pairs_that_do_not_decide_say_why_where_their_interval_excludes_no_gain() -> None:
+    seen = [
+        PairSeen("room", "seen", f"t{n}", f"p{n}", treated_success=n % 9 < 5, placebo_success=False) for n in range(12)
+    ]
+    (first, *_), tests = seen, 60.0
+    tally = Tally(Condition.parse("room=strange"), tests, tuple(seen))
+    undo = of_pairs(tally.undo, tally.undone, 1, tally.tests)
+    assert first.treated_success and undo is not None and undo.verdict == "undecided"
+    assert undo.gain.low is not None and undo.gain.low > 0 and undo.corrected_p > 0.05
+    why = f"p = {undo.corrected_p:.2g} after correction for 60 tests"
+    name = Name(FINDING_KINDS["visual bias"], "room")
+    inside, outside = Estimate(1.0, 0.5, 1.0, 6), Estimate(0.5, 0.4, 0.6, 99)
+    put_in = PairEvidence(10, 0, 10, Estimate(-1.0, -1.0, -0.3, 10), "effect", 99.0, ("room",))
+    sufficient = statement(name, "the room is strange", "it fails", "sufficient", undo, put_in, inside, outside)
+    assert sufficient.endswith(f"8 of 12 such situations succeed (with a placebo 0), which is not conclusive ({why}).")
+    for rates in ((inside, outside), (outside, inside)):
+        undecided = statement(name, "the room is strange", "it fails", "undecided", undo, None, *rates)
+        assert undecided.endswith(f"({why}).")
+    both = finding(certainty="sufficient", undo=undo, put_in=put_in)
+    assert f"(not conclusive: {why})" in " ".join(" ".join(lines(diagnosis(both))).split())
+    assert (
+        f"[{100 * undo.gain.low:+.0f}, " in Card(both).markdown()
+        and f"(not conclusive: {why})." in Card(both).markdown()
+    )
+    assert "are not corrected for the number of tests" in Card(both).html()
+    # An interval that includes 0 needs no reason, nor do pairs that decide.
+    assert not PairEvidence(6, 2, 1, Estimate(0.2, -0.4, 0.6, 6), "undecided", 1.2, (), tests=60.0).why_open
+    assert not put_in.why_open

@@ -15,9 +15,11 @@ import pytest
 import robodx.analysis.findings
 from robodx.analysis.findings import diagnose as diagnosing
 from robodx.analysis.findings import proposals
-from robodx.analysis.findings.base import Diagnosis
+from robodx.analysis.findings.base import Diagnosis, Finding
 from robodx.analysis.findings.conditions import Condition
+from robodx.analysis.findings.decisions import Tally
 from robodx.analysis.findings.diagnose import diagnose
+from robodx.analysis.findings.subject import Subject
 from robodx.analysis.findings.wording import HAS
 from robodx.analysis.statistics.estimates import wilson
 from robodx.policy_contract import POLICIES
@@ -186,6 +188,31 @@ def test_what_holds_across_tasks_goes_with_failures() -> None:
         f"stops before the task is done), and in 0 of {126 - green} of others. That it is because of this was not "
         "tested."
     )
+
+
+def test_how_most_failures_fail_is_said_of_all_that_are_counted_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where another condition holds for most of them, and the rest fails in another way."""
+    subjects: list[Subject] = []
+
+    def kept(subject: Subject, *_: object) -> Iterator[Finding]:
+        subjects.append(subject)
+        return iter(())
+
+    monkeypatch.setattr(diagnosing, "_findings", kept)
+    how = {True: "grasp stability", False: "collision"}
+    of(
+        table(
+            lambda task, seed: (
+                failure(failure_type=how[task.startswith("haste")]) if colour_of(task, seed) == "green" else None
+            )
+        )
+    )
+    (subject,) = subjects
+    green, slow = (Tally(Condition.parse(one), 1) for one in ("target_colour=green", "family=words|looks|hands"))
+    found = diagnosing._finding(subject, green, "suspected", beside=[green, slow])
+    assert found is not None and found.happens == "it loses the object it holds", "where the other does not hold"
+    count = found.inside.n
+    assert f"it fails in {count} of {count} of such trials (mostly, it collides)" in found.statement
 
 
 def test_where_all_parts_of_a_requirement_fail_the_whole_is_named() -> None:

@@ -27,7 +27,7 @@ from robodx.registry import UnknownName
 from robodx.report.page import report
 from robodx.report.plots.sweeps import Line, sweep
 from robodx.report.plots.venn import Pair, distance, lens, scale_of, venns
-from robodx.terminal.metamorphic import lines
+from robodx.terminal.metamorphic import conclusions, lines
 from tests.metamorphic import PATTERNS, MadeRun, line, pair, pairs_table
 
 SEEDS = 20
@@ -78,10 +78,12 @@ def test_the_summary_tells_each_relation_beside_repeats_and_the_oracle(run: Path
 
 
 def test_the_summary_ends_in_a_sentence_with_the_result(run: Path, tmp_path: Path) -> None:
-    ended = summary_of(run).split("\nsomebody breaks ")[1].split()
+    ended = summary_of(run).split("\nsomebody breaks ", 1)[1].split()
     assert " ".join(ended) == (
-        "2 of 3 relations beyond its own noise: MR4 negation in 100% [84, 100] of 20 situations, MR2 distractor in 80% "
-        "[58, 92] of 20 situations. Not shown to break: MR3 brightness in 0% [0, 16] of 20 situations."
+        "1 of 2 relations that expect an equivalent path, by more than 5 points beyond its own noise: MR2 distractor "
+        "in 80% [58, 92] of 20 situations. Not shown to break: MR3 brightness in 0% [0, 16] of 20 situations. "
+        "somebody breaks 1 of 1 relation that expects another path, in more than 5% of situations: MR4 negation in "
+        "100% [84, 100] of 20 situations."
     )
     assert [name.split()[-2] for name in shown(measured(run, load(run)))] == ["MR4", "MR2"], "as findings say"
     few = summary_of(made(tmp_path / "few", "somebody", 5))
@@ -89,6 +91,34 @@ def test_the_summary_ends_in_a_sentence_with_the_result(run: Path, tmp_path: Pat
         "No verdict on 2 relations, because fewer than 19 situations of a task were repeated. At the strict level "
         "somebody violates MR2 distractor in 80% [38, 96] of 5 situations, "
         "MR3 brightness in 0% [0, 43] of 5 situations."
+    )
+
+
+def test_a_missing_verdict_has_its_own_reason() -> None:
+    rows = [pair("MR0", seed, 0.01) for seed in range(20)]
+    rows += [pair("MR2", seed, None if seed < 5 else 0.5) for seed in range(20)]
+    rows += [pair("MR3", seed, 0.01) for seed in range(50, 60)]
+    rows += [pair("MR1", seed, 0.01, task="carrier/put_in") for seed in range(10)]
+    told = list(conclusions(metamorphic_table(pairs_table(*rows))))
+    no_distance = "because in 5 of 20 pairs of MR2 distractor an episode ended in an error or has no trajectory."
+    assert f"No verdict on 1 relation, {no_distance}" in told
+    for reason, relation in (
+        ("fewer than 19 situations of a task were repeated", "MR1 synonym"),
+        ("none of the situations in which they can be judged was repeated (MR0)", "MR3 brightness"),
+    ):
+        (sentence,) = (one for one in told if reason in one)
+        assert sentence.startswith("No verdict on 1 relation, ") and f"violates {relation} in 0% " in sentence
+
+
+def test_a_relation_that_only_the_correction_leaves_open_says_so() -> None:
+    rows = [pair("MR0", seed, 0.01) for seed in range(20)]
+    # Variation is violated by what stays; of many relations none is shown by four of twenty.
+    for name in ("MR4", "MR4+MR1", "MR4+MR2", "MR4+MR3", "MR4+MR8"):
+        rows += [pair(name, seed, 0.0 if seed < 4 else 0.5, pattern="variation") for seed in range(20)]
+    (first, kept) = conclusions(metamorphic_table(pairs_table(*rows)))
+    assert first == "somebody breaks none of 5 relations that expect another path, in more than 5% of situations."
+    assert kept.startswith(
+        "Not shown to break: MR4 negation in 20% [8, 42] of 20 situations (p = 0.08 after correction"
     )
 
 

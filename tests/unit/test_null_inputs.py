@@ -208,6 +208,13 @@ def test_only_what_is_shown_to_change_nothing_is_said_not_to_be_used() -> None:
     assert "robot state: not decided with 40 situations: success 100% with and 90% without" in text
 
 
+def test_an_interval_beside_what_is_not_decided_is_said_to_be_uncorrected() -> None:
+    found = uses({"blank_words": 0.85, "frozen_state": 0.85})["blank_words"]
+    assert found.verdict == "not decided" and found.loss.difference.high is not None and found.loss.difference.high < 0
+    assert "p = 0.062 after correction over the inputs, n = 40)" in found.says
+    assert "after correction" not in uses({"blank_words": 0.9})["blank_words"].says
+
+
 def test_few_situations_decide_nothing() -> None:
     assert uses({"blank_words": 1.0}, seeds=10)["blank_words"].verdict == "not decided"
 

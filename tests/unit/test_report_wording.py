@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from robodx.analysis.statistics.estimates import NOTHING, Estimate
 from robodx.analysis.stress import Degradation
 from robodx.report import material as of_material
 from robodx.report.blocks import Text
-from robodx.report.breaking import _fall
+from robodx.report.breaking import _fall, breaks
 from robodx.report.line import Line
 from robodx.report.page import Report, report
 from robodx.report.plots.curves import Curve, Level, curves
@@ -91,6 +92,16 @@ def test_a_caption_explains_what_is_drawn_and_nothing_else(compared: Report, tmp
     assert "dotted line" not in together and "Shaded" not in together
     assert "The dotted line is success without stress." in alone and "Shaded" in alone
     assert "marked cliff" not in together + alone
+
+
+def test_stress_on_pictures_is_not_drawn_of_a_policy_that_reads_none(tmp_path: Path) -> None:
+    rows = [{**row, "perturbed_queries": 0} for row in stressed()]
+    blind = run_folder(tmp_path / "blind", rows, {**ABOUT, "policy_spec": {"hz": 20.0, "cameras": []}})
+    drawn = report([blind]).html().partition('<section id="stress"')[2].partition("</section>")[0]
+    assert "<svg" not in drawn and drawn.count("noise") == 1
+    assert "vision reads no pictures, so noise does not apply to it." in drawn
+    (subject,) = of_material.gather([blind]).subjects
+    assert [line.text for line in breaks(subject)] == ["vision reads no pictures, so noise does not apply to it."]
 
 
 def test_the_legend_has_whole_names() -> None:
@@ -179,6 +190,19 @@ def test_what_drops_is_told_at_a_level_at_which_it_does() -> None:
         for place, (rate, drop) in enumerate(rates, start=1)
     ]  # fmt: skip
     assert _fall("noise", rows).startswith("Under noise at v1, success drops from 80% to 30%")
+
+
+def test_a_drop_that_the_trend_does_not_confirm_is_not_called_no_drop(
+    tmp_path: Path,
+) -> None:
+    (subject,) = of_material.gather([run_folder(tmp_path / "run", stressed(seeds=60))]).subjects
+    (table,) = subject.stress
+    trends = tuple(replace(one, p_holm=0.2) for one in table.trends)
+    vars(subject)["stress"] = (replace(table, trends=trends),)
+    assert [line.text for line in breaks(subject)] == [
+        "Not decided for noise: the intervals at v2 and v3 lie below 0, but the trend over its levels does not confirm "
+        "it (p = 0.2)."
+    ]
 
 
 RECOVERS = "plain_words (the instruction in plain words) recovers"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -195,6 +196,47 @@ def test_trends_are_adjusted_over_the_stressors_and_only_of_ordered_ones() -> No
     assert {row.stressor for row in table.rows} == {"noise", "light_flicker", "frame_drop"}
     for trend in table.trends:
         assert trend.p is not None and trend.p_holm == pytest.approx(2 * trend.p)
+
+
+def test_a_stressor_of_pictures_does_not_apply_to_a_policy_that_reads_none() -> None:
+    asked = (request("resolution"), request("payload"))
+    clean = [trial for one in asked for trial in stress(NOTHING_DONE, one)]
+    done = to_table([episode(trial, True) for trial in {trial.id: trial for trial in clean}.values()])
+    trials = {trial.id: trial for one in asked for trial in stress(done, one)}
+    blind = to_table([replace(episode(trial, True), perturbed_queries=0) for trial in trials.values()])
+
+    def table(episodes: pl.DataFrame, cameras: list[dict[str, Any]] | None) -> StressTable:
+        spec = {} if cameras is None else {"policy_spec": {"cameras": cameras}}
+        return stress_table(episodes, {**about(), **spec}, np.random.default_rng(0))
+
+    found = table(blind, [])
+    assert set(found.levels("somebody")) == {"payload"} and {row.stressor for row in found.rows} > {"payload"}
+    text = "\n".join(lines(found))
+    assert "somebody reads no pictures, so resolution does not apply to it." in text
+    assert not re.search("^resolution", text, re.MULTILINE) and "judge payload:" in text
+    only = table(
+        blind.filter(pl.col("perturbations").list.eval(pl.element().struct.field("name")).list.join("") != "payload"),
+        [],
+    )
+    assert list(lines(only)) == ["somebody reads no pictures, so resolution does not apply to it."]
+    # One that is shown pictures, one of whom nothing is known, and one for whom something was changed all the same.
+    changed = to_table([episode(trial, True) for trial in trials.values()])
+    for other in (table(blind, [{"name": "front"}]), table(blind, None), table(changed, [])):
+        assert set(other.levels("somebody")) == {"payload", "resolution"} and not other.not_applicable
+
+
+def test_a_drop_at_one_level_that_the_trend_does_not_confirm_is_not_decided_and_says_why() -> None:
+    left = {0.0: 1.0, 10.0: 0.03, 25.0: 1.0, 75.0: 1.0}
+    table = table_of(lambda trial: 9.0 * left[severity(trial)])
+    (trend,) = table.trends
+    rows = table.levels("somebody")["noise"]
+    assert rows[0].difference.high is not None and rows[0].difference.high < 0
+    assert trend.p_holm is not None and not (trend.p_holm < 0.05 and (trend.slope or 0.0) < 0)
+    others = (*table.trends, *(replace(trend, stressor=name, p_holm=0.3) for name in ("blur", "payload")))
+    text = " ".join(" ".join(lines(replace(table, trends=others))).split())
+    told = f"does not confirm it (p = {trend.p_holm:.2g}, corrected for 3 stressors)."
+    assert f"Not decided for noise: the interval at v1 lies below 0, but the trend over its levels {told}" in text
+    assert "shows no drop" not in text and "too few episodes" not in text
 
 
 def test_late_commands_are_told_apart_where_things_wait_and_where_they_move() -> None:

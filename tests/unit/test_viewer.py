@@ -635,12 +635,16 @@ def test_what_an_episode_was_run_against_is_offered_first(
     assert len(reported["partners"]) == 7
 
 
-def test_a_run_of_why_is_no_success_of_its_policy(tmp_path: Path) -> None:
+def test_a_run_of_why_is_no_success_of_its_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     why_run(tmp_path / "run")
     told = Viewer(tmp_path).runs()
     assert {name: (run["success"], run["is_substituted"]) for name, run in told.items()} == {
         "run": (0.0, False), "run/why": (None, True),
     }  # fmt: skip
+    monkeypatch.setattr(library, "READING_S", -1.0)
+    assert {name: run["is_substituted"] for name, run in Viewer(tmp_path).runs().items()} == {
+        "run": False, "run/why": True,
+    }, "also before they are read"  # fmt: skip
     ask = Viewer(tmp_path)
     why = told["run/why"]["id"]
     listed = {int(row["trial_id"], 16): row["variant"] for row in ask.episodes(run=why)["rows"]}

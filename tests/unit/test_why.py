@@ -253,6 +253,13 @@ def test_much_of_a_few_is_told_as_such_with_how_many_would_do() -> None:
     assert "1 trial is too few" in conclusion(recovering(1, plain=range(1)))
 
 
+def test_what_only_the_correction_leaves_open_is_said_to_be_so() -> None:
+    found = recovering(6, plain=range(6), lone=range(0), grasp=range(0))
+    plain = by_name(found)["plain_words"]
+    assert plain.excess.low is not None and plain.excess.low > 0 and plain.p_holm is not None and plain.p_holm > 0.05
+    assert verdict(plain, found) == "not conclusive after correction"
+
+
 @pytest.mark.parametrize(("n", "plain", "lucky"), [(6, 6, 0), (7, 5, 1), (12, 7, 1)])
 def test_so_many_as_are_called_enough_are_enough(n: int, plain: int, lucky: int) -> None:
     found = by_name(recovering(n, plain=range(plain), lone=range(0), lucky=lucky))["plain_words"]

@@ -90,6 +90,8 @@ def verdict(cause: Cause, found: Causes) -> str | None:
         return "not run"
     if not cause.count:
         return "recovers nothing"
+    if not cause.is_shown and (cause.excess.low or 0.0) > 0:
+        return "not conclusive after correction"
     if cause.is_unsure:
         return "too few trials to be sure"
     if not cause.is_shown:

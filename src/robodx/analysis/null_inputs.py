@@ -72,6 +72,8 @@ class InputUse:
             return f"{self.input}: not decided, for {loss.errors} episodes ended in errors"
         rates = f"success {_percent(loss.usual)} with and {_percent(loss.without)} without"
         p = "" if self.p_holm is None else ", p < 0.001" if self.p_holm < 0.001 else f", p = {self.p_holm:.2g}"
+        if self.verdict == "not decided" and not (loss.difference.low or 0.0) <= 0 <= (loss.difference.high or 0.0):
+            p += " after correction over the inputs"
         evidence = f"{rates} (difference {_points(loss.difference)}{p}, n = {loss.difference.n})"
         if self.verdict != "not decided":
             return f"{self.input}: {self.verdict}: {evidence}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from robodx.analysis.statistics.paired import paired_test, tango
 from robodx.analysis.statistics.power import smallest_visible_drop
 from robodx.analysis.statistics.trend import trend
 from robodx.analysis.variants import Cards, of_suite
+from robodx.analysis.wording import listed
 from robodx.records.derived_design import designed
 from robodx.records.values import read_applied, spelled
 
@@ -83,10 +84,35 @@ class NotTestable:
 
 
 @dataclass(frozen=True)
+class NotApplicable:
+    """A stressor of pictures, and a policy that reads none: nothing was changed for it in any of its queries."""
+
+    policy: str
+    stressor: str
+
+
+@dataclass(frozen=True)
 class StressTable:
     rows: tuple[Degradation, ...]
     trends: tuple[StressTrend, ...]
     not_testable: tuple[NotTestable, ...]
+    # Their rows are there too, and say nothing of the stressor.
+    not_applicable: tuple[NotApplicable, ...] = ()
+
+    def levels(self, policy: str) -> dict[str, list[Degradation]]:
+        """Each stressor's levels over all its carriers, of those that can do something to this policy."""
+        beside = {one.stressor for one in self.not_applicable if one.policy == policy}
+        found: dict[str, list[Degradation]] = {}
+        for row in self.rows:
+            if row.policy == policy and row.task is None and row.stressor not in beside:
+                found.setdefault(row.stressor, []).append(row)
+        return found
+
+    def not_applicable_says(self, policy: str) -> str:
+        """A sentence on those that do not apply to it; empty where all do."""
+        names = [one.stressor for one in self.not_applicable if one.policy == policy]
+        do = "does" if len(names) == 1 else "do"
+        return f"{policy} reads no pictures, so {listed(names)} {do} not apply to it." if names else ""
 
 
 def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.random.Generator) -> StressTable:
@@ -121,7 +147,28 @@ def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.rando
                 found.append(StressTrend(str(policy), label, slope, p, None, situations))
         adjusted = holm({one.stressor: one.p for one in found})
         trends += [replace(one, p_holm=adjusted[one.stressor]) for one in found]
-    return StressTable(tuple(rows), tuple(trends), tuple(not_testable))
+    return StressTable(tuple(rows), tuple(trends), tuple(not_testable), tuple(_not_applicable(rows, about)))
+
+
+def _not_applicable(rows: Sequence[Degradation], about: Mapping[str, Any]) -> Iterator[NotApplicable]:
+    """An older run does not say whether its policy is shown pictures."""
+    if about.get("policy_spec", {}).get("cameras") != []:
+        return
+    exposed = {(row.policy, row.stressor) for row in rows if row.exposure or row.commands}
+    of_pictures = ((row.policy, row.stressor) for row in rows if row.kind == "sensor")
+    yield from (NotApplicable(*one) for one in dict.fromkeys(of_pictures) if one not in exposed)
+
+
+def unconfirmed_drop(name: str, rows: Sequence[Degradation], trend: StressTrend, among: Sequence[StressTrend]) -> str:
+    """Of a stressor whose trend does not decide, although at some level its interval does; empty where none does."""
+    levels = [row.level for row in rows if row.difference.high is not None and row.difference.high < 0]
+    if not levels:
+        return ""
+    tests = sum(one.p is not None for one in among if one.policy == trend.policy)
+    many = f", corrected for {tests} stressors" if tests > 1 else ""
+    p = "was not tested" if trend.p_holm is None else f"does not confirm it (p = {trend.p_holm:.2g}{many})"
+    lie = f"interval at {levels[0]} lies" if len(levels) == 1 else f"intervals at {listed(levels)} lie"
+    return f"Not decided for {name}: the {lie} below 0, but the trend over its levels {p}."
 
 
 def with_courses(episodes: pl.DataFrame) -> pl.DataFrame:

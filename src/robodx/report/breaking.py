@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from robodx.analysis.findings.base import StressSeen
 from robodx.analysis.statistics.estimates import wilson
-from robodx.analysis.stress import Degradation
+from robodx.analysis.stress import Degradation, unconfirmed_drop
 from robodx.analysis.summary import TIERS
 from robodx.report.cliffs import searches
 from robodx.report.line import Line
 from robodx.report.material import Subject
-from robodx.report.sections.stress import by_stressor, harmed_from
+from robodx.report.sections.stress import harmed_from
 from robodx.report.words import counted, listed, percent, points, rate
 
 ALPHA = 0.05
@@ -69,14 +69,16 @@ def _in_pairs(one: StressSeen) -> str:
 
 
 def _under_stress(subject: Subject) -> Iterator[Line]:
-    breaks, unharmed, unknown = [], [], []
+    breaks, unharmed, unknown, unconfirmed = [], [], [], []
     for table in subject.stress:
         trends = {trend.stressor: trend for trend in table.trends}
-        for name, rows in by_stressor(table).items():
+        for name, rows in table.levels(subject.policy).items():
             trend = trends.get(name)
             visible = [row.visible_drop for row in rows]
             if trend is not None and trend.p_holm is not None and trend.p_holm < ALPHA and (trend.slope or 0.0) < 0:
                 breaks.append(_fall(name, rows))
+            elif trend is not None and (says := unconfirmed_drop(name, rows, trend, table.trends)):
+                unconfirmed.append(says)
             elif all(fall is not None and fall <= LARGE_FALL for fall in visible):
                 unharmed.append(name)
             else:
@@ -85,9 +87,13 @@ def _under_stress(subject: Subject) -> Iterator[Line]:
         yield Line(wording)
     if len(breaks) > MOST:
         yield Line(f"It also breaks under {len(breaks) - MOST} more stressors.")
+    yield from map(Line, unconfirmed)
     if unharmed:
         seen = f"a drop of {100 * LARGE_FALL:.0f} points or more would have been detected"
         yield Line(f"It shows no drop under {listed(unharmed)}: {seen}.")
+    for table in subject.stress:
+        if says := table.not_applicable_says(subject.policy):
+            yield Line(says)
     if unknown:
         yield Line(f"There are too few episodes to judge {listed(unknown)}.")
 

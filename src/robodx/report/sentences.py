@@ -63,8 +63,8 @@ def _abilities(subject: Subject) -> Iterator[Line]:
         best, worst = families[0], families[-1]
         strong = [one for one in families if _is_below(success, one.success)]
         weak = [one for one in families if _is_below(one.success, success)]
-        outstanding = [f"Its strongest family is {_wording(one)}." for one in strong[:1]]
-        outstanding += [f"Its weakest family is {_wording(one)}." for one in weak[-1:]]
+        outstanding = [f"Its strongest family is {_wording(one)}{_beyond(best, one, 'higher')}." for one in strong[:1]]
+        outstanding += [f"Its weakest family is {_wording(one)}{_beyond(worst, one, 'lower')}." for one in weak[-1:]]
         if outstanding:
             yield Line(" ".join(outstanding))
         else:
@@ -83,6 +83,14 @@ def _by_factor(subject: Subject) -> str:
 def _is_below(lower: Estimate, higher: Estimate) -> bool:
     """Whether their intervals lie apart; one that has none says nothing."""
     return lower.high is not None and higher.low is not None and lower.high < higher.low
+
+
+def _beyond(extreme: Ability, named: Ability, where: str) -> str:
+    """The family with a value still further out, of which there are too few episodes to tell it from the mean."""
+    if extreme.success.value == named.success.value:
+        return ""
+    few = f"{counted(extreme.success.n, 'situation')} {'is' if extreme.success.n == 1 else 'are'} too few to be sure"
+    return f" ({extreme.family} is {where}, with {rate(extreme.success)}, but {few})"
 
 
 def _wording(one: Ability) -> str:

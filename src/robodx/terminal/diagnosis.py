@@ -91,9 +91,10 @@ def _cause(number: int, finding: Finding) -> Iterator[str]:
 
 
 def _pairs(evidence: PairEvidence) -> str:
+    is_open = f" (not conclusive: {evidence.why_open})" if evidence.why_open else ""
     return (
         f"{counted(evidence.pairs, 'pair')}: success {points(evidence.gain)} points beyond the placebo, by "
-        f"{', '.join(evidence.interventions)}"
+        f"{', '.join(evidence.interventions)}{is_open}"
     )
 
 

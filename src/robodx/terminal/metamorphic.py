@@ -7,9 +7,10 @@ from typing import Any
 
 from robodx.analysis.findings.inconsistencies import is_judged, is_shown
 from robodx.analysis.metamorphic.levels import FEWEST_REPEATS, LEVELS, Level
-from robodx.analysis.metamorphic.rates import MetamorphicTable, Overlap, Tolerance, Violations
+from robodx.analysis.metamorphic.rates import TOLERATED, MetamorphicTable, Overlap, Tolerance, Violations
 from robodx.analysis.metamorphic.words import label
 from robodx.analysis.statistics.agreement import kappa_text
+from robodx.analysis.statistics.estimates import MAX_ERROR_SHARE
 from robodx.analysis.wording import PER_ROW
 from robodx.output import visible
 from robodx.terminal.comparison import p_value, points
@@ -19,6 +20,16 @@ SAYS = {
     "frechet": "Fréchet distance", "dtw": "dynamic time warping (mean distance)", "hausdorff": "Hausdorff distance",
     "endpoint": "the distance of endpoints",
 }  # fmt: skip
+EQUIVALENT = "consistency"
+# What a relation expects, of one and of several; and what its violations are held against.
+BEYOND_NOISE = (
+    ("expects an equivalent path", "expect an equivalent path"),
+    f", by more than {100 * TOLERATED:.0f} points beyond its own noise",
+)
+BEYOND_TOLERATED = (
+    ("expects another path", "expect another path"),
+    f", in more than {100 * TOLERATED:.0f}% of situations",
+)
 
 
 def lines(table: MetamorphicTable | None) -> Iterator[str]:
@@ -54,23 +65,54 @@ def conclusions(table: MetamorphicTable | None) -> Iterator[str]:
     for policy in table.policies:
         judged = [one for level in LEVELS for one in table.of(policy, level) if is_judged(one)]
         tested = [one for one in judged if one.p_holm is not None]
-        broken = sorted(filter(is_shown, tested), key=lambda one: -(one.rate.value or 0.0))
-        kept = [one for one in tested if one not in broken]
-        if tested:
-            count = f"{len(broken) or 'none'} of {counted(len(tested), 'relation')}"
-            yield f"{policy} breaks {count} beyond its own noise{': ' * bool(broken)}{_rates(broken)}."
-        if kept:
-            yield f"Not shown to break: {_rates(kept)}."
-        if rest := [one for one in judged if one not in tested]:
-            strict = [one for one in table.of(policy, LEVELS[0]) if one.relation in {each.relation for each in rest}]
-            yield (
-                f"No verdict on {counted(len(rest), 'relation')}, because fewer than {FEWEST_REPEATS} situations of a "
-                f"task were repeated. At the strict level {policy} violates {_rates(strict)}."
-            )
+        yield from _tested(policy, [one for one in tested if one.pattern == EQUIVALENT], *BEYOND_NOISE)
+        yield from _tested(policy, [one for one in tested if one.pattern != EQUIVALENT], *BEYOND_TOLERATED)
+        strict = {one.relation: one for one in table.of(policy, LEVELS[0])}
+        yield from _without_verdict(policy, [one for one in judged if one not in tested], strict)
+
+
+def _tested(policy: str, tested: Sequence[Violations], asks: tuple[str, str], beyond: str) -> Iterator[str]:
+    """Of relations that are held against the same: those that are broken, and those that are not shown to be."""
+    broken = sorted(filter(is_shown, tested), key=lambda one: -(one.rate.value or 0.0))
+    kept = [one for one in tested if one not in broken]
+    if tested:
+        count = f"{len(broken) or 'none'} of {counted(len(tested), 'relation')} that {asks[len(tested) > 1]}"
+        yield f"{policy} breaks {count}{beyond}{': ' * bool(broken)}{_rates(broken)}."
+    if kept:
+        yield f"Not shown to break: {_rates(kept)}."
+
+
+def _without_verdict(policy: str, rest: Sequence[Violations], strict: Mapping[str, Violations]) -> Iterator[str]:
+    """Each reason with the relations that it is true of."""
+    reasons: dict[str, list[Violations]] = {}
+    for one in rest:
+        reasons.setdefault(_reason(one, strict[one.relation]), []).append(one)
+    for reason, each in reasons.items():
+        known = [found for one in each if (found := strict[one.relation]).rate.value is not None]
+        told = f" At the strict level {policy} violates {_rates(known)}." if known else ""
+        yield f"No verdict on {counted(len(each), 'relation')}, because {reason}.{told}"
+
+
+def _reason(one: Violations, strict: Violations) -> str:
+    if one.errors > MAX_ERROR_SHARE * (strict.pairs + one.errors):
+        what = "an episode ended in an error or has no trajectory"
+        return f"in {one.errors} of {counted(strict.pairs + one.errors, 'pair')} of {label(one.relation)} {what}"
+    if one.rate.value is None:
+        return f"fewer than {FEWEST_REPEATS} situations of a task were repeated"
+    return "none of the situations in which they can be judged was repeated (MR0)"
 
 
 def _rates(some: Sequence[Violations]) -> str:
-    return ", ".join(f"{label(one.relation)} in {one.rate} of {counted(one.rate.n, 'situation')}" for one in some)
+    each = (f"{label(one.relation)} in {one.rate} of {counted(one.rate.n, 'situation')}{_open(one)}" for one in some)
+    return ", ".join(each)
+
+
+def _open(one: Violations) -> str:
+    """Why it is not shown although its interval exceeds what is tolerated."""
+    found = one.difference if one.pattern == EQUIVALENT else one.rate
+    if not is_judged(one) or is_shown(one) or one.p_holm is None or found.low is None or found.low <= TOLERATED:
+        return ""
+    return f" (p = {one.p_holm:.2g} after correction over the relations)"
 
 
 def _of_relation(one: Violations, rates: Mapping[Level, Mapping[str, Violations]]) -> dict[str, Any]:

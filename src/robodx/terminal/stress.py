@@ -7,7 +7,8 @@ from typing import Any
 
 from robodx.analysis.graded import Graded
 from robodx.analysis.statistics.estimates import Estimate
-from robodx.analysis.stress import Degradation, NotTestable, StressTable, StressTrend
+from robodx.analysis.stress import Degradation, NotTestable, StressTable, StressTrend, unconfirmed_drop
+from robodx.output import visible
 from robodx.terminal.comparison import p_value, points
 from robodx.terminal.console import table_lines, wrapped
 
@@ -20,7 +21,8 @@ Rows = dict[str, list[Degradation]]
 
 def lines(table: StressTable) -> Iterator[str]:
     """A row for each stressor over all its carriers, and what it comes to; which carrier suffers is in the JSON."""
-    for policy, rows, trends in _policies(table):
+    policies = list(_policies(table))
+    for policy, rows, trends in policies:
         # A level that only some of them have, as of runs that do not say their names, is empty for the others.
         levels = sorted({row.level for each in rows.values() for row in each}, key=_place)
         yield f"Change in success of {policy} under stress, in points on the same situations:"
@@ -29,15 +31,17 @@ def lines(table: StressTable) -> Iterator[str]:
         for sentence in _conclusion(policy, rows, trends):
             yield from wrapped(sentence)
     yield from _untested(table)
-    legend = ["clean: success rate without stress"] if table.rows else []
-    if any(trend.p_holm is not None for trend in table.trends):
+    if not policies:
+        return
+    legend = ["clean: success rate without stress"]
+    if any(trend.p_holm is not None for _, rows, trends in policies for name, trend in trends.items() if name in rows):
         legend.append(
             "p: trend over the levels, Holm-adjusted over the stressors; intervals are per level, so the two can "
             "disagree"
         )
-    if any(row.visible_drop is not None for row in table.rows):
+    if any(row.visible_drop is not None for _, rows, _ in policies for each in rows.values() for row in each):
         legend.append("detectable: the smallest drop that would have been detected with 80% power")
-    yield from wrapped("; ".join(legend) + "." if legend else "")
+    yield from wrapped("; ".join(legend) + ".")
 
 
 def details(table: StressTable) -> Iterator[str]:
@@ -55,7 +59,7 @@ def details(table: StressTable) -> Iterator[str]:
             yield text
         yield ""
     yield from _untested(table)
-    if table.rows:
+    if any(_policies(table)):
         yield from wrapped(
             "clean, stressed: success rates; difference: in points, with its 95% interval and its exact p, not "
             "adjusted; retained, repeated: of the trials solved clean, the share solved again under stress and when "
@@ -97,11 +101,8 @@ def _rounded(found: Estimate) -> str | None:
 
 def _policies(table: StressTable) -> Iterator[tuple[str, Rows, dict[str, StressTrend]]]:
     for policy in dict.fromkeys(row.policy for row in table.rows):
-        rows: Rows = {}
-        for row in table.rows:
-            if row.policy == policy and row.task is None:
-                rows.setdefault(row.stressor, []).append(row)
-        yield policy, rows, {trend.stressor: trend for trend in table.trends if trend.policy == policy}
+        if rows := table.levels(policy):
+            yield policy, rows, {trend.stressor: trend for trend in table.trends if trend.policy == policy}
 
 
 def _of_stressor(name: str, rows: list[Degradation], levels: list[str], trend: StressTrend | None) -> dict[str, Any]:
@@ -137,19 +138,22 @@ def _of_level(row: Degradation) -> dict[str, Any]:
 
 def _conclusion(policy: str, rows: Rows, trends: dict[str, StressTrend]) -> Iterator[str]:
     """In words: what breaks it, what was not seen to, and what could not have been."""
-    breaks, unharmed, unknown = [], [], []
+    breaks, unharmed, unknown, unconfirmed = [], [], [], []
     for name, each in rows.items():
         trend, visible = trends.get(name), _visible(each)
         if trend is None:
             continue
         if trend.p_holm is not None and trend.p_holm < ALPHA and (trend.slope or 0.0) < 0:
             breaks.append(name + _from_where(each))
+        elif says := unconfirmed_drop(name, each, trend, list(trends.values())):
+            unconfirmed.append(says)
         elif visible is not None and visible <= LARGE_FALL:
             unharmed.append((name, visible))
         else:
             unknown.append((name, visible))
     if breaks:
         yield f"{policy} breaks under {', '.join(breaks)}."
+    yield from unconfirmed
     if unharmed:
         names = ", ".join(name for name, _ in unharmed)
         drop = f"a drop of {100 * max(visible for _, visible in unharmed):.0f} points or more would have been detected"
@@ -174,6 +178,8 @@ def _from_where(rows: list[Degradation]) -> str:
 
 
 def _untested(table: StressTable) -> Iterator[str]:
+    for policy in dict.fromkeys(one.policy for one in table.not_applicable):
+        yield from wrapped(visible(table.not_applicable_says(policy)))
     for one in table.not_testable:
         yield from wrapped(f"{one.task} is not testable here: {one.policy} solved {_solved(one)} without stress.")
 

@@ -72,11 +72,14 @@ def says(planned: Iterable[Planned]) -> Iterator[str]:
     if too_few := [one for one in factors if one.spread is None]:
         yield f"It cannot show whether values matter for {_sizes(too_few)}: too few share a robot start."
     if unnamed := [one for one in factors if one.pairs < one.pairs_needed]:
-        each = ", ".join(f"{label(one.grid)} {one.pairs} of {one.pairs_needed}" for one in unnamed)
-        yield f"It cannot name a single value. Pairs of a value and its baseline, of those that this takes: {each}."
+        each = ", ".join(f"{label(one.grid)} ({one.pairs} of {one.pairs_needed})" for one in unnamed)
+        yield (
+            f"It cannot say which single values matter for {each}: in brackets, the pairs of a value and its baseline, "
+            "and how many it takes."
+        )
     if once := [one for one in factors if one.repeats == 1]:
         names = ", ".join(label(one.grid) for one in once)
-        yield f"It gives no bias coefficient beyond chance, because a value is tried once in a context: {names}."
+        yield f"It gives no bias coefficient beyond chance for {names}: a value is tried once in a context."
     for one in crossed:
         if one.usual_repeats == 1:
             yield (

@@ -48,6 +48,22 @@ class PairEvidence:
     interventions: tuple[str, ...]
     # How many more would decide, if it goes on like this.
     pairs_more: int | None = None
+    # Among how many tests it is one: what it takes to decide grows with them, and the interval does not.
+    tests: float = 1.0
+
+    @property
+    def corrected_p(self) -> float:
+        """That it gains nothing, over all tests together; it holds whenever one stops."""
+        return min(1.0, self.tests / self.e_value) if self.e_value > 0 else 1.0
+
+    @property
+    def why_open(self) -> str:
+        """Why the pairs do not decide although their interval leaves out 0; empty where it does not, or they do."""
+        low, high = self.gain.low, self.gain.high
+        if self.verdict != "undecided" or low is None or high is None or low <= 0 <= high:
+            return ""
+        among = f" after correction for {self.tests:.0f} tests" if self.tests > 1 else ""
+        return f"p = {self.corrected_p:.2g}{among}"
 
 
 def leans(undo: PairEvidence | None, put_in: PairEvidence | None) -> bool:

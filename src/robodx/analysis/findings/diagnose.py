@@ -299,8 +299,8 @@ def _finding(
     says = own or when(condition)
     happened, does = (failed, FAILS.says) if counted is None else (counted.has, counted.says)
     rates = evidence.rates(happened, inside)
-    undo = evidence.of_pairs(tally.undo, tally.undone, 1)
-    put_in = evidence.of_pairs(tally.put_in, tally.put, -1)
+    undo = evidence.of_pairs(tally.undo, tally.undone, 1, tally.tests)
+    put_in = evidence.of_pairs(tally.put_in, tally.put, -1, tally.tests)
     if not supports(certainty, rates[2], undo, put_in):
         return None
     along, crossed = evidence.along(tally), evidence.crossed(tally, subject.decided, subject.paired)

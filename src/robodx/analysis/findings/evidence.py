@@ -28,7 +28,7 @@ def rates(failed: Mask, inside: Mask) -> tuple[Estimate, Estimate, Estimate]:
     return wilson(k, n), wilson(other, n_other), newcombe(other, n_other, k, n)
 
 
-def of_pairs(pairs: Sequence[PairSeen], decision: Decision | None, sign: int) -> PairEvidence | None:
+def of_pairs(pairs: Sequence[PairSeen], decision: Decision | None, sign: int, tests: float) -> PairEvidence | None:
     if decision is None:
         return None
     counted = pairs[: decision.pairs]
@@ -41,6 +41,7 @@ def of_pairs(pairs: Sequence[PairSeen], decision: Decision | None, sign: int) ->
         e_value=decision.e_value,
         interventions=tuple(sorted({one.intervention for one in counted})),
         pairs_more=decision.pairs_more,
+        tests=tests,
     )
 
 

@@ -95,7 +95,7 @@ def statement(
         rest = (
             "Where it is there anyway, taking it away did not help"
             if undo and undo.verdict == "none"
-            else f"{_sentence(_undone(undo))}, which is too little to decide among all candidates"
+            else f"{_sentence(_undone(undo))}, which is {_not_conclusive(undo)}"
             if undo
             else "Taking it away could not be tested"
         )
@@ -117,9 +117,19 @@ def _undecided(
     """The screening where it suggests this, and what the pairs say so far."""
     pairs = "; ".join([*([_undone(undo)] if undo else []), *([_put(put_in)] if put_in else [])])
     if (inside.value or 0.0) <= (outside.value or 0.0):
-        return f"{pairs}, which does not decide it."
+        return f"{pairs}, which is {_not_conclusive(undo, put_in)}."
     so_far = "did not decide it" if leans(undo, put_in) else "do not show it so far"
-    return f"{rates}. Pairs that differ in this alone {so_far}: {pairs}."
+    return f"{rates}. Pairs that differ in this alone {so_far}: {pairs}{_corrected(undo, put_in)}."
+
+
+def _not_conclusive(*every: PairEvidence | None) -> str:
+    return f"not conclusive{_corrected(*every)}"
+
+
+def _corrected(*every: PairEvidence | None) -> str:
+    """Why they do not decide where an interval beside them seems to."""
+    reasons = [one.why_open for one in every if one is not None and one.why_open]
+    return f" ({', and '.join(reasons)})" if reasons else ""
 
 
 def _sentence(text: str) -> str:

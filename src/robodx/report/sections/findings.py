@@ -29,7 +29,7 @@ OPEN_CARDS = 3
 MOST_OPEN = 2
 CAPTION = (
     "Pairs in which it changes whether {}: success with the change less success with a placebo, in points. Intervals "
-    "hold whenever one stops"
+    "hold whenever one stops, and are not corrected for the number of tests"
 )
 
 
@@ -112,7 +112,8 @@ class Card:
         for says, evidence in (("Undo", one.undo), ("Put in", one.put_in)):
             if evidence is not None:
                 gain = f"success {points(evidence.gain, unit=True)} beyond the placebo"
-                lines.append(f"   {says}: {counted(evidence.pairs, 'pair')}, {gain}.")
+                is_open = f" (not conclusive: {evidence.why_open})" if evidence.why_open else ""
+                lines.append(f"   {says}: {counted(evidence.pairs, 'pair')}, {gain}{is_open}.")
         lines += [f"   {escaped(self.pair.differs)}"] if self.pair else []
         lines += [f"   {escaped(self.rivals)}"] if self.rivals else []
         lines += [f"   Why: {escaped(one.because)}."] if one.because else []

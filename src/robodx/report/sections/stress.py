@@ -71,8 +71,7 @@ def stress(material: Material) -> Content | None:
         data = [{"policy": one.policy, "screen": [asdict(each) for each in seen]} for one, seen in screens]
         return Content([*tables, Missing(SCREENED, COMMAND.format(asked_by))], data)
     blocks: list[Block] = []
-    if any(table.rows for _, table in found):
-        stressors = _stressors(found)
+    if stressors := _stressors(found):
         cliffs = [search for subject in material.subjects for search in searches(subject)]
         pictures = [_picture(material, name, each, cliffs) for name, each in stressors.items()]
         drawings = [one.drawn() for one in pictures]
@@ -82,6 +81,8 @@ def stress(material: Material) -> Content | None:
         for _, table in found
         for one in table.not_testable
     ]
+    beside = [table.not_applicable_says(subject.policy) for subject, table in found]
+    blocks += [Text(sentence) for sentence in beside if sentence]
     return Content(blocks, [asdict(table) for _, table in found])
 
 
@@ -117,15 +118,6 @@ def _screen(subject: Subject, seen: Sequence[StressSeen], *, has_policies: bool)
     )  # fmt: skip
 
 
-def by_stressor(table: StressTable) -> dict[str, list[Degradation]]:
-    """Each stressor's levels, over all its carriers."""
-    found: dict[str, list[Degradation]] = {}
-    for row in table.rows:
-        if row.task is None:
-            found.setdefault(row.stressor, []).append(row)
-    return found
-
-
 def harmed_from(rows: list[Degradation]) -> str | None:
     """The first level that by itself is seen to harm, as all after it are."""
     level = None
@@ -139,7 +131,7 @@ def harmed_from(rows: list[Degradation]) -> str | None:
 def _stressors(found: list[tuple[Subject, StressTable]]) -> dict[str, Stressed]:
     stressors: dict[str, Stressed] = {}
     for subject, table in found:
-        for name, rows in by_stressor(table).items():
+        for name, rows in table.levels(subject.policy).items():
             stressors.setdefault(name, []).append((subject, rows))
     return dict(sorted(stressors.items(), key=lambda pair: (pair[1][0][1][0].kind, pair[0])))
 

@@ -140,6 +140,8 @@ class Library:
                     "is_review_alone": found.is_review_alone,
                     "has_report": found.report_s is not None,
                     "is_report_old": found.is_report_old,
+                    # By its name until it is read.
+                    "is_substituted": found.path.name == WHY,
                     **({} if run is None else _counts(run)),
                 }
             )

@@ -75,10 +75,12 @@ function change(changes, isTyping = false) {
 // By its id, or by the name of its folder, which is what a report knows of it.
 const called = (word) => runs.find((run) => run.id === word) || runs.find((run) => run.name === word) || runs.find((run) => run.name.split("/").pop() === word);
 
-// Without a run in the address the one that changed last is shown, of several "" means all.
+// Without a run in the address the one that changed last is shown, of several "" means all. Trials of robodx why and
+// things to be judged come after runs that show a policy by itself.
 function runOf(next) {
   if (next.run !== null && (next.run === "" || called(next.run))) return next.run && called(next.run).id;
-  const newest = [...runs].sort((a, b) => b.changed_s - a.changed_s)[0];
+  const beside = (run) => Number(run.is_substituted || run.is_review_alone);
+  const newest = [...runs].sort((a, b) => beside(a) - beside(b) || b.changed_s - a.changed_s)[0];
   return newest ? newest.id : "";
 }
 
