@@ -16,6 +16,7 @@ from robodx.compatibility import showing
 from robodx.compatibility.fit import Fit
 from robodx.compatibility.hypotheses import between, scales
 from robodx.compatibility.probe import probe
+from robodx.compatibility.showing import Demonstrations
 from robodx.compatibility.verdict import Verdict
 from robodx.policy_contract import (
     ActionChunk,
@@ -354,6 +355,71 @@ def test_a_camera_that_the_policy_does_not_look_at_is_said_not_to_be_tested(prob
     assert verdict.word == "partly", list(verdict.lines())
     assert "it expects images.wrist rotated by 180°" in verdict.untested
     assert not any("front" in sentence for sentence in verdict.untested)
+
+
+def test_a_server_that_crops_its_pictures_is_given_a_border(probed: Probed) -> None:
+    class Cropping(Memory):
+        """Gets what the server leaves of its pictures, and enlarges it."""
+
+        def __init__(self) -> None:
+            super().__init__("ee_delta", uses="images")
+            self.spec = replace(self.spec, cameras=tuple(CameraRequest(one.name, 36, 36) for one in CAMERAS))
+
+        def _features(self, seen: Observation) -> NDArray[np.float32]:
+            at = np.arange(48) * 36 // 48 if seen.images["front"].shape == (36, 36, 3) else np.arange(48)
+            return np.concatenate([seen.images[one.name][at][:, at].ravel() for one in CAMERAS]).astype(np.float32)
+
+    policy = Cropping()
+    declared = preset(Memory("ee_delta", uses="images").spec)
+    planted = replace(declared, images={key: one.with_border(0.75) for key, one in declared.images.items()})
+    verdict = probed(policy, planted, declared)
+    assert verdict.aspects == ("image crop",) and verdict.preset == planted, list(verdict.lines())
+    assert "it looks only at the middle 75% of its pictures" in "\n".join(verdict.lines())
+
+
+@pytest.mark.parametrize("share", [0.9, 0.75])
+def test_a_border_is_taken_away_again(share: float) -> None:
+    whole = preset(Memory("ee_delta", uses="images").spec)
+    bordered = replace(whole, images={key: one.with_border(share) for key, one in whole.images.items()})
+    (change,) = between(bordered, whole)
+    assert change.sentence == "it expects its pictures without a border" and change.preset == whole
+
+
+def test_each_camera_of_a_demonstration_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[tuple[CameraRequest, ...]] = []
+
+    def counted(spec: PolicySpec, task: str, *, seed: int, robot: str) -> Demonstration:
+        drawn.append(spec.cameras)
+        return shown(spec, task, seed)
+
+    monkeypatch.setattr(showing, "demonstrate", counted)
+    demonstrations = Demonstrations([(TASKS[0], FIRST)], "panda")
+    one = preset(Memory("ee_delta", uses="images").spec)
+    first, again = demonstrations.get(one, 0), demonstrations.get(swapped(one), 0)
+    assert drawn == [(camera,) for camera in CAMERAS]
+    assert all(
+        a.images["front"] is b.images["front"] for a, b in zip(first.observations, again.observations, strict=True)
+    )
+    together = shown(replace(one.spec, cameras=CAMERAS), TASKS[0], FIRST)
+    for a, b in zip(first.observations, together.observations, strict=True):
+        assert all(np.array_equal(a.images[name], b.images[name]) for name in ("front", "wrist"))
+    assert first.start.cameras.keys() == {"front", "wrist"}
+
+
+@pytest.mark.thorough
+def test_a_turned_picture_of_a_learned_policy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its front picture rotated it still explains more than half of the motion."""
+    policy = make_policy("act")
+    declared = preset(policy.spec)
+    planted = replace(
+        declared, images={key: replace(one, orientation="rotated_180") if one.camera == "front" else one
+                          for key, one in declared.images.items()},
+    )  # fmt: skip
+    wire = Local(policy)
+    wire.endpoint = Endpoint(policy, planted)
+    monkeypatch.setattr(showing, "demonstrate", demonstrate)
+    verdict = probe(RemotePolicy(wire, declared))
+    assert verdict.aspects == ("image orientation",) and verdict.preset == planted, list(verdict.lines())
 
 
 def losses(*values: float) -> Fit:
