@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.policy_contract import Calibration
+from robodx.sight.ranks import median, medians
 from robodx.sim.geometry import Array, Pose, Vector
 from robodx.sim.scene import LIGHTS, Arena
 
@@ -43,7 +44,9 @@ class Points(NamedTuple):
     is_paint: NDArray[np.bool_]  # (n,)
 
     def of(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> Points:
-        return Points(self.xyz[chosen], self.normals[chosen], self.colours[chosen], self.is_paint[chosen])
+        rows = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        xyz, normals, colours = (column.take(rows, axis=0) for column in (self.xyz, self.normals, self.colours))
+        return Points(xyz, normals, colours, self.is_paint[rows])
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Eye:
     """A camera that stands still: where its rays start and go in the world, and which of them may meet things."""
 
     origin: Array  # (3,)
-    rays: Array  # (height * width, 3), of unit length along the viewing axis
+    rays: Array  # (3, height * width), of unit length along the viewing axis
     in_world: Pose
     focal: float  # in pixels
     height: int
@@ -67,36 +70,34 @@ class Eye:
         focal = height / 2 / math.tan(math.radians(calibration.fovy_deg) / 2)
         columns, rows = np.meshgrid(np.arange(width) + 0.5 - width / 2, np.arange(height) + 0.5 - height / 2)
         in_camera = np.stack([columns / focal, -rows / focal, -np.ones_like(rows)], axis=-1)
-        rays, origin = in_camera @ pose.matrix.T, np.array(pose.position)
-        meets = _meets_workspace(origin, rays)
+        rays, origin = (in_camera @ pose.matrix.T).reshape(-1, 3).T.copy(), np.array(pose.position)
+        meets = _meets_workspace(origin, rays).reshape(height, width)
         # The outermost pixels have no neighbours to tell a surface by.
         meets[[0, -1]] = meets[:, [0, -1]] = False
-        rays, useful = rays.reshape(-1, 3), np.flatnonzero(meets)
-        return cls(
-            origin, rays, pose, focal, height, width, useful, np.ascontiguousarray(rays[useful].T, dtype=np.float32)
-        )
+        useful = np.flatnonzero(meets)
+        return cls(origin, rays, pose, focal, height, width, useful, rays.take(useful, axis=1).astype(np.float32))
 
     def look(self, image: NDArray[np.uint8], depth: NDArray[np.float32], towards_lamp: Array = TOWARDS_LAMP) -> Points:
         """What stands out of the table, or is painted on it."""
         if not image.shape[:2] == depth.shape == (self.height, self.width):
             raise ValueError(f"a picture of {image.shape} with depth of {depth.shape}, not {self.height}x{self.width}")
-        # Where a camera could not measure, there is nothing.
-        distances = np.nan_to_num(depth.reshape(-1), nan=0.0, posinf=0.0, neginf=0.0)
-        x, y, z = self.useful_rays * distances[self.useful] + self.origin.astype(np.float32)[:, None]
-        is_thing = z >= TABLE_M
-        for along, low, high in zip((x, y, z), LOWEST, HIGHEST, strict=True):
-            is_thing &= (along > low) & (along < high)
-        colours = image.reshape(-1, 3)
+        distances = distances_in(depth)
+        far, origin = distances[self.useful], self.origin.astype(np.float32)
+        z = self.useful_rays[2] * far + origin[2]
+        is_thing = (z >= TABLE_M) & (z < HIGHEST[2])
         table = np.flatnonzero(np.abs(z) < TABLE_M)
-        painted = table[_is_painted(colours[self.useful[table]])]
-        is_thing[painted] = (x[painted] > LOWEST[0]) & (x[painted] < HIGHEST[0]) & (np.abs(y[painted]) < HIGHEST[1])
-        pixels = self.useful[is_thing]
-        xyz = self._points(distances, pixels)
+        is_thing[table[_is_painted(image, self.useful[table])]] = True
+        # Most pixels show the plain table: x and y are worked out for the others only.
+        chosen = np.flatnonzero(is_thing)
+        x, y = self.useful_rays[:2].take(chosen, axis=1) * far[chosen] + origin[:2, None]
+        is_within = (x > LOWEST[0]) & (x < HIGHEST[0]) & (y > LOWEST[1]) & (y < HIGHEST[1])
+        pixels = self.useful[chosen[is_within]]
+        xyz = np.ascontiguousarray(self._points(distances, pixels).T)
         normals = self.normals(distances, pixels)
         light = brightness(normals, np.array(self.in_world.axis("z")), towards_lamp)
         # The foot of what stands on the table is low, too, but does not face up.
         is_flat = (xyz[:, 2] < TABLE_M) & (normals[:, 2] > 0.9)
-        return Points(xyz, normals, colours[pixels] / (255 * light[:, None]), is_flat)
+        return Points(xyz, normals, image.reshape(-1, 3)[pixels] / (255 * light[:, None]), is_flat)
 
     def sees_past(self, place: Vector, depth: NDArray[np.float32]) -> bool:
         """Whether it sees what is behind a place, so that nothing is there."""
@@ -110,7 +111,7 @@ class Eye:
         return is_in_picture and -z + PAST_M < float(depth[row, column]) < math.inf
 
     def _points(self, distances: NDArray[np.float32], pixels: NDArray[np.intp]) -> Array:
-        points: Array = self.origin + distances[pixels, None] * self.rays[pixels]
+        points: Array = self.origin[:, None] + distances[pixels] * self.rays.take(pixels, axis=1)  # (3, n)
         return points
 
     def normals(self, distances: NDArray[np.float32], pixels: NDArray[np.intp]) -> Array:
@@ -119,34 +120,44 @@ class Eye:
 
         def along(step: int) -> Array:
             ahead, behind = self._points(distances, pixels + step) - here, here - self._points(distances, pixels - step)
-            is_nearer = (ahead**2).sum(1) < (behind**2).sum(1)
-            return np.where(is_nearer[:, None], ahead, behind)
+            return np.where((ahead**2).sum(axis=0) < (behind**2).sum(axis=0), ahead, behind)
 
-        normals = np.cross(along(1), along(-self.width))
-        return np.asarray(normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12))
+        (ax, ay, az), (bx, by, bz) = along(1), along(-self.width)
+        normals = np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])
+        lengths = np.sqrt((normals**2).sum(axis=0))
+        return np.ascontiguousarray((normals / np.maximum(lengths, 1e-12)).T)
 
 
-def _is_painted(colours: NDArray[np.uint8]) -> NDArray[np.bool_]:
+def distances_in(depth: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Row after row; zero where the camera could not measure."""
+    return np.where(np.isfinite(depth), depth, 0).reshape(-1)
+
+
+def _is_painted(image: NDArray[np.uint8], table: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Which pixels of the table differ from most of it, by more than most of it does from itself."""
-    if not len(colours):
+    if not len(table):
         return np.zeros(0, dtype=bool)
-    plain = np.median(colours[:: len(colours) // SAMPLES + 1], axis=0).astype(np.int16)
-    differences = np.abs(colours - plain).max(axis=1)
-    spread = float(np.median(differences[:: len(colours) // SAMPLES + 1]))
-    return np.asarray(differences > max(255 * PAINT, SPREADS * spread))
+    every = len(table) // SAMPLES + 1
+    plain = medians(image.reshape(-1, 3)[table[::every]]).astype(np.uint8)
+    # Whole rows of the picture at once: numpy is slow along axes as short as three.
+    rows, plain_row = image.reshape(len(image), -1), np.tile(plain, image.shape[1])
+    red, green, blue = (np.maximum(rows, plain_row) - np.minimum(rows, plain_row)).reshape(-1, 3).T
+    differences = np.maximum(np.maximum(red, green), blue)[table]
+    return np.asarray(differences > max(255 * PAINT, SPREADS * median(differences[::every])))
 
 
 def _meets_workspace(origin: Array, rays: Array) -> NDArray[np.bool_]:
     """Whether each ray passes through the box where things may be."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        near, far = (LOWEST - origin) / rays, (HIGHEST - origin) / rays
-    enters, leaves = np.minimum(near, far).max(axis=-1), np.maximum(near, far).min(axis=-1)
+        near, far = ((bounds - origin)[:, None] / rays for bounds in (LOWEST, HIGHEST))
+    enters, leaves = np.minimum(near, far).max(axis=0), np.maximum(near, far).min(axis=0)
     return np.asarray(leaves > np.maximum(enters, 0.0))
 
 
 def brightness(normals: Array, towards_eye: Array, towards_lamp: Array) -> Array:
     """How bright a white surface is that is seen from one way, (3,) or (n, 3), and lit from another."""
-    from_eye = np.clip((normals * towards_eye).sum(axis=1), 0, 1)
+    x, y, z = (normals * towards_eye).T
+    from_eye = np.clip(x + y + z, 0, 1)
     return np.asarray(Arena().ambient + HEADLIGHT * from_eye + LAMP * np.clip(normals @ towards_lamp, 0, 1))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.sight.cloud import Points
+from robodx.sight.ranks import median, quantile
 from robodx.sim.geometry import Array, Vector
 
 # A point faces a way, up or along an axis, when its normal's part that way is more than this; and it is on an upright
@@ -67,7 +68,8 @@ def is_slanted(points: Points) -> NDArray[np.bool_]:
 
 def fit_sphere(xyz: Array) -> Sphere:
     centre, radius = _fit_round(xyz)
-    error = float(np.sqrt(np.mean((np.linalg.norm(xyz - centre, axis=1) - radius) ** 2)))
+    distances = np.sqrt(sum(((xyz - centre) ** 2).T))
+    error = float(np.sqrt(np.mean((distances - radius) ** 2)))
     x, y, z = centre.tolist()
     return Sphere((x, y, z), radius, error)
 
@@ -83,7 +85,7 @@ def _fit_round(points: Array) -> tuple[Array, float]:
     origin = points.mean(axis=0)
     p = points - origin
     known = np.column_stack([2 * p, np.ones(len(p))])
-    solution, *_ = np.linalg.lstsq(known, (p**2).sum(axis=1), rcond=None)
+    solution, *_ = np.linalg.lstsq(known, sum((p**2).T), rcond=None)
     centre = solution[:-1]
     return centre + origin, math.sqrt(max(float(solution[-1] + centre @ centre), 0.0))
 
@@ -101,17 +103,17 @@ def fit_box(points: Points) -> Box:
     for axis in range(2):
         along = flat[:, axis]
         # Seen or not, a side is where the outermost points are.
-        edges = np.quantile(along, [0.01, 0.99]) + np.array([-INSET_M, INSET_M])
+        edges = [quantile(along, 0.01) - INSET_M, quantile(along, 0.99) + INSET_M]
         for end, sign in enumerate((-1, 1)):
             on_side = along[(sign * facing_[:, axis] > FACING) & (np.abs(along - edges[end]) < SIDE_M)]
             seen[axis, end] = len(on_side) >= enough
             if seen[axis, end]:
-                edges[end] = np.median(on_side)
+                edges[end] = median(on_side)
         low[axis], high[axis] = edges
     half, middle = (high - low) / 2, (high + low) / 2
     _square_up(half, middle, low, high, seen)
     x, y = (middle @ turn).tolist()
-    bottom, top = float(xyz[:, 2].min()), float(np.quantile(xyz[:, 2], 0.995))
+    bottom, top = float(xyz[:, 2].min()), quantile(xyz[:, 2], 0.995)
     hx, hy = half.tolist()
     return Box((x, y, (bottom + top) / 2), (hx, hy, (top - bottom) / 2), yaw, squareness)
 

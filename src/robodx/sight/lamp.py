@@ -8,7 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from robodx.sight.cloud import TOWARDS_LAMP, Eye, brightness
+from robodx.sight.cloud import TOWARDS_LAMP, Eye, brightness, distances_in
+from robodx.sight.ranks import median
 from robodx.sim.geometry import Array, Pose
 
 # The white of the base in its own frame: heights below and above its dark ring, and how far around its axis.
@@ -43,19 +44,21 @@ def towards_lamp(
 
 def _misfit(shades: Array, expected: Array) -> float:
     """However bright the picture is as a whole; a median, for some of the base may lie in the arm's shadow."""
-    return float(np.median(np.abs(shades / np.median(shades) - expected / np.median(expected))))
+    return median(np.abs(shades / median(shades) - expected / median(expected)))
 
 
 def _of_base(eye: Eye, image: NDArray[np.uint8], depth: NDArray[np.float32], base: Pose) -> tuple[Array, Array, Array]:
     """Of pixels that show it: how bright they are, which way they face, and which way the camera is."""
-    distances = np.nan_to_num(depth.reshape(-1), nan=0.0, posinf=0.0, neginf=0.0)
-    x, y, z = ((eye.origin + distances[:, None] * eye.rays - base.position) @ base.matrix).T
+    distances = distances_in(depth)
+    from_base = eye.origin[:, None] + distances * eye.rays - np.array(base.position)[:, None]
+    x, y, z = (np.ascontiguousarray(from_base.T) @ base.matrix).T
     is_white = np.logical_or.reduce([(z > low) & (z < high) for low, high in WHITE_M])
     is_white &= np.hypot(x, y) < AROUND_M
     # The outermost pixels have no neighbours to tell a surface by.
     inner = np.zeros((eye.height, eye.width), dtype=bool)
     inner[1:-1, 1:-1] = True
     colours = image.reshape(-1, 3)
-    pixels = np.flatnonzero(is_white & inner.reshape(-1) & (colours.max(axis=1) < BRIGHTEST))
+    pixels = np.flatnonzero(is_white & inner.reshape(-1))
+    pixels = pixels[colours[pixels].max(axis=1) < BRIGHTEST]
     towards_eye = np.broadcast_to(np.array(eye.in_world.axis("z")), (len(pixels), 3))
     return colours[pixels].mean(axis=1) / 255, eye.normals(distances, pixels), towards_eye

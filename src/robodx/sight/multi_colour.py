@@ -11,6 +11,7 @@ import numpy as np
 
 from robodx.sight.cloud import Points, joined
 from robodx.sight.fitting import Box, Sphere, fit_box, fit_sphere
+from robodx.sight.ranks import quantile
 from robodx.sight.segment import Patch, colour_word
 from robodx.sight.sighting import (
     Sighting,
@@ -159,7 +160,7 @@ def _slot(patches: list[Patch], points: Points, box: Box) -> Sighting:
 
 
 def _highest(patches: list[Patch]) -> Patch:
-    return max(patches, key=lambda patch: float(np.quantile(patch.xyz[:, 2], 0.9)))
+    return max(patches, key=lambda patch: quantile(patch.xyz[:, 2], 0.9))
 
 
 def _bulb(thing: Thing) -> Shape:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from robodx.sight.cloud import Points
 from robodx.sight.fitting import FACE_POINTS, FACING, Box
+from robodx.sight.ranks import median, quantile
 from robodx.sim.geometry import Pose, about
 from robodx.sim.scene import Thing
 
@@ -57,9 +56,9 @@ def stands(points: Points) -> bool:
 def span(points: Points) -> tuple[float, float]:
     """From its foot to its top."""
     heights = points.xyz[:, 2]
-    highest = float(np.quantile(heights, 0.995))
+    highest = quantile(heights, 0.995)
     flat = heights[(points.normals[:, 2] > FACING) & (heights > highest - TOP_M)]
-    top = float(np.median(flat)) if len(flat) >= FACE_POINTS else highest
+    top = median(flat) if len(flat) >= FACE_POINTS else highest
     return (0.0 if stands(points) else float(heights.min())), top
 
 
