@@ -183,7 +183,9 @@ def has_effect(case: Case) -> bool:
         wire = Local(policy)
         wire.endpoint = Endpoint(policy, preset)
         episodes = [(task, FIRST_TRAINING_SEED) for task in TASKS]
-        showing = Showing(RemotePolicy(wire, client), Demonstrations(episodes, "panda"), 1, lambda *_: None)
+        showing = Showing(
+            RemotePolicy(wire, client), Demonstrations(episodes, "panda", client.spec), 1, lambda *_: None
+        )
         found.append(Motions.of(client, [showing(client, index) for index in range(len(episodes))]))
     return not found[0].same_as(found[1], found[1].sizes)
 

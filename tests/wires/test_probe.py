@@ -393,8 +393,8 @@ def test_each_camera_of_a_demonstration_is_drawn_once(monkeypatch: pytest.Monkey
         return shown(spec, task, seed)
 
     monkeypatch.setattr(showing, "demonstrate", counted)
-    demonstrations = Demonstrations([(TASKS[0], FIRST)], "panda")
     one = preset(Memory("ee_delta", uses="images").spec)
+    demonstrations = Demonstrations([(TASKS[0], FIRST)], "panda", one.spec)
     first, again = demonstrations.get(one, 0), demonstrations.get(swapped(one), 0)
     assert drawn == [(camera,) for camera in CAMERAS]
     assert all(
@@ -404,6 +404,12 @@ def test_each_camera_of_a_demonstration_is_drawn_once(monkeypatch: pytest.Monkey
     for a, b in zip(first.observations, together.observations, strict=True):
         assert all(np.array_equal(a.images[name], b.images[name]) for name in ("front", "wrist"))
     assert first.start.cameras.keys() == {"front", "wrist"}
+    bordered = replace(one, images={key: picture.with_border(0.75) for key, picture in one.images.items()})
+    smaller = demonstrations.get(bordered, 0).observations[0].images["front"]
+    assert drawn == [(camera,) for camera in CAMERAS], "smaller pictures are made from those that are there"
+    really = shown(replace(one.spec, cameras=(CameraRequest("front", 36, 36),)), TASKS[0], FIRST)
+    difference = smaller.astype(float) - really.observations[0].images["front"]
+    assert smaller.shape == (36, 36, 3) and np.abs(difference).mean() < 4
 
 
 @pytest.mark.thorough

@@ -58,7 +58,9 @@ def probe(
         local = Local(policy)
         policy = RemotePolicy(local, local.endpoint.preset)
     episodes = [(task, FIRST_TRAINING_SEED + seed) for seed in range(seeds) for task in tasks]
-    showing = Showing(policy, Demonstrations(episodes, robot), every, advance or (lambda done, total: None))
+    showing = Showing(
+        policy, Demonstrations(episodes, robot, policy.preset.spec), every, advance or (lambda done, total: None)
+    )
     # A demonstration's first frames are as good as any: nothing settles here.
     return _Search(showing, replace(policy.preset, settle_steps=0), len(tasks), len(episodes)).verdict(policy.preset)
 

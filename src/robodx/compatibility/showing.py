@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
-from robodx.policy_contract import PolicySpec
+from robodx.policy_contract import CameraRequest, PolicySpec
 from robodx.running.demonstrations import Demonstration, Frame, demonstrate
 from robodx.sim.geometry import Array
 from robodx.spaces import InvalidAction
@@ -18,7 +18,7 @@ from robodx.wires.remote import RemotePolicy
 
 Advance = Callable[[int, int], None]
 # Pictures of demonstrations that are kept; those that do not fit are drawn again.
-KEPT_BYTES = 250_000_000
+KEPT_BYTES = 500_000_000
 
 
 @dataclass(frozen=True)
@@ -41,29 +41,43 @@ class Asked:
 
 
 class Demonstrations:
-    """The expert's, one for each task and seed, drawn when they are needed: each camera by itself."""
+    """The expert's, one for each task and seed, drawn when they are needed: each camera by itself, and only once.
 
-    def __init__(self, episodes: Sequence[tuple[str, int]], robot: str) -> None:
+    Smaller pictures of a camera than those that were declared are made from those.
+    """
+
+    def __init__(self, episodes: Sequence[tuple[str, int]], robot: str, declared: PolicySpec) -> None:
         self.episodes, self._robot = episodes, robot
+        self._declared = {camera.name: camera for camera in declared.cameras}
         self._kept: OrderedDict[tuple[PolicySpec, int], Demonstration] = OrderedDict()
 
     def get(self, preset: Preset, index: int) -> Demonstration:
         # Nothing else of a policy makes them differ.
         spec = preset.spec
         bare = PolicySpec(state=spec.state, uses_language=spec.uses_language)
-        cameras = [replace(bare, cameras=(camera,)) for camera in spec.cameras]
-        first, *others = [self._seen_with(one, index) for one in cameras or [bare]]
+        first, *others = [self._seen_by(camera, bare, index) for camera in spec.cameras] or [self._drawn(bare, index)]
         for other in others:
             first = first.with_cameras_of(other)
         return first
 
-    def _seen_with(self, spec: PolicySpec, index: int) -> Demonstration:
-        key = (spec, index)
+    def _seen_by(self, camera: CameraRequest, bare: PolicySpec, index: int) -> Demonstration:
+        declared = self._declared.get(camera.name, camera)
+        wanted = replace(bare, cameras=(camera,))
+        if camera.height >= declared.height or camera.width >= declared.width:
+            return self._drawn(wanted, index)
+        whole = replace(camera, height=declared.height, width=declared.width)
+        drawn = self._drawn(replace(bare, cameras=(whole,)), index)
+        return self._keeping((wanted, index), lambda: drawn.with_pictures_of_size(camera.height, camera.width))
+
+    def _drawn(self, spec: PolicySpec, index: int) -> Demonstration:
+        task, seed = self.episodes[index]
+        return self._keeping((spec, index), lambda: demonstrate(spec, task, seed=seed, robot=self._robot))
+
+    def _keeping(self, key: tuple[PolicySpec, int], make: Callable[[], Demonstration]) -> Demonstration:
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
-        task, seed = self.episodes[index]
-        self._kept[key] = made = demonstrate(spec, task, seed=seed, robot=self._robot)
+        self._kept[key] = made = make()
         while len(self._kept) > 1 and sum(one.size for one in self._kept.values()) > KEPT_BYTES:
             self._kept.popitem(last=False)
         return made
