@@ -1,7 +1,7 @@
 """Checks that no episode moves by a bit: runs many trials and compares them with tests/golden/same-bits.txt.
 
 `make same-bits` runs it, and `--write` writes the file. Finished units are kept in runs/same-bits, by the source they
-were made with, and so are their run folders: what differs, `robodx diff` tells of the folders of two sources.
+were made with, and so are their run folders: `robodx diff` compares those of two sources.
 """
 
 from __future__ import annotations
@@ -467,9 +467,8 @@ def folder_of(out: Path, here: Mapping[str, str]) -> Path:
     """Where results of this source are kept, with its weights and presets, on what computes and draws alike."""
     package = Path(robodx.__file__).parent
     data = [path for path in sorted(package.rglob("*")) if path.is_file() and path.suffix not in (".py", ".pyc")]
-    return of_this_source(out) / _digest(
-        [repr(sorted(here.items())).encode(), *(path.read_bytes() for path in data)], 4
-    )
+    parts = [repr(sorted(here.items())).encode(), *(path.read_bytes() for path in data)]
+    return of_this_source(out) / _digest(parts, 4)
 
 
 def sections_of(wanted: Sequence[Unit], out: Path, workers: int) -> dict[str, Section]:
@@ -501,7 +500,8 @@ def main() -> int:
     if not options.write:
         wanted = comparable(wanted, before, here)
     found = sections_of(wanted, folder_of(options.out.absolute(), here), options.workers)
-    wrong = compare(wanted, before, found)
+    gone = vanished(before, options.only, options.seeds)
+    wrong = compare(wanted, before, found, gone)
     print(f"{len(wanted)} units in {(time.monotonic() - started_s) / 60:.1f} minutes")
     if not options.write:
         if not wanted:
@@ -509,6 +509,13 @@ def main() -> int:
         return int(wrong or not wanted)
     rewrite(read(), found, here)
     return int(len(found) < len(wanted))
+
+
+def vanished(before: Manifest, parts: Sequence[str], seeds: int) -> list[str]:
+    """Sections of the manifest that nothing is run for any more, as of a task or a fault that is gone."""
+    names = {unit.name for unit in units()}
+    asked = {name: name.partition(":")[0] in parts and int(name.rpartition(" ")[2]) < seeds for name in before.sections}
+    return [name for name, is_asked in asked.items() if is_asked and name not in names]
 
 
 def comparable(wanted: Sequence[Unit], before: Manifest, here: Mapping[str, str]) -> list[Unit]:
@@ -530,10 +537,12 @@ def comparable(wanted: Sequence[Unit], before: Manifest, here: Mapping[str, str]
     return able
 
 
-def compare(wanted: Sequence[Unit], before: Manifest, found: Mapping[str, Section]) -> bool:
+def compare(wanted: Sequence[Unit], before: Manifest, found: Mapping[str, Section], gone: Sequence[str] = ()) -> bool:
     """Print a row for each part, and the first trials that differ, with their run folders; whether any does."""
     counts: dict[str, Counter[str]] = {}
-    told: list[str] = []
+    told = [f"{name}: nothing is run for it any more" for name in gone]
+    for name in gone:
+        counts.setdefault(name.partition(":")[0], Counter())["missing"] += len(before.sections[name].bits)
     nothing = Section((), {})
     for unit in wanted:
         expected, now = before.sections.get(unit.name, nothing).bits, found.get(unit.name, nothing).bits

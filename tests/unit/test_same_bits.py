@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 import same_bits
-from same_bits import Bits, Manifest, Section, differences, hindrance
+from same_bits import Bits, Manifest, Section, compare, differences, hindrance, vanished
 
 # By what a section of the manifest is called, selectors of some of its trials, and how many these are. None needs a
 # picture.
@@ -78,3 +78,11 @@ def test_pictures_need_the_same_renderer() -> None:
     assert hindrance(seen, then, then | {"gl_renderer": "2"}) == "gl_renderer was 1 and is 2"
     assert hindrance(unseen, then, then | {"gl_renderer": "2"}) is None
     assert hindrance(unseen, then, then | {"numpy": "2"}) == "numpy was 1 and is 2"
+
+
+def test_what_nothing_is_run_for_any_more_is_told() -> None:
+    there = "expert: expert carrier, seed 0"
+    gone = ("expert: expert gone, seed 0", "expert: expert gone, seed 1", "act: gone, seed 0")
+    manifest = Manifest({}, {name: Section((), {"a 0": ONE}) for name in (there, *gone)})
+    assert vanished(manifest, ["expert"], 1) == ["expert: expert gone, seed 0"]
+    assert compare([], manifest, {}, ["expert: expert gone, seed 0"])
