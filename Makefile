@@ -36,7 +36,7 @@ test-thorough: setup  ## run the tests with more seeds and five times as many fu
 test-peers: setup  ## test against LeRobot, openpi's client, PyTorch, TensorFlow, TensorFlow Datasets, Gymnasium-Robotics, W&B, rerun and pandas, in environments of their own (15 GB)
 	@sh scripts/test-peers.sh
 
-same-bits: setup  ## check that no episode moves by a bit, on trials of every kind (half an hour on two cores; it resumes; ARGS="--seeds 1 --only expert faults")
+same-bits: setup  ## check that no episode moves by a bit, on trials of every kind (ten minutes on two cores; it resumes; ARGS="--seeds 1 --only expert faults")
 	@$(BIN)/python scripts/same_bits.py $(ARGS)
 
 check: setup  ## lint, formatting, types
