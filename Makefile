@@ -7,7 +7,7 @@ export PYTHON
 # Else every process of the tests and the demo would compile all of src anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-thorough test-peers check format hostile bench validate-capability validate-interventions reference-panel confounding aliasing vision-table learned-tables bias-tables metamorphic-tables study stress-table validation-table null-table why-table probe-table sequential-tests coverage vocabulary pictures lock clean
+.PHONY: help setup demo test test-thorough test-peers same-bits check format hostile bench validate-capability validate-interventions reference-panel confounding aliasing vision-table learned-tables bias-tables metamorphic-tables study stress-table validation-table null-table why-table probe-table sequential-tests coverage vocabulary pictures lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -35,6 +35,9 @@ test-thorough: setup  ## run the tests with more seeds and five times as many fu
 
 test-peers: setup  ## test against LeRobot, openpi's client, PyTorch, TensorFlow, TensorFlow Datasets, Gymnasium-Robotics, W&B, rerun and pandas, in environments of their own (15 GB)
 	@sh scripts/test-peers.sh
+
+same-bits: setup  ## check that no episode moves by a bit, on trials of every kind (ten minutes on two cores; it resumes; ARGS="--seeds 1 --only expert faults")
+	@$(BIN)/python scripts/same_bits.py $(ARGS)
 
 check: setup  ## lint, formatting, types
 	@$(BIN)/ruff check
