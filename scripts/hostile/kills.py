@@ -25,7 +25,7 @@ from hostile.places import Places
 from hostile.processes import call, end_group, lingering, processes_of, read_log, start
 
 PART = "kills"
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 # The command had ended before it was struck.
 TOO_LATE = "too late"
 NO_WORKER = "no worker was there to be killed"
