@@ -62,6 +62,7 @@ VALID: dict[str, dict[str, str]] = {
     "why": {"run": "run", "plugin": "stopping.py", "policy": "stopping", "out": "new"},
     "validate": {"fault": "no_such_fault", "sets": "1", "healthy": "0", "weak_sets": "0", "pairs": "0", "out": "new"},
     "report": {"runs": "run", "out": "page.html"},
+    "fairness": {"selectors": "bias/light_direction", "seeds": "1", "out": "new"},
     "merge": {"runs": "run", "out": "new"},
     "view": {"folder": "run", "port": "0"},
     "serve": {"policy": "still", "port": "0"},
@@ -102,7 +103,9 @@ def _values(parameter: Parameter, places: Places) -> Iterator[Value]:
     elif parameter.kind == "path":
         wrong = REFUSED if parameter.name in SOURCES else ANY
         yield from (Value(text, wrong) for text in ("nowhere/at/all", "", ESCAPES, "\udcff\udcfe", "é💥/x", "."))
-        yield from (Value(text, REFUSED) for text in ("a_file", "a_file/x", "/proc/nope/x", "/dev/null", "x" * 300))
+        yield from (Value(text, REFUSED) for text in ("a_file", "a_file/x", "/proc/nope/x", "x" * 300))
+        # A folder cannot lie there, a page can be thrown away.
+        yield Value("/dev/null", ANY)
         yield from (Value(text, REFUSED) for text in ("run/run.json", "run/episodes/x.html", "run/../run/.lock"))
         if places.has_locked:
             yield from (Value(text, REFUSED) for text in ("locked", "locked/x"))

@@ -22,6 +22,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 LONGEST_MESSAGE = 600
+AGAIN_S = 0.02
 _OWN = str(Path(__file__).parent)
 # Those in brackets are made up by Python: its importer's, and what a dataclass generates.
 _LIBRARIES = (sysconfig.get_path("stdlib"), "<")
@@ -190,9 +191,23 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 def interrupt(number: int, frame: FrameType | None) -> None:
     """The handler of Ctrl-C and SIGTERM: by it a person's is told from one that a user's code raises itself."""
+    if _is_in_polars(frame):
+        # Its Rust code panics on what is raised meanwhile, and prints that: the signal comes again when it is done.
+        again = threading.Timer(AGAIN_S, os.kill, (os.getpid(), number))
+        again.daemon = True
+        again.start()
+        return
     global _interruptions
     _interruptions += 1
     raise KeyboardInterrupt
+
+
+def _is_in_polars(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] == "polars":
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager

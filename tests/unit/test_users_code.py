@@ -510,3 +510,18 @@ def test_two_workers_run_all_episodes_of_a_policy_that_cannot_be_closed(
     assert 'The policy "cannot_close" was not closed: it raised' in capfd.readouterr().err
     assert STOP_S > CLOSE_S, "a worker has the time to say so"
     assert lerobot.STOP_S < CLOSE_S, "a server that does not end is killed, and not left behind"
+
+
+def test_polars_finishes_before_an_interrupt() -> None:
+    """It panics, and prints a traceback of its own, where anything is raised while it works."""
+
+    def rows() -> Iterator[int]:
+        yield 1
+        signal.raise_signal(signal.SIGINT)
+        yield 2
+
+    made: list[pl.DataFrame] = []
+    with pytest.raises(KeyboardInterrupt):
+        made.append(pl.DataFrame({"number": rows()}))
+        time.sleep(10)
+    assert made[0]["number"].to_list() == [1, 2]

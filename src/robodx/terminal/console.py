@@ -122,23 +122,45 @@ def print_line(console: Console, text: str) -> None:
 
 
 @contextmanager
-def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar for work whose total grows as it is found out; none where there is no terminal."""
+def counting_bar(what: str, *, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[int, int], None]]:
+    """A bar for work whose total grows as it is found out; a line now and then where there is no terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
     console = Console(stderr=True)
+    log = _Log(console, clock)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         job = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(job, completed=done, total=total)
+
+        def advance(done: int, total: int) -> None:
+            bar.update(job, completed=done, total=total)
+            log.say(f"{done} of {total} {what}")
+
+        yield advance
 
 
-def tracked(items: Iterable[T], total: int, what: str) -> Iterator[T]:
-    """The same, with a bar and an ETA on a terminal."""
+def tracked(items: Iterable[T], total: int, what: str, *, clock: Callable[[], float] = time.monotonic) -> Iterator[T]:
+    """The same, with a bar and an ETA on a terminal, and a line now and then elsewhere."""
     from rich.console import Console
 
-    with eta_bar(Console(stderr=True)) as bar:
-        yield from bar.track(items, total=total, description=what)
+    console = Console(stderr=True)
+    log = _Log(console, clock)
+    with eta_bar(console) as bar:
+        for done, item in enumerate(bar.track(items, total=total, description=what)):
+            log.say(f"{done} of {total} {what}")
+            yield item
+
+
+class _Log:
+    """Shows who reads a log that the work goes on."""
+
+    def __init__(self, console: Console, clock: Callable[[], float]) -> None:
+        self._console, self._clock, self._told_s = console, clock, clock()
+
+    def say(self, text: str) -> None:
+        if not self._console.is_terminal and self._clock() - self._told_s >= SILENT_S:
+            self._told_s = self._clock()
+            print_line(self._console, text)
 
 
 def print_table(rows: list[dict[str, Any]]) -> None:
