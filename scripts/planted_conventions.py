@@ -25,6 +25,9 @@ from robodx.wires.remote import RemotePolicy
 from robodx.wires.serving import Endpoint
 
 POLICIES = ("act", "flow", "vision")
+# Raised when the probe's search changes: what an earlier one found is marked in the table, and run again. 1 knew no
+# crops.
+SEARCH = 2
 # The arm follows its commands closely.
 HARDLY_DIFFERENT = ("achieved/commanded",)
 

@@ -1,7 +1,7 @@
 """Plants wrong conventions behind servers that declare nothing, lets the probe find them, and writes the table.
 
-`python scripts/probe_table.py` runs it. Cases that are there, in runs/probe-table, are not run again; they are kept by
-the source that they were made with. `--there` only writes the table.
+`python scripts/probe_table.py` runs it. Cases are kept in docs/results/planted-conventions.jsonl, and are not run again
+until the probe's search changes. `--there` only writes the table.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pages import DOCS, of_this_source, rewrite
-from planted_conventions import MISTAKES, POLICIES, Mistake, has_effect, judged
+from pages import DOCS, rewrite
+from planted_conventions import MISTAKES, POLICIES, SEARCH, Mistake, has_effect, judged
 from units import at_work, keep, kept
 
 from robodx.analysis.statistics.estimates import wilson
@@ -54,10 +54,10 @@ def main() -> None:
     parser.add_argument("--there", action="store_true", help="only write the table of the cases that are there")
     parser.add_argument("--policies", default=",".join(POLICIES))
     parser.add_argument("--mistakes", default="", help="only those whose name contains this")
-    parser.add_argument("--out", type=Path, default=ROOT / "runs" / "probe-table")
+    parser.add_argument("--out", type=Path, default=DOCS / "results" / "planted-conventions.jsonl")
     options = parser.parse_args()
-    path = of_this_source(options.out) / "cases.jsonl"
-    done = {(row["mistake"], row["policy"]) for row in kept(path)}
+    path = options.out
+    done = {(row["mistake"], row["policy"]) for row in kept(path) if row["search"] == SEARCH}
     cases = [
         (one.name, policy) for policy in reversed(options.policies.split(",")) for one in MISTAKES
         if options.mistakes in one.name and (one.name, policy) not in done
@@ -85,8 +85,11 @@ def run_case(named: tuple[str, str]) -> dict[str, Any]:
     cpu_s = time.process_time() - began_s
     effect = has_effect(case)
     return {
-        "mistake": name, "policy": policy, "outcome": judged(mistake, case, verdict, effect), "effect": effect,
-        "cpu_s": round(cpu_s, 1), **verdict.as_json(),
+        "search": SEARCH, "mistake": name, "policy": policy, "outcome": judged(mistake, case, verdict, effect),
+        "cpu_s": round(cpu_s, 1), "verdict": verdict.word, "sentences": [change.sentence for change in verdict.changes],
+        "undecided": list(verdict.undecided), "untested": list(verdict.untested),
+        "explained": {name: round(share, 3) for name, share in verdict.explained.items()},
+        "demonstrations": verdict.demonstrations,
     }  # fmt: skip
 
 
@@ -117,10 +120,16 @@ def in_a_thread(endpoint: Endpoint) -> Iterator[int]:
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
-    found = {(row["mistake"], row["policy"]): row["outcome"] for row in rows}
+    # Later ones count.
+    latest = {(row["mistake"], row["policy"]): row for row in sorted(rows, key=lambda row: int(row["search"]))}
+    found = {key: row["outcome"] for key, row in latest.items() if key[0] in {one.name for one in MISTAKES}}
+    earlier = {key for key, row in latest.items() if row["search"] < SEARCH}
     lines = [f"| planted | {' | '.join(f'`{name}`' for name in POLICIES)} | tuned on |", "|---|" + "---|" * 4]
     for one in MISTAKES:
-        cells = [OUTCOMES.get(found.get((one.name, policy), ""), "—") for policy in POLICIES]
+        cells = [
+            OUTCOMES.get(found.get((one.name, policy), ""), "—") + "°" * ((one.name, policy) in earlier)
+            for policy in POLICIES
+        ]
         lines.append(f"| {one.name} | {' | '.join(cells)} | {'yes' if one.is_tuned_on else ''} |")
     lines += ["", "| with an effect, n | named | in part | another | inconclusive | listed as open | wrongly cleared |",
               "|---|---|---|---|---|---|---|"]  # fmt: skip
@@ -132,7 +141,10 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
         lines.append(f"| {words}, {n} | {' | '.join(cells)} |")
     none = [outcome for (name, _), outcome in found.items() if not _mistake(name).is_mistake]
     accused = _share(none.count("accused"), len(none))
-    cpu_s = {policy: [row["cpu_s"] for row in rows if row["policy"] == policy] for policy in POLICIES}
+    cpu_s = {
+        policy: [row["cpu_s"] for row in latest.values() if row["policy"] == policy and row["search"] == SEARCH]
+        for policy in POLICIES
+    }
     costs = ", ".join(f"`{name}` {sum(some) / len(some):.0f} s" for name, some in cpu_s.items() if some)
     lines += ["", f"Without a mistake, wrongly accused: {accused}. Processor time of one case: {costs or '—'}."]
     return "\n".join(lines)
