@@ -60,7 +60,7 @@ VALID: dict[str, dict[str, str]] = {
     "diagnose": {"policy": "stopping", "plugin": "stopping.py", "films": "0", "out": "new", "seeds": "1"},
     "cliff": {"task": TASK, "policy": "stopping", "plugin": "stopping.py", "stressor": "noise", "out": "new"},
     "why": {"run": "run", "plugin": "stopping.py", "policy": "stopping", "out": "new"},
-    "validate": {"fault": "no_such_fault", "sets": "1", "healthy": "0", "weak_sets": "0", "pairs": "0", "out": "new"},
+    "validate": {"fault": "no_such_fault", "sets": "1", "healthy": "0", "weak_sets": "0", "nulls": "0", "pairs": "0", "out": "new"},
     "report": {"runs": "run", "out": "page.html"},
     "fairness": {"selectors": "bias/light_direction", "seeds": "1", "out": "new"},
     "merge": {"runs": "run", "out": "new"},

@@ -214,6 +214,8 @@ SCENARIOS = (
             "0",
             "--weak-sets",
             "0",
+            "--nulls",
+            "0",
             "--pairs",
             "0",
             "--out",
