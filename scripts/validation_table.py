@@ -7,13 +7,16 @@ it goes on where it was cut off.
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from pages import DOCS, of_this_source, rewrite
+from units import keep, kept
 
 from robodx.analysis.findings.validation import (
     GROUPS,
@@ -27,12 +30,16 @@ from robodx.analysis.findings.validation import (
 from robodx.analysis.findings.validation import HELD_OUT as BY_OTHERS
 from robodx.analysis.statistics.estimates import wilson
 from robodx.faults.base import FAULTS
-from robodx.running.validation import FIRST_SET, design, faults, plugin_of, read_held_out, validate
+from robodx.running.validation import FIRST_SET, FLAKY, design, faults, plugin_of, read_held_out, validate
+from robodx.running.validation import NULLS as KINDS
 from robodx.terminal.validation import GOALS, SAYS, policies, validation_bar
 
 ROOT = Path(__file__).parent.parent
 # Not seen before the last change of the diagnosis, and seen.
 HELD_OUT, *EARLIER = (ROOT / "scripts" / "held_out" / f"{name}.csv" for name in ("fourth", "third", "second", "first"))
+# A line for each run of a policy without a cause, or one with the sums over the runs of a kind.
+NULLS = DOCS / "results" / "nulls.jsonl"
+COUNTS = ("runs", "false", "true", "pairs", "differ", "plain")
 
 
 def main() -> None:
@@ -74,8 +81,10 @@ def main() -> None:
     page = DOCS / "diagnosis.md"
     nulls = [one for one in verdicts if one.group in WITHOUT_CAUSE]
     if nulls:
-        rewrite(page, "policies without a cause", null_table(nulls))
-        rewrite(ROOT / "README.md", "false causes", false_causes(nulls))
+        keep(NULLS, [[null_row(one) for one in nulls]])
+    rows = latest(kept(NULLS))
+    rewrite(page, "policies without a cause", null_table(rows))
+    rewrite(ROOT / "README.md", "false causes", false_causes(rows))
     verdicts = [one for one in verdicts if one.group not in WITHOUT_CAUSE]
     if not verdicts:
         return
@@ -122,7 +131,26 @@ def trust(verdicts: Sequence[Verdict]) -> str:
     return "\n".join(lines)
 
 
-def null_table(verdicts: Sequence[Verdict]) -> str:
+def null_row(verdict: Verdict) -> dict[str, Any]:
+    chance = verdict.temptation
+    return {
+        "kind": verdict.planted if verdict.group == "no fault" else verdict.planted.partition("=")[0],
+        "planted": verdict.planted, "seed_set": verdict.seed_set, "found": list(verdict.found),
+        "runs": 1, "false": int(not verdict.is_right), "true": int(verdict.is_right and bool(verdict.found)),
+        "pairs": chance.pairs, "differ": chance.differ, "plain": int(chance.claims > 0),
+    }  # fmt: skip
+
+
+def latest(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each run once, the last time it was judged; sums of a kind only until as many of its runs are there."""
+    runs = {(row["planted"], row["seed_set"]): row for row in rows if "planted" in row}
+    count = Counter(row["kind"] for row in runs.values())
+    sums = [row for row in rows if "planted" not in row and count[row["kind"]] < row["runs"]]
+    summed = {row["kind"] for row in sums}
+    return [*(row for row in runs.values() if row["kind"] not in summed), *sums]
+
+
+def null_table(rows: Sequence[dict[str, Any]]) -> str:
     """By kind: how often a cause was claimed, and how many pairs could have misled."""
     columns = (
         "policies without a cause",
@@ -134,34 +162,33 @@ def null_table(verdicts: Sequence[Verdict]) -> str:
         "plain test",
     )
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    rows = {name: [one for one in verdicts if _kind(one) == name] for name in map(_kind, verdicts)}
-    for name, group in (*rows.items(), ("**all**", verdicts)):
-        wrong = sum(not one.is_right for one in group)
-        true = sum(one.is_right and bool(one.found) for one in group)
-        pairs, differ = (sum(getattr(one.temptation, each) for one in group) for each in ("pairs", "differ"))
-        plain = sum(one.temptation.claims > 0 for one in group)
-        cells = (len(group), f"{wrong}: {wilson(wrong, len(group))}", true, f"{pairs:,}", f"{differ:,}", plain)
-        lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
+    kinds = sorted({row["kind"] for row in rows}, key=["healthy", *FLAKY, *KINDS].index)
+    for name, group in (
+        *((f"`{kind}`", [row for row in rows if row["kind"] == kind]) for kind in kinds),
+        ("**all**", rows),
+    ):
+        runs, false, true, pairs, differ, plain = _sums(group)
+        cells = (name, runs, f"{false}: {wilson(false, runs)}", true, f"{pairs:,}", f"{differ:,}", plain)
+        lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
 
 
-def false_causes(verdicts: Sequence[Verdict]) -> str:
+def _sums(rows: Sequence[dict[str, Any]]) -> list[int]:
+    return [sum(row[name] for row in rows) for name in COUNTS]
+
+
+def false_causes(rows: Sequence[dict[str, Any]]) -> str:
     """For the README: all kinds together."""
-    wrong = sum(not one.is_right for one in verdicts)
-    pairs, differ = (sum(getattr(one.temptation, each) for one in verdicts) for each in ("pairs", "differ"))
+    runs, false, _, pairs, differ, _ = _sums(rows)
     return (
-        f"In {len(verdicts)} runs of policies that fail by luck alone or not at all, it claimed {_causes(wrong)}\n"
-        f"({wilson(wrong, len(verdicts))} of runs; goal at most 5%). These tests can fail: of {pairs:,} pairs,\n"
+        f"In {runs} runs of policies that fail by luck alone or not at all, it claimed {_causes(false)}\n"
+        f"({wilson(false, runs)} of runs; goal at most 5%). These tests can fail: of {pairs:,} pairs,\n"
         f"{differ:,} had two different outcomes."
     )
 
 
 def _causes(number: int) -> str:
     return f"{number or 'no'} false cause{'s' * (number != 1)}"
-
-
-def _kind(verdict: Verdict) -> str:
-    return f"`{verdict.planted if verdict.group == 'no fault' else verdict.planted.partition('=')[0]}`"
 
 
 def by_fault(verdicts: Sequence[Verdict]) -> str:

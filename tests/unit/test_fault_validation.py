@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -38,6 +40,10 @@ from robodx.running.validation import SET, Case, design, read_held_out, validate
 from robodx.suites.base import SuiteRequest
 from robodx.terminal.validation import as_dict, is_reached, lines, matrix_rows
 from tests.simulated_policies import Run, fails_when, run
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+
+from validation_table import latest
 
 HELD_OUT = Path(__file__).parents[2] / "scripts" / "held_out" / "first.csv"
 
@@ -133,6 +139,16 @@ def test_what_no_pair_has_shown_is_no_claim_and_without_a_cause_the_symptoms_cou
     beside = replace(diagnosis, symptoms=(*shaky.symptoms, Symptom("other", "It.", guess.success, ())))
     assert judge("one fault", "jerky", 1, [Expected("unstable control")], beside).is_right, "it is a way of acting"
     assert not judge("one fault", "x", 1, [Expected("other")], beside).is_right
+
+
+def test_a_null_is_counted_once_and_sums_of_its_kind_only_until_its_runs_are_there() -> None:
+    def row(planted: str, false: int) -> dict[str, Any]:
+        return {"kind": "luck", "planted": planted, "seed_set": 101, "runs": 1, "false": false, "pairs": 10}
+
+    sums = {"kind": "luck", "runs": 2, "false": 1, "pairs": 20}
+    assert latest([sums, row("luck=1", 1)]) == [sums]
+    both = [row("luck=1", 0), row("luck=2", 0)]
+    assert latest([sums, row("luck=1", 1), *both]) == both
 
 
 def test_pairs_that_differ_by_chance_are_counted_with_what_a_plain_test_makes_of_them() -> None:

@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from robodx.compatibility import showing
-from robodx.compatibility.fit import Fit
+from robodx.compatibility.fit import Fit, Motions
 from robodx.compatibility.hypotheses import between, scales
-from robodx.compatibility.probe import probe
+from robodx.compatibility.probe import _Contest, _Idea, _Search, _Tried, probe
 from robodx.compatibility.showing import Demonstrations
 from robodx.compatibility.verdict import Verdict
 from robodx.policy_contract import (
@@ -450,6 +450,41 @@ def test_the_fewest_changes_between_two_presets_are_named() -> None:
     assert colours.sentence == "it expects its pictures in the order BGR"
     assert [one.aspect for one in between(given, swapped(turned_differently(given)))].count("cameras swapped") == 1
     assert between(given, wanted)[0].aspect == "colour channels"
+
+
+def test_alternatives_of_an_earlier_correction_are_listed_beside_those_of_a_later_one() -> None:
+    class Rehearsed(_Search):
+        """Corrects the orientation, for which there were two ways, then the colours, and finds nothing more."""
+
+        def __init__(self, declared: Preset) -> None:
+            self._declared, self._tasks, self.alike = declared, 1, list[str]()
+            upside_down, mirrored = (seen(declared, orientation=way) for way in ("flipped_vertical", "rotated_180"))
+            blue_first = seen(upside_down, channels="BGR")
+            self.contests = [
+                _Contest(tried(upside_down), True, [tried(mirrored)], [], []),
+                _Contest(tried(blue_first), True, [], [], []),
+                _Contest(tried(blue_first), False, [], [], []),
+            ]
+
+        def _contest(self, current: _Idea, views: Sequence[Preset]) -> _Contest:
+            return self.contests.pop(0)
+
+        def _tried(self, idea: _Idea, indices: Sequence[int]) -> _Tried:
+            return tried(idea.preset)
+
+        def _said(self, contest: _Contest, alike: Sequence[str], first: _Tried, given: Preset) -> Verdict:
+            self.alike += alike
+            return Verdict(False, (), given, {}, {}, (), (), 0, 0, 0, None)
+
+    def seen(one: Preset, **fields: Any) -> Preset:
+        return replace(one, images={key: replace(picture, **fields) for key, picture in one.images.items()})
+
+    def tried(one: Preset) -> _Tried:
+        return _Tried(_Idea(one), Motions({}, np.zeros((0, 2))), losses(0.1, 0.1))
+
+    search = Rehearsed(preset(Memory("ee_delta", uses="images").spec))
+    search.verdict(search._declared)
+    assert search.alike == ["it expects its pictures rotated by 180°"]
 
 
 def test_frames_answered_with_an_error_are_left_out(probed: Probed) -> None:

@@ -128,7 +128,7 @@ class _Search:
             if not contest.is_better:
                 break
             current = contest.best.idea
-            alike = [self._other_than_declared(one) for one in contest.undecided]
+            alike += [self._other_than_declared(one) for one in contest.undecided]
         return self._said(contest if contest.is_better else singles, alike, first, given)
 
     def _other_than_declared(self, one: _Tried) -> str:
