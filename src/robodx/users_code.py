@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
 import sysconfig
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from types import FrameType, GeneratorType, TracebackType
@@ -23,6 +25,8 @@ T = TypeVar("T")
 
 LONGEST_MESSAGE = 600
 AGAIN_S = 0.02
+# How long threads that a user's code left running may take to end once all else is done.
+LAST_THREADS_S = 2.0
 _OWN = str(Path(__file__).parent)
 # Those in brackets are made up by Python: its importer's, and what a dataclass generates.
 _LIBRARIES = (sysconfig.get_path("stdlib"), "<")
@@ -239,3 +243,17 @@ def notice_exits() -> None:
 
     noticed.__qualname__ = "os._exit"
     os._exit = noticed  # type: ignore[assignment]
+
+
+def end_despite_threads(status: int) -> None:
+    """End this process although a user's code left threads running, for which Python would wait for ever."""
+    end_s = time.monotonic() + LAST_THREADS_S
+    others = [one for one in threading.enumerate() if one is not threading.current_thread() and not one.daemon]
+    with suppress(KeyboardInterrupt):
+        for thread in others:
+            thread.join(max(end_s - time.monotonic(), 0.0))
+    if running := [thread.name for thread in others if thread.is_alive()]:
+        print_aside(f"robodx: ends without waiting for threads that are still running: {', '.join(running)}")
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        really_exit(status)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -510,6 +511,20 @@ def test_two_workers_run_all_episodes_of_a_policy_that_cannot_be_closed(
     assert 'The policy "cannot_close" was not closed: it raised' in capfd.readouterr().err
     assert STOP_S > CLOSE_S, "a worker has the time to say so"
     assert lerobot.STOP_S < CLOSE_S, "a server that does not end is killed, and not left behind"
+
+
+@pytest.mark.parametrize(("arguments", "status"), [(("list", "robots"), 0), (("list", "nothing"), 2)])
+def test_a_thread_that_a_plugin_left_running_does_not_keep_the_command_from_ending(
+    arguments: tuple[str, ...], status: int, tmp_path: Path
+) -> None:
+    plugin = tmp_path / "sleepy.py"
+    plugin.write_text(
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(600,), name='sleepy').start()\n"
+    )
+    command = [sys.executable, "-c", "from robodx.cli import main; main()", *arguments, "--plugin", str(plugin)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == status
+    assert ended.stderr.endswith("robodx: ends without waiting for threads that are still running: sleepy\n")
 
 
 def test_polars_finishes_before_an_interrupt() -> None:

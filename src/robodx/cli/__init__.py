@@ -11,7 +11,7 @@ from pathlib import Path
 def main() -> None:
     """The `robodx` command: a user's mistake prints one line, a bug of ours prints its traceback."""
     # Before anything else is imported, which takes a while: Ctrl-C and SIGTERM are no errors then either.
-    from robodx.users_code import exits_noticed, interrupt
+    from robodx.users_code import end_despite_threads, exits_noticed, interrupt
 
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
@@ -28,7 +28,12 @@ def main() -> None:
             _run()
     except KeyboardInterrupt:
         sys.stderr.write("\nStopped.\n")
+        end_despite_threads(130)
         sys.exit(130)
+    except SystemExit as end:
+        end_despite_threads(end.code if isinstance(end.code, int) else int(end.code is not None))
+        raise
+    end_despite_threads(0)
 
 
 def _run() -> None:
