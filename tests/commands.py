@@ -23,6 +23,8 @@ def call(*words: str | Path, cwd: Path, expect: int = 0) -> str:
         redirect_stderr(said),
         patch.object(sys, "argv", ["robodx", *map(str, words)]),
         patch.object(sys, "path", list(sys.path)),
+        # It would end the process of the tests, in which their servers run.
+        patch("robodx.users_code.end_despite_threads"),
     ):
         try:
             main()

@@ -10,8 +10,8 @@ import sysconfig
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from types import FrameType, GeneratorType, TracebackType
@@ -246,14 +246,23 @@ def notice_exits() -> None:
 
 
 def end_despite_threads(status: int) -> None:
-    """End this process although a user's code left threads running, for which Python would wait for ever."""
+    """Let this process end although a user's code left threads running, for which Python would wait for ever.
+
+    To be called last. Python itself ends the idle threads of a pool; what still runs after that is not waited for.
+    """
+    left = [one for one in threading.enumerate() if one is not threading.current_thread() and not one.daemon]
+    if left:
+        threading.Thread(target=_end, args=(status, left), daemon=True).start()
+
+
+def _end(status: int, left: Sequence[threading.Thread]) -> None:
     end_s = time.monotonic() + LAST_THREADS_S
-    others = [one for one in threading.enumerate() if one is not threading.current_thread() and not one.daemon]
-    with suppress(KeyboardInterrupt):
-        for thread in others:
-            thread.join(max(end_s - time.monotonic(), 0.0))
-    if running := [thread.name for thread in others if thread.is_alive()]:
+    for thread in left:
+        thread.join(max(end_s - time.monotonic(), 0.0))
+    if running := [thread.name for thread in left if thread.is_alive()]:
         print_aside(f"robodx: ends without waiting for threads that are still running: {', '.join(running)}")
+        # Only the main thread may call it.
+        atexit.unregister(signal.signal)
         atexit._run_exitfuncs()
         sys.stdout.flush()
         really_exit(status)

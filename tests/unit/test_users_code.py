@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -525,6 +526,26 @@ def test_a_thread_that_a_plugin_left_running_does_not_keep_the_command_from_endi
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert ended.returncode == status
     assert ended.stderr.endswith("robodx: ends without waiting for threads that are still running: sleepy\n")
+
+
+def test_idle_threads_of_a_pool_are_not_reported(tmp_path: Path) -> None:
+    plugin = tmp_path / "pooled.py"
+    plugin.write_text(
+        "from concurrent.futures import ThreadPoolExecutor\nPOOL = ThreadPoolExecutor()\nPOOL.submit(int).result()\n"
+    )
+    command = [sys.executable, "-c", "from robodx.cli import main; main()", "list", "robots", "--plugin", str(plugin)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_command_in_the_process_of_a_test_leaves_the_threads_of_others_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robodx.users_code.LAST_THREADS_S", 0.0)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()
+        call("list", "robots", cwd=tmp_path)
+        time.sleep(0.2)
 
 
 def test_polars_finishes_before_an_interrupt() -> None:
