@@ -1,7 +1,9 @@
 """Plants wrong conventions behind servers that declare nothing, lets the probe find them, and writes the table.
 
 `python scripts/probe_table.py` runs it. Cases are kept in docs/results/planted-conventions.jsonl, and are not run again
-until the probe's search changes. `--there` only writes the table.
+until the probe's search changes. `--there` only writes the table. Most cases ask the same policy about the same
+pictures again: its answers and the demonstrations are kept in .cache/probe-table, by the source that they were made
+with (some GB a policy).
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ import asyncio
 import os
 import tempfile
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,11 +20,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pages import DOCS, rewrite
+from pages import DOCS, of_this_source, rewrite
 from planted_conventions import MISTAKES, POLICIES, SEARCH, Mistake, has_effect, judged
+from remembered import Remembered, RememberedDemonstrations
 from units import at_work, keep, kept
 
 from robodx.analysis.statistics.estimates import wilson
+from robodx.compatibility import showing
 from robodx.compatibility.probe import probe
 from robodx.policy_contract import make_policy
 from robodx.wires.preset_files import as_toml
@@ -72,8 +75,9 @@ def main() -> None:
 def run_case(named: tuple[str, str]) -> dict[str, Any]:
     name, policy = named
     mistake = next(one for one in MISTAKES if one.name == name)
-    case = mistake.case(make_policy(policy))
-    began_s = time.process_time()
+    there = of_this_source(ROOT / ".cache" / "probe-table")
+    case = mistake.case(Remembered(make_policy(policy), there / f"{policy}.sqlite"))
+    vars(showing)["demonstrate"] = RememberedDemonstrations(there / "demonstrations")
     with tempfile.TemporaryDirectory() as folder, in_a_thread(Silent(case.policy, case.planted)) as port:
         file = Path(folder) / "declared.toml"
         file.write_text(as_toml(case.declared.as_dict()))
@@ -82,11 +86,10 @@ def run_case(named: tuple[str, str]) -> dict[str, Any]:
             verdict = probe(remote)
         finally:
             remote.close()
-    cpu_s = time.process_time() - began_s
     effect = has_effect(case)
     return {
         "search": SEARCH, "mistake": name, "policy": policy, "outcome": judged(mistake, case, verdict, effect),
-        "cpu_s": round(cpu_s, 1), "verdict": verdict.word, "sentences": [change.sentence for change in verdict.changes],
+        "verdict": verdict.word, "sentences": [change.sentence for change in verdict.changes],
         "undecided": list(verdict.undecided), "untested": list(verdict.untested),
         "explained": {name: round(share, 3) for name, share in verdict.explained.items()},
         "demonstrations": verdict.demonstrations,
@@ -142,8 +145,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     none = [outcome for (name, _), outcome in found.items() if not _mistake(name).is_mistake]
     accused = _share(none.count("accused"), len(none))
     cpu_s = {
-        policy: [row["cpu_s"] for row in latest.values() if row["policy"] == policy and row["search"] == SEARCH]
-        for policy in POLICIES
+        policy: [row["cpu_s"] for row in rows if row["policy"] == policy and row.get("cpu_s")] for policy in POLICIES
     }
     costs = ", ".join(f"`{name}` {sum(some) / len(some):.0f} s" for name, some in cpu_s.items() if some)
     lines += ["", f"Without a mistake, wrongly accused: {accused}. Processor time of one case: {costs or '—'}."]
