@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Hashable, Iterable
 from functools import cache
-from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
+from validate_capability import MAY_BE_BLIND, most_blind
 
 from robodx.analysis.statistics.estimates import wilson
 from robodx.language.meaning import resolve_all
@@ -24,10 +23,6 @@ from robodx.scoring.from_meaning import looks
 from robodx.sim.scene import Scene, Thing
 from robodx.streams import VARIATIONS
 from robodx.tasks.base import TASKS, Situation
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
-from validate_capability import MAY_BE_BLIND, most_blind
 
 # A few of each task's situations: `make test-thorough` takes more, and `make validate-capability` all 25.
 EXPERT_SEEDS, THOROUGH_EXPERT_SEEDS = 2, 5

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
 from confounding import Pair, Reason, drawn, groups, levels, pairs, predicts
 
 RNG = np.random.Generator(np.random.PCG64(0))

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import groupby
-from pathlib import Path
 
+import metamorphic_coverage
 import numpy as np
 import pytest
-
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-
-import metamorphic_coverage  # noqa: E402
-from interval_coverage import RATES, Level, coverages, false_positives  # noqa: E402
+from interval_coverage import RATES, Level, coverages, false_positives
 
 NOMINAL, ALPHA = 0.95, 0.05
 COVERAGE_SLACK, POSITIVES_SLACK = 0.015, 0.01

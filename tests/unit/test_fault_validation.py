@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from typer.testing import CliRunner
+from validation_table import latest
 
 from robodx.analysis.findings.base import Diagnosis, Symptom
 from robodx.analysis.findings.conditions import Condition
@@ -40,10 +40,6 @@ from robodx.running.validation import SET, Case, design, read_held_out, validate
 from robodx.suites.base import SuiteRequest
 from robodx.terminal.validation import as_dict, is_reached, lines, matrix_rows
 from tests.simulated_policies import Run, fails_when, run
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
-from validation_table import latest
 
 HELD_OUT = Path(__file__).parents[2] / "scripts" / "held_out" / "first.csv"
 

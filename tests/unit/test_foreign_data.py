@@ -12,18 +12,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from hostile.data_sets import ATTACKS, MOST_BYTES, STEPS, SUFFIXES, attacked, make
 
-ROOT = Path(__file__).parent.parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
-
-from hostile.data_sets import ATTACKS, MOST_BYTES, STEPS, SUFFIXES, attacked, make  # noqa: E402
-
-from robodx.datasets import bounds  # noqa: E402
-from robodx.datasets.bounds import expanded, fits, whole, within  # noqa: E402
-from robodx.datasets.foreign_files import quiet  # noqa: E402
-from robodx.datasets.formats.base import UnreadableData, open_data  # noqa: E402
-from robodx.datasets.lerobot import parquet_sizes  # noqa: E402
-from robodx.datasets.lerobot.files import read_table  # noqa: E402
+from robodx.datasets import bounds
+from robodx.datasets.bounds import expanded, fits, whole, within
+from robodx.datasets.foreign_files import quiet
+from robodx.datasets.formats.base import UnreadableData, open_data
+from robodx.datasets.lerobot import parquet_sizes
+from robodx.datasets.lerobot.files import read_table
 
 TEMPLATES = (
     "{index:100d}", "{index:.3f}", "{index!r}", "{index.real}", "{key[0]}", "{key:>9}", "{other}", "{}",

@@ -9,17 +9,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from hostile import bad_plugins, bad_policies, kills, processes
+from hostile.commands import commands
+from hostile.judging import PIPE, Case, Ending, defects_of
+from hostile.kills import SCENARIOS, Saved, lost, saved_episodes
+
+from robodx.wires.protocols.base import served_protocols
 
 ROOT = Path(__file__).parent.parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
-
-from hostile import bad_plugins, bad_policies, kills, processes  # noqa: E402
-from hostile.commands import commands  # noqa: E402
-from hostile.judging import PIPE, Case, Ending, defects_of  # noqa: E402
-from hostile.kills import SCENARIOS, Saved, lost, saved_episodes  # noqa: E402
-
-from robodx.wires.protocols.base import served_protocols  # noqa: E402
-
 OURS = f'Traceback (most recent call last):\n  File "{ROOT}/src/robodx/cli/app.py", line 3, in f\n    x\nKeyError: 1\n'
 THEIRS = 'Traceback (most recent call last):\n  File "/home/me/my_policy.py", line 3, in act\n    x\nKeyError: 1\n'
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
+from hostile.commands import Command, commands
+
+from robodx.errors import UserError
+from robodx.fairness import validating
+from robodx.records.contents import PARTS, refuse_part_of_run
+from robodx.report.page import write
+from tests.commands import call
+from tests.reporting import episode, run_folder
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-
-from hostile.commands import Command, commands  # noqa: E402
-
-from robodx.errors import UserError  # noqa: E402
-from robodx.fairness import validating  # noqa: E402
-from robodx.records.contents import PARTS, refuse_part_of_run  # noqa: E402
-from robodx.report.page import write  # noqa: E402
-from tests.commands import call  # noqa: E402
-from tests.reporting import episode, run_folder  # noqa: E402
-
 # A run file is read while the command is still parsed.
 PLACES = {
     f"{command.name} {one.flag or one.name}": (command, one.name)

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from cliff_coverage import Curve, curves, simulate
 
 from robodx.analysis.statistics.psychometric import MINIMUM, Psychometric, count, severities
-
-sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
-
-from cliff_coverage import Curve, curves, simulate
 
 PROCEDURE = Psychometric(severities(1.0))
 RUNS = 20

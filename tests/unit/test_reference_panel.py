@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
+import reference_panel
+from reference_panel import PANEL, Unit, counted, sampled, write
 
 from robodx.analysis.findings.base import PanelLoss
 from robodx.analysis.findings.conditions import Condition
@@ -15,11 +16,6 @@ from robodx.interventions.base import INTERVENTIONS, PLACEBO
 from robodx.report.sections.findings import Card
 from robodx.terminal.diagnosis import lines
 from tests.reporting import diagnosis, finding
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
-import reference_panel
-from reference_panel import PANEL, Unit, counted, sampled, write
 
 IMPRECISE, NOISY = "an imprecise expert", "a noisy expert"
 # Four pairs each: with the negation all but one fail that succeed otherwise; without it all succeed.

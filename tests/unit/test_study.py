@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+import study
+from pages import DOCS
+from study_tables import before_and_after, by_added_factor, by_family, by_finding, by_substitution, control_normalised
+from tables import by_stressor, markdown
+from training_curve import Trained, training_curve
 
 from robodx.analysis.findings.base import Diagnosis
 from robodx.analysis.statistics.estimates import Estimate
@@ -21,14 +25,6 @@ from robodx.running.run import run
 from robodx.running.why import why
 from robodx.suites.capability import capability_tasks
 from tests.reporting import ABOUT, diagnosis, finding, run_folder, stressed
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
-import study
-from pages import DOCS
-from study_tables import before_and_after, by_added_factor, by_family, by_finding, by_substitution, control_normalised
-from tables import by_stressor, markdown
-from training_curve import Trained, training_curve
 
 PUSHING = ("control/push_cube", "robustness/push_cube_with_distractors")
 

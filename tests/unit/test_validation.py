@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from validate_capability import MAY_BE_BLIND, SEEDS, complaints_of
 
 from robodx.tasks.base import TASKS, Task
-
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-
-from validate_capability import MAY_BE_BLIND, SEEDS, complaints_of  # noqa: E402
 
 STACK = replace(TASKS["control/stack_cube"], chance=0.5, varies=("robot", "layout"))
 GOOD = {"expert": 25, "still": 0, "guess": 12, "blind_replay": 6, "constant_instruction": 25}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from validate_interventions import Result, Unit, applied, tell, undeclared
 
 from robodx.errors import UserError
 from robodx.interventions.base import NotApplicable, intervened, parse, replicate
@@ -23,10 +22,6 @@ from robodx.sim.geometry import Pose, about
 from robodx.sim.objects import bin_, cube, goal_disc, hole_block, kit_tray, peg, sphere, t_block
 from robodx.sim.scene import Thing, tabletop
 from robodx.tasks.base import TASKS, Situation
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
-from validate_interventions import Result, Unit, applied, tell, undeclared
 
 RED, BLUE = cube("red").at(-0.06, -0.12), cube("blue").at(-0.06, 0.13)
 
