@@ -124,6 +124,18 @@ def test_a_film_shows_what_the_policy_saw_last_beside_an_overview_that_stands() 
     np.testing.assert_array_equal(overview, as_it_was)
 
 
+def test_the_overview_of_an_episode_that_diverged_shows_what_can_be_seen() -> None:
+    row, trajectory, policy = played(steps=3)
+    environment = Environment(Trial.of_row(row), policy.spec)
+    usual = overview_of(environment, trajectory)
+    joints = sorted((trajectory.index.joints if trajectory.index else {}).values())
+    diverged = trajectory.qpos.copy()
+    diverged[-1, joints[:7]] = np.nan
+    seen = overview_of(environment, replace(trajectory, qpos=diverged))
+    environment.close()
+    assert 0 < seen.fovy_deg < 120 and np.allclose(seen.position, usual.position)
+
+
 @pytest.mark.parametrize("is_raised", [False, True])
 def test_the_overview_never_cuts_the_robot_off_and_keeps_all_of_the_front_camera(is_raised: bool) -> None:
     row, trajectory, policy = played(steps=3)

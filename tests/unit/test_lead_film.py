@@ -103,6 +103,14 @@ def test_a_film_of_no_finding_never_stands_for_one(
     assert asked in page and says in page and ("data-film" in page) == ("second" in filmed)
 
 
+def test_what_is_shown_is_not_called_the_first_finding_where_that_has_no_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suspect = finding(certainty="suspected", advice="", examples=("first_",))
+    page = lead(tmp_path, monkeypatch, suspect, SECOND, filmed="second")
+    assert "Do second." in page and "Shows a finding: it fails when the target is red" in page
+
+
 def test_without_a_finding_it_is_a_trial_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = lead(tmp_path, monkeypatch, finding(certainty="suspected", advice="", examples=("first_",)), filmed="alone")
     assert "Do alone." in page and "A trial that failed" in page and "finding" not in page

@@ -102,6 +102,15 @@ def test_everything_a_run_holds_is_a_part_of_it() -> None:
             refuse_part_of_run(path)
 
 
+def test_a_set_of_instances_is_no_place_for_outputs(tmp_path: Path) -> None:
+    """It has no folder of episodes."""
+    (tmp_path / validating.FILE).touch()
+    for name in (validating.FILE, validating.CHECKS, validating.JUDGEMENTS):
+        with pytest.raises(UserError, match="is a part of the run"):
+            refuse_part_of_run(tmp_path / name)
+    refuse_part_of_run(tmp_path / "page.html")
+
+
 def test_a_report_does_not_follow_its_own_link_into_the_run(run: Path) -> None:
     """Its usual place is not given as an option."""
     (run / "report.html").symlink_to("run.json")

@@ -19,7 +19,7 @@ from robodx.records.about import SCHEMA_VERSION, UnreadableRun, read_about
 from robodx.records.episode import WRONG_OBJECT, Episode
 from robodx.records.folder import RunConflict, RunFolder
 from robodx.records.schema import SCHEMA
-from robodx.records.table import _read_part, load, to_table
+from robodx.records.table import KeptParts, _read_part, load, to_table
 from robodx.records.trajectory import Trajectory
 from robodx.records.trial import Trial
 from robodx.running.rollout import lost, rollout
@@ -84,6 +84,18 @@ def test_a_run_reads_each_part_once_unless_it_has_changed(
         part.write_bytes(part.read_bytes()[:-5])
         with pytest.raises(UnreadableRun, match=r"part-00002\.parquet is damaged"):
             folder.episodes()
+
+
+def test_parts_that_are_gone_are_not_kept_in_memory(episodes: list[Episode], tmp_path: Path) -> None:
+    kept: KeptParts = {}
+    with RunFolder.open(tmp_path / "run", {}, FACTS) as folder:
+        for episode in episodes:
+            folder.append(episode)
+            folder.flush()
+        load(tmp_path / "run", kept)
+        folder.compact()
+    assert len(kept) == 3 and load(tmp_path / "run", kept).height == 3
+    assert [path.name for path in kept] == ["all.parquet"]
 
 
 def test_a_later_attempt_replaces_an_error(episodes: list[Episode], tmp_path: Path) -> None:
