@@ -51,6 +51,13 @@ def _along_rows(matrix: csr_array, picture: Floats) -> Floats:
     return np.asarray(matrix @ flat, dtype=np.float32).reshape(-1, *picture.shape[1:])
 
 
+def pooled(image: NDArray[np.uint8], height: int, width: int) -> NDArray[np.uint8]:
+    """A smaller picture: each pixel is what its part of the larger one is on average."""
+    rows, columns = pooling(image.shape[0], height), pooling(image.shape[1], width)
+    few = _along_rows(columns, _along_rows(rows, image.astype(np.float32)).swapaxes(0, 1)).swapaxes(0, 1)
+    return np.ascontiguousarray(np.rint(few).astype(np.uint8))
+
+
 @lru_cache(maxsize=64)
 def pooling(size: int, few: int) -> csr_array:
     """(few, size): the share that each pixel has of each of a few cells of equal length."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodx.errors import UserError
+from robodx.perturbations.resolution import pooled
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.robots.kinematics import Kinematics
@@ -84,7 +84,7 @@ class Demonstration:
             observations=[
                 replace(
                     one,
-                    images={name: _smaller(image, height, width) for name, image in one.images.items()},
+                    images={name: pooled(image, height, width) for name, image in one.images.items()},
                     depth={name: _nearest(image, height, width) for name, image in one.depth.items()},
                 )
                 for one in self.observations
@@ -177,20 +177,3 @@ def _nearest(image: NDArray[np.float32], height: int, width: int) -> NDArray[np.
         for wanted, there in zip((height, width), image.shape, strict=True)
     )
     return np.ascontiguousarray(image[rows][:, columns])
-
-
-def _smaller(image: NDArray[np.uint8], height: int, width: int) -> NDArray[np.uint8]:
-    """Each pixel is what its part of the larger picture is on average."""
-    rows, columns, channels = image.shape
-    mixed = _shares(rows, height) @ image.reshape(rows, -1).astype(np.float32)
-    mixed = mixed.reshape(height, columns, channels).transpose(0, 2, 1) @ _shares(columns, width).T
-    return np.ascontiguousarray(np.rint(mixed).astype(np.uint8).transpose(0, 2, 1))
-
-
-@cache
-def _shares(there: int, wanted: int) -> NDArray[np.float32]:
-    """(wanted, there): how much of each old pixel lies in each new one; rows add up to 1."""
-    edges = np.arange(wanted + 1) * there / wanted
-    overlaps = np.minimum(edges[1:, None], np.arange(1, there + 1)) - np.maximum(edges[:-1, None], np.arange(there))
-    shares: NDArray[np.float32] = (np.clip(overlaps, 0, None) * wanted / there).astype(np.float32)
-    return shares
