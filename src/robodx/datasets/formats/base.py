@@ -41,6 +41,8 @@ class DataFormat:
     pictured: Pictured = "arrays"
     # What the file's name ends in; "" if a data set is a folder.
     suffix: str = ""
+    # Other endings by which a file of it is found.
+    other_suffixes: tuple[str, ...] = ()
     # How others load it, in Python; for the card. PATH stands for where it is.
     loading: str = "from robodx.datasets.formats.base import open_data\n\ndata = open_data('PATH')"
 
