@@ -353,7 +353,8 @@ ATTACKS = (
     *_both("facts that miss a number", _info(robodx={"about": {"missing": 5}}), "missing"),
     *_both("a description nested deep", _info(robodx=_deep(900)), "deep"),
     *_both("a description of a terabyte", _sparse(INFO), "GiB"),
-    *_both("episodes that cannot be counted", _info(total_episodes=INFINITY), "inf episodes"),
+    *_both("episodes that cannot be counted", _info(total_episodes=INFINITY), "total_episodes is inf"),
+    *_both("episodes of 401 digits", _info(total_episodes=10**400), "an integer of 1,329 bits"),
     *(Attack("rows that are more than they seem", each, _wide_rows(name), "of memory")
       for each, name in (("lerobot", V3_ROWS), ("lerobot-v2.1", V21_ROWS))),
     *(Attack(f"a length of {str(length)[:9]}", "lerobot-v2.1",
