@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -17,6 +18,8 @@ from robodx.datasets.bounds import fits, in_words, stored_bytes
 
 # All that is not media data: a million pictures need 10 MB or so.
 DESCRIPTION_BYTES = 64 * 2**20
+# At the top, and of one name. A video has one of each for every stream, and some more.
+MOST_BOXES = 10_000
 # FFmpeg's memory for each sample of its index.
 SAMPLE_BYTES = 72
 # An empty one and one with pictures; more of them change their order, which is not followed.
@@ -35,34 +38,41 @@ NAMES = (*REFUSED, *ENCRYPTED[0], *ENCRYPTED[1])
 
 
 class Samples(NamedTuple):
-    count: int
+    number: int
+    # Of all of them together.
     size: int
 
 
 def check(file: Path) -> None:
     """Raises ValueError where its samples cannot all be in it, or their index would be too large."""
-    tables: list[Samples] = []
+    held, stored = file.stat().st_size, stored_bytes(file)
+    tables = samples = size = 0
     names: set[bytes] = set()
-    for box in _descriptions(file):
+    for box in _descriptions(file, held):
         names |= {name for name in NAMES if name in box}
         _check_edits(box)
-        tables += [_samples(box, place) for place in _places(box, b"stsz")]
+        for place in _places(box, b"stsz"):
+            found = _samples(box, place)
+            tables, samples, size = tables + 1, samples + found.number, size + found.size
+            # At each, for they may overlap and take long to read.
+            if size > held:
+                raise ValueError(f"its {samples:,} samples would have {in_words(size)}, but it has {in_words(held)}")
+            fits("its samples", size, stored)
+            fits(f"an index of its {samples:,} samples", SAMPLE_BYTES * samples, stored)
     _check_names(names)
     if not tables:
         raise ValueError("it is no MP4 video: it has no table of samples")
-    count, size, held = sum(one.count for one in tables), sum(one.size for one in tables), file.stat().st_size
-    if size > held:
-        raise ValueError(f"its {count:,} samples would have {in_words(size)}, but the file has {in_words(held)}")
-    stored = stored_bytes(file)
-    fits("its samples", size, stored)
-    fits(f"an index of its {count:,} samples", SAMPLE_BYTES * count, stored)
 
 
-def _descriptions(file: Path) -> Iterator[bytes]:
+def _descriptions(file: Path, end: int) -> Iterator[bytes]:
     """The boxes at the top, as FFmpeg goes from one to the next, without the media data."""
-    end, place, room = file.stat().st_size, 0, DESCRIPTION_BYTES
+    place, room = 0, DESCRIPTION_BYTES
     with file.open("rb") as opened:
-        while end - place >= 8:
+        for number in count():
+            if end - place < 8:
+                return
+            if number == MOST_BOXES:
+                raise ValueError(f"it has more than {MOST_BOXES:,} parts")
             opened.seek(place)
             kind, size = _header(opened, end - place)
             if kind != b"mdat":
@@ -101,20 +111,24 @@ def _check_edits(box: bytes) -> None:
 
 def _places(box: bytes, name: bytes) -> Iterator[int]:
     """Where the content of each box of this name begins."""
-    found = box.find(name)
-    while found >= 0:
+    found = -1
+    for number in count():
+        found = box.find(name, found + 1)
+        if found < 0:
+            return
+        if number == MOST_BOXES:
+            raise ValueError(f"it has more than {MOST_BOXES:,} boxes {name.decode()}")
         # A size of 1 says that the size follows the name, in 8 bytes.
         yield found + (12 if box[max(found - 4, 0) : found] == b"\0\0\0\1" else 4)
-        found = box.find(name, found + 1)
 
 
 def _samples(box: bytes, place: int) -> Samples:
     """What a table of sizes says: one size for all, or one for each."""
     if place + 12 > len(box):
         raise ValueError("a table of its samples is cut off")
-    _, one, count = struct.unpack_from(">III", box, place)
+    _, one, number = struct.unpack_from(">III", box, place)
     if one:
-        return Samples(count, one * count)
-    if place + 12 + 4 * count > len(box):
-        raise ValueError(f"a table of its {count:,} samples is cut off")
-    return Samples(count, int(np.frombuffer(box, ">u4", count, place + 12).sum(dtype=np.int64)))
+        return Samples(number, one * number)
+    if place + 12 + 4 * number > len(box):
+        raise ValueError(f"a table of its {number:,} samples is cut off")
+    return Samples(number, int(np.frombuffer(box, ">u4", number, place + 12).sum(dtype=np.int64)))
