@@ -92,8 +92,8 @@ def test_names_and_texts_of_a_foreign_data_set_stay_on_one_line(tmp_path: Path) 
     features = replace(features, cameras={hostile: (8, 12), "wrist": (8, 8)})
     episode = demonstration(2)
     images = {hostile: episode.images["front"], "wrist": episode.images["wrist"]}
-    said = {"instructions": (hostile,) * 2, "metadata": {"task": hostile, hostile: hostile}}
-    write_data(tmp_path / "a.tiny", "tiny", features, [replace(episode, images=images, **said)])
+    episode = replace(episode, images=images, instructions=(hostile,) * 2, metadata={"task": hostile, hostile: hostile})
+    write_data(tmp_path / "a.tiny", "tiny", features, [episode])
     shown = call("data", "show", "a.tiny", "--episode", "0", cwd=tmp_path).splitlines()
     assert not [line for line in shown if line.startswith("solved")]
     assert sum("\\u000asolved" in line for line in shown) >= 7

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from robodx.datasets.bounds import shortened
+from robodx.datasets.bounds import quoted
 from robodx.datasets.descriptions import check_features
 from robodx.datasets.schema import DataSet, Demonstration, Features
 from robodx.errors import UserError
@@ -25,7 +25,7 @@ class UnreadableData(UserError):
     """A data set that is missing, damaged or of another format; the message names the file, in one line."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(shortened(message, MOST_SAID))
+        super().__init__(quoted(message, MOST_SAID))
 
 
 @dataclass(frozen=True)
