@@ -279,6 +279,43 @@ def _feature(key: str, **values: Any) -> Do:
     return _json(INFO, lambda info: info["features"][key].update(values))
 
 
+def _box(name: bytes, fields: tuple[int, ...], offset: int = 8) -> Do:
+    """Other numbers in a box of the video's description, some bytes behind its name; nothing is moved."""
+
+    def do(place: Path) -> None:
+        content = bytearray((place / V21_VIDEO).read_bytes())
+        struct.pack_into(f">{len(fields)}I", content, content.index(name) + offset, *fields)
+        (place / V21_VIDEO).write_bytes(content)
+
+    return do
+
+
+def samples(count: int, size: int = 1) -> Do:
+    """A video that says that it has so many samples of this size, all in one chunk."""
+    changes = (
+        _box(b"stsz", (size, count)), _box(b"stsc", (1, 1, count, 1)), _box(b"stts", (1, count)),
+    )  # fmt: skip
+    return lambda place: [change(place) for change in changes]
+
+
+def _hidden_samples(place: Path) -> None:
+    """The same in a box of a 64-bit size, within a text about the file."""
+    table = struct.pack(">I4sQ5I", 1, b"stsz", 36, 0, 1, 60_000_000, 0, 0)
+    with (place / V21_VIDEO).open("ab") as file:
+        file.write(struct.pack(">I4s", 8 + len(table), b"udta") + table)
+
+
+def _fragment(place: Path) -> None:
+    """Samples that no table has: a run of them in a fragment, all of the size that it says first."""
+    extends = struct.pack(">I4s6I", 32, b"trex", 0, 1, 1, 1, 1, 0)
+    run = struct.pack(">I4s2I", 16, b"trun", 0, 60_000_000)
+    parts = struct.pack(">I4s2I", 16, b"tfhd", 0, 1) + run
+    parts = struct.pack(">I4s", 8 + len(parts), b"traf") + parts
+    with (place / V21_VIDEO).open("ab") as file:
+        file.write(struct.pack(">I4s", 8 + len(extends), b"mvex") + extends)
+        file.write(struct.pack(">I4s", 8 + len(parts), b"moof") + parts)
+
+
 PICTURES = "observation.images.front"
 NAN, INFINITY = float("nan"), float("inf")
 LIST = b"ffconcat version 1.0\nfile episode_000001.mp4\n"
@@ -316,7 +353,8 @@ ATTACKS = (
     *_both("facts that miss a number", _info(robodx={"about": {"missing": 5}}), "missing"),
     *_both("a description nested deep", _info(robodx=_deep(900)), "deep"),
     *_both("a description of a terabyte", _sparse(INFO), "GiB"),
-    *_both("episodes that cannot be counted", _info(total_episodes=INFINITY), "inf episodes"),
+    *_both("episodes that cannot be counted", _info(total_episodes=INFINITY), "total_episodes is inf"),
+    *_both("episodes of 401 digits", _info(total_episodes=10**400), "an integer of 1,329 bits"),
     *(Attack("rows that are more than they seem", each, _wide_rows(name), "of memory")
       for each, name in (("lerobot", V3_ROWS), ("lerobot-v2.1", V21_ROWS))),
     *(Attack(f"a length of {str(length)[:9]}", "lerobot-v2.1",
@@ -326,6 +364,13 @@ ATTACKS = (
     Attack("an index below 0", "lerobot-v2.1",
            _json("meta/episodes.jsonl", lambda row: row.update(episode_index=-1)), "episode_index"),
     Attack("episodes of a terabyte", "lerobot-v2.1", _sparse("meta/episodes.jsonl"), "line"),
+    *(Attack(name, "lerobot-v2.1", do, says, is_filmed=True) for name, do, says in (
+        ("a video of very many samples", samples(60_000_000), "60,000,000 samples"),
+        ("a video of very many empty samples", samples(60_000_000, 0), "cut off"),
+        ("a video of very many samples, said elsewhere", _hidden_samples, "samples"),
+        ("a video that says the whole of it is each sample", _box(b"stsz", (4_000, 4)), "4 samples"),
+        ("a video in fragments", _fragment, "fragments"),
+    )),
     Attack("tasks that are numbers", "lerobot-v2.1", _file("meta/tasks.jsonl", b"5\n[]\n"), "JSON object"),
     Attack("tasks with lists", "lerobot-v2.1", _file("meta/tasks.jsonl", b'{"task_index": [], "task": {}}'), "list"),
     Attack("a video that is a list of others", "lerobot-v2.1", _file(V21_VIDEO, LIST), "mp4", is_filmed=True),

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from robodx.errors import UserError
+from robodx.output import shortened
 from robodx.timed_sockets import TimedTlsSocket, TooMuch, timed
 
 PATH = "/chat/completions"
@@ -273,8 +274,7 @@ def _refused(endpoint: Endpoint, answer: _Answer, says: str) -> ChatError:
 
 
 def _short(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= LONGEST_SAID else f"{words[:LONGEST_SAID]}…"
+    return shortened(" ".join(text.split()), LONGEST_SAID)
 
 
 def _asked_to_wait(seconds: str | None, otherwise_s: float) -> float:

@@ -14,6 +14,11 @@ def visible(text: str, kept: str = "") -> str:
     return "".join(one if one in kept else _spelled(one) for one in text)
 
 
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many letters; the end of a longer one is left out."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def print_text(*texts: object, sep: str = " ", file: TextIO | None = None, flush: bool = False) -> None:
     """As `print`, which no other module calls."""
     print(visible(sep.join(map(str, texts)), kept="\n\t"), file=file, flush=flush)

@@ -18,7 +18,7 @@ from types import FrameType, GeneratorType, TracebackType
 from typing import ParamSpec, TypeVar
 
 from robodx.errors import Leave, Stop, UserError
-from robodx.output import print_aside
+from robodx.output import print_aside, shortened
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -141,8 +141,7 @@ def _did(error: BaseException) -> str:
         text = " ".join((repr(error.code) if isinstance(error, SystemExit) else str(error)).split())
     except Exception:
         text = "its message cannot be read"
-    if len(text) > LONGEST_MESSAGE:
-        text = f"{text[:LONGEST_MESSAGE]}…"
+    text = shortened(text, LONGEST_MESSAGE)
     if isinstance(error, SystemExit):
         return f"called sys.exit({text})"
     nobody = ", though nobody pressed Ctrl-C" if isinstance(error, KeyboardInterrupt) else ""

@@ -86,6 +86,21 @@ def test_names_and_texts_of_a_foreign_data_set_do_not_steer_the_terminal(tmp_pat
     assert not set(hostile) & set(said) - set("[2J") and said.count("\\u001b") >= 7
 
 
+def test_names_and_texts_of_a_foreign_data_set_stay_on_one_line(tmp_path: Path) -> None:
+    hostile = "a\nsolved: 100.0% of 9 episodes"
+    features = replace(FEATURES, robot=hostile, about={hostile: hostile}, action=(hostile, "dy"))
+    features = replace(features, cameras={hostile: (8, 12), "wrist": (8, 8)})
+    episode = demonstration(2)
+    images = {hostile: episode.images["front"], "wrist": episode.images["wrist"]}
+    episode = replace(episode, images=images, instructions=(hostile,) * 2, metadata={"task": hostile, hostile: hostile})
+    write_data(tmp_path / "a.tiny", "tiny", features, [episode])
+    shown = call("data", "show", "a.tiny", "--episode", "0", cwd=tmp_path).splitlines()
+    assert not [line for line in shown if line.startswith("solved")]
+    assert sum("\\u000asolved" in line for line in shown) >= 7
+    written = ["  solved: 100.0% of 1 episode", "", "1 instruction:", "1 task:", "Episode 0: 2 steps, 0.2 s, solved"]
+    assert [line for line in written if line not in shown] == []
+
+
 def test_of_many_episodes_some_are_read_from_the_first_to_the_last(tmp_path: Path) -> None:
     path = stored(tmp_path / "a.tiny", 1)
     data = in_memory(*[1] * (MOST_READ + 50))

@@ -229,7 +229,7 @@ def test_what_cannot_be_generated_is_refused_at_once(wrong: dict[str, Any], says
 def test_a_file_of_a_format_has_the_ending_by_which_it_is_found(command: tuple[str, ...], tmp_path: Path) -> None:
     target = ("demos",) if command[0] == "data" else ("--out", "demos")
     said = call(*command, *target, "--format", "hdf5", cwd=tmp_path, expect=2)
-    assert "demos is no name of a data set of format hdf5: it must end in .hdf5" in said and not list(
+    assert "demos is no name of a data set of format hdf5: it must end in .hdf5 or .h5" in said and not list(
         tmp_path.iterdir()
     )
 

@@ -13,9 +13,10 @@ import h5py
 import numpy as np
 import pytest
 
-from robodx.datasets.formats.base import FORMATS, UnreadableData, open_data, writable
+from robodx.datasets.formats.base import FORMATS, UnreadableData, locate, open_data, writable
 from robodx.datasets.hdf5.writing import write
 from robodx.datasets.schema import Demonstration
+from robodx.datasets.writing import write_data
 from robodx.errors import UserError
 from tests.sample_data import FEATURES, assert_holds, demonstration, write_and_die
 
@@ -358,3 +359,17 @@ def test_a_file_is_found_beside_json_of_the_same_name(tmp_path: Path) -> None:
         name: [one.name for one in FORMATS.entries() if one.is_at(tmp_path / name)] for name in ("demo.hdf5", "demo.h5")
     }
     assert found == {"demo.hdf5": ["hdf5"], "demo.h5": ["maniskill"]}
+
+
+@pytest.mark.parametrize("name", ["a.hdf5", "a.h5", "a.HDF5", "a.H5"])
+def test_a_file_is_written_and_found_by_any_of_its_endings(name: str, tmp_path: Path) -> None:
+    write_data(tmp_path / name, "hdf5", FEATURES, [demonstration(0)])
+    assert locate(str(tmp_path / name)).format.name == "hdf5" and len(open_data(str(tmp_path / name))) == 1
+    # And in a folder of files.
+    assert len(open_data(str(tmp_path))) == 1
+
+
+def test_endings_of_maniskill_are_compared_without_case(tmp_path: Path) -> None:
+    (tmp_path / "a.H5").touch()
+    (tmp_path / "a.json").touch()
+    assert locate(str(tmp_path / "a.H5")).format.name == "maniskill"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from robodx.output import print_text, visible
+from robodx.output import print_text, shortened, visible
 from robodx.records.trial import Trial
 from robodx.running.rollout import lost
 from robodx.terminal.console import progress_bar, table_lines
@@ -30,6 +30,12 @@ def test_control_characters_are_spelled_out_and_lines_stay_lines(capsys: pytest.
     assert visible("a\nb") == "a\\u000ab" and visible("Grün — 1 × ✓") == "Grün — 1 × ✓"
     (_, row) = table_lines([{"task": f"a{HOSTILE}\nb", "n": 1}])
     assert is_harmless(row) and "\n" not in row
+
+
+@pytest.mark.parametrize("length", [0, 9, 10, 11, 10**6])
+def test_a_text_is_cut_at_its_end_to_at_most_so_many_letters(length: int) -> None:
+    found = shortened("x" * length, 10)
+    assert found == ("x" * length if length <= 10 else "x" * 9 + "…")
 
 
 @pytest.mark.parametrize(

@@ -32,16 +32,16 @@ ALLOWED: dict[str, set[str]] = {
     "users_code": {"errors", "output"},
     "registry": {"errors", "users_code"},
     "timed_sockets": set(),
-    "chat_completions": {"errors", "timed_sockets"},
+    "chat_completions": {"errors", "output", "timed_sockets"},
     "sim": {"errors", "registry"},
     "robots": {"sim", "spaces"},
     "language": {"registry", "sim"},
     "scoring": {"language", "registry", "sim"},
     "experts": {"language", "registry", "sim"},
     "tasks": {"errors", "language", "registry", "scoring", "sim", "streams", "users_code"},
-    "records": {"errors", "streams"},
+    "records": {"errors", "output", "streams"},
     "analysis": {"errors", "records", "registry", "users_code"},
-    "datasets": {"errors", "records", "registry", "streams"},
+    "datasets": {"errors", "output", "records", "registry", "streams"},
     "verbs": {"analysis", "experts", "language", "registry", "scoring", "sim"},
     "policy_contract": {"errors", "language", "output", "registry", "sim", "spaces", "users_code"},
     "wires": {
@@ -85,7 +85,7 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "policy_contract", "records", "registry", "robots", "running", "sim", "spaces", "tasks",
     },
     "compatibility": {
-        "datasets", "errors", "policy_contract", "records", "registry", "robots", "running", "sim", "spaces",
+        "datasets", "errors", "output", "policy_contract", "records", "registry", "robots", "running", "sim", "spaces",
         "streams", "tasks", "users_code", "wires",
     },
     "video": {

@@ -16,6 +16,7 @@ from typer.models import ParameterInfo
 
 from robodx.cli.options import located
 from robodx.errors import UserError
+from robodx.output import shortened
 from robodx.records.about import read_about
 from robodx.records.values import as_option
 from robodx.registry import unknown
@@ -189,7 +190,7 @@ def _checked(value: object, option: Option, what: str) -> Any:
 
 def _shown(value: object) -> str:
     said = ("true" if value else "false") if isinstance(value, bool) else repr(value)
-    return said if len(said) <= 60 else f"{said[:60]}…"
+    return shortened(said, 60)
 
 
 def _beside(path: Path, key: str, value: Any) -> Any:

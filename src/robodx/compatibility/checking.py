@@ -12,6 +12,7 @@ from uuid import uuid4
 import numpy as np
 
 from robodx.compatibility.verdict import Verdict
+from robodx.output import shortened
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy, replies
 from robodx.records.trial import Trial
 from robodx.robots.control import action_width
@@ -246,4 +247,4 @@ def both_sides(preset: Preset, robot: str) -> list[tuple[str, str]]:
 
 def _short(content: object, most: int = 400) -> str:
     text = json.dumps(content, default=lambda value: f"<{type(value).__name__}>", skipkeys=True)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return shortened(text, most)

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from string import Formatter
 
+from robodx.output import shortened
+
 # A reading may always take this much memory: an hour of 50 steps a second of 300 numbers has 216 MB.
 FREE_BYTES = 256 * 2**20
 # A larger one may be so many times as large as what is stored of it. Numbers of robots compress by less than 10.
@@ -47,7 +49,7 @@ def whole(value: object, what: str, *, least: int = 0, most: int) -> int:
         with contextlib.suppress(ValueError, OverflowError):
             found = float(value)
     if isinstance(value, bool) or not (least <= found <= most and found == int(found)):
-        raise ValueError(f"{what} is {shortened(value)}, not a whole number from {least} to {most:,}")
+        raise ValueError(f"{what} is {quoted(value)}, not a whole number from {least} to {most:,}")
     return int(value) if isinstance(value, int) else int(found)
 
 
@@ -64,7 +66,7 @@ def fits(what: str, needed: int, stored: int, expansion: int = EXPANSION) -> Non
 def numbers_fit(widths: Mapping[str, int]) -> None:
     """Before each number of a step gets its name."""
     for name, width in widths.items():
-        whole(width, f"the width of {shortened(name)}", most=MOST_NUMBERS)
+        whole(width, f"the width of {quoted(name)}", most=MOST_NUMBERS)
     whole(sum(widths.values()), "the count of numbers of a step", most=MOST_NUMBERS)
 
 
@@ -80,9 +82,9 @@ def within(folder: Path, name: str) -> Path:
     Hugging Face's cache keeps the contents of a data set in another folder, to which there are links.
     """
     if Path(name).is_absolute() or ".." in Path(name).parts:
-        raise ValueError(f"{shortened(name)} leads out of the data set's folder")
+        raise ValueError(f"{quoted(name)} leads out of the data set's folder")
     if not is_within(folder, folder / name):
-        raise ValueError(f"{shortened(name)} is a link out of the data set's folder, to {(folder / name).resolve()}")
+        raise ValueError(f"{quoted(name)} is a link out of the data set's folder, to {(folder / name).resolve()}")
     return folder / name
 
 
@@ -95,28 +97,28 @@ def is_within(folder: Path, path: Path) -> bool:
 def expanded(template: object, fields: Mapping[str, int | str]) -> str:
     """A path from a template of the data set's own; only these fields, numbers with leading zeros."""
     if not isinstance(template, str) or len(template) > MOST_PATH:
-        raise ValueError(f"{shortened(template)} is no template of a path")
+        raise ValueError(f"{quoted(template)} is no template of a path")
     parts = []
     for literal, field, specification, conversion in Formatter().parse(template):
         parts.append(literal)
         if field is None:
             continue
         if field not in fields:
-            raise ValueError(f"{shortened(template)} has a field {shortened(field)}; valid are: {', '.join(fields)}")
+            raise ValueError(f"{quoted(template)} has a field {quoted(field)}; valid are: {', '.join(fields)}")
         value = fields[field]
         is_plain = not specification or (isinstance(value, int) and SPECIFICATION.fullmatch(specification))
         if conversion or not is_plain:
-            raise ValueError(f"{shortened(template)} formats {field} as {shortened(specification)}, not as 06d or so")
+            raise ValueError(f"{quoted(template)} formats {field} as {quoted(specification)}, not as 06d or so")
         parts.append(format(value, specification or ""))
     return "".join(parts)
 
 
-def shortened(value: object, most: int = 100) -> str:
+def quoted(value: object, most: int = 100) -> str:
     """As it is quoted in a message, in one line."""
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 256:
         return f"an integer of {value.bit_length():,} bits"
     text = value if isinstance(value, str) else repr(value)
-    return " ".join((text if len(text) <= most else f"{text[:most]}…").split("\n"))
+    return shortened(text, most).replace("\n", " ")
 
 
 def in_words(size: int) -> str:

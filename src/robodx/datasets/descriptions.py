@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from robodx.datasets.bounds import LEAST_HZ, MOST_CAMERAS, MOST_HZ, MOST_PIXELS, numbers_fit, shortened, whole
+from robodx.datasets.bounds import LEAST_HZ, MOST_CAMERAS, MOST_HZ, MOST_PIXELS, numbers_fit, quoted, whole
 from robodx.datasets.schema import Demonstration, Features
 from robodx.errors import UserError
 
@@ -39,20 +39,20 @@ def check_features(features: Features) -> None:
     """Raises ValueError where they cannot be true of any robot, whoever wrote them."""
     hz = features.hz
     if hz is not None and (type(hz) not in (int, float) or not LEAST_HZ <= hz <= MOST_HZ):
-        raise ValueError(f"{shortened(hz)} steps a second, not {LEAST_HZ:g} to {MOST_HZ:g}")
+        raise ValueError(f"{quoted(hz)} steps a second, not {LEAST_HZ:g} to {MOST_HZ:g}")
     whole(len(features.cameras), "the count of cameras", most=MOST_CAMERAS)
     for name, (height, width) in features.cameras.items():
         for side in (height, width):
-            whole(side, f"a side of the pictures of {shortened(name)}", least=1, most=MOST_PIXELS)
-        whole(height * width, f"the count of pixels of {shortened(name)}", most=MOST_PIXELS)
+            whole(side, f"a side of the pictures of {quoted(name)}", least=1, most=MOST_PIXELS)
+        whole(height * width, f"the count of pixels of {quoted(name)}", most=MOST_PIXELS)
     numbers_fit({"the action": len(features.action), **{name: len(names) for name, names in features.state.items()}})
     if not isinstance(features.robot, str):
-        raise ValueError(f"the robot is {shortened(features.robot)}, not a text")
+        raise ValueError(f"the robot is {quoted(features.robot)}, not a text")
     if not isinstance(features.about, Mapping):
-        raise ValueError(f"about is {shortened(features.about)}, not names with values")
+        raise ValueError(f"about is {quoted(features.about)}, not names with values")
     missing = features.about.get("missing", [])
     if not isinstance(missing, list | tuple) or not all(isinstance(name, str) for name in missing):
-        raise ValueError(f'"missing" is {shortened(missing)}, not a list of names')
+        raise ValueError(f'"missing" is {quoted(missing)}, not a list of names')
 
 
 def numbered(name: str, width: int) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ def numbered(name: str, width: int) -> tuple[str, ...]:
 
 def _names(listed: object) -> tuple[str, ...]:
     if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
-        raise ValueError(f"{shortened(listed)} is no list of names")
+        raise ValueError(f"{quoted(listed)} is no list of names")
     return tuple(listed)
 
 

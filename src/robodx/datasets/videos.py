@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import cast
@@ -10,8 +10,11 @@ from typing import cast
 import av
 import numpy as np
 from av.container import InputContainer
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
+from robodx.datasets import mp4_sizes
 from robodx.datasets.bounds import MOST_PIXELS
 from robodx.datasets.schema import Images, Pictures, Video
 
@@ -22,8 +25,12 @@ OPTIONS: dict[str, object] = {"crf": "18", "preset": "veryfast", "g": str(KEY_EV
 # Codec, pixels and options of videos, and of those that give back the very pictures, which few players play.
 LOSSY = ("libx264", "yuv420p", OPTIONS)
 LOSSLESS = ("libx264rgb", "rgb24", {**OPTIONS, "crf": "0", "preset": "ultrafast"})
-# Files of one video. Others, like lists for players, make FFmpeg read what they name.
-CONTAINERS = {"format_whitelist": "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi"}
+# FFmpeg's name of its reader of MP4, the only container of LeRobot's videos. Others can name other files, and what they
+# ask for is not checked. Titles of chapters may repeat a part of the file without end. Where edits leave out most of a
+# file, seeking takes time that grows with its square; without them the first one still says when a video begins.
+MP4_ONLY = {"format_whitelist": "mov,mp4,m4a,3gp,3g2,mj2", "ignore_chapters": "1", "advanced_editlist": "0"}
+# Decoders hold back 16 pictures or so until they give the first.
+MOST_EMPTY = 1000
 
 
 def encode(path: Path, images: Iterable[NDArray[np.uint8]], hz: float, *, is_lossless: bool = False) -> None:
@@ -34,7 +41,7 @@ def encode(path: Path, images: Iterable[NDArray[np.uint8]], hz: float, *, is_los
         stream = None
         for image in images:
             if stream is None:
-                stream = cast("av.VideoStream", file.add_stream(codec, rate=rate))
+                stream = cast("VideoStream", file.add_stream(codec, rate=rate))
                 stream.height, stream.width, _ = image.shape
                 stream.pix_fmt = pixels
                 stream.options = options
@@ -54,7 +61,8 @@ def pictures(video: Video, count: int, hz: float, most_pixels: int = MOST_PIXELS
 
 
 def opened(path: Path) -> InputContainer:
-    return av.open(str(path), container_options=CONTAINERS)
+    mp4_sizes.check(path)
+    return av.open(str(path), container_options=MP4_ONLY)
 
 
 def _read(video: Video, steps: Sequence[int], hz: float, most_pixels: int) -> Images:
@@ -67,7 +75,7 @@ def _read(video: Video, steps: Sequence[int], hz: float, most_pixels: int) -> Im
         for run in _runs(sorted(wanted)):
             # To the key frame before: an index in the file, so that what lies before is not decoded.
             file.seek(max(int((video.first_s + run[0] / hz) / base), 0), stream=stream, backward=True)
-            for frame in file.decode(stream):
+            for frame in _decoded(file, stream):
                 index = round((float((frame.pts or 0) * base) - video.first_s) * hz)
                 if frame.width * frame.height > most_pixels:
                     raise ValueError(f"its pictures are {frame.height}×{frame.width}, larger than the data set says")
@@ -78,6 +86,17 @@ def _read(video: Video, steps: Sequence[int], hz: float, most_pixels: int) -> Im
     if missing := [step for step, image in wanted.items() if not image.size]:
         raise ValueError(f"{video.path} has no picture at {video.first_s + missing[0] / hz:.3f} s")
     return np.stack([wanted[step] for step in steps])
+
+
+def _decoded(file: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
+    """As `file.decode`, which looks for the next picture without end and without heeding signals."""
+    empty = 0
+    for packet in file.demux(stream):
+        found = packet.decode()
+        yield from found
+        empty = 0 if found else empty + 1
+        if empty > MOST_EMPTY:
+            raise ValueError(f"it has {empty:,} samples in a row without a picture")
 
 
 def _runs(steps: Sequence[int]) -> list[list[int]]:

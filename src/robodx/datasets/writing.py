@@ -21,8 +21,10 @@ def check_target(target: Path, format_name: str) -> None:
     if entry.write is None:
         raise UserError(f"data sets of format {format_name} are only read; written are: {', '.join(writable())}")
     # Or it would not be found again.
-    if entry.suffix and target.suffix != entry.suffix:
-        raise UserError(f"{target} is no name of a data set of format {format_name}: it must end in {entry.suffix}")
+    endings = (entry.suffix, *entry.other_suffixes)
+    if entry.suffix and target.suffix.lower() not in endings:
+        valid = " or ".join(endings)
+        raise UserError(f"{target} is no name of a data set of format {format_name}: it must end in {valid}")
     if target.exists() or target.is_symlink():
         raise UserError(f"{target} is there already: choose another place, or remove it")
     if not target.absolute().parent.is_dir():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robodx.errors import UserError
+from robodx.output import shortened
 
 SCHEMA_VERSION = 4
 # Of older versions, what they did not record is null.
@@ -159,8 +160,7 @@ def flaw(about: Mapping[str, Any], needs: Sequence[str] = ()) -> str | None:
     for path, shape in SHAPES.items():
         for name, value in _found(about, path.split(".")):
             if not shape.fits(value):
-                shown = repr(value)
-                return f"{name} is {shown if len(shown) <= LONGEST else f'{shown[:LONGEST]}…'}, not {shape.says}"
+                return f"{name} is {shortened(repr(value), LONGEST)}, not {shape.says}"
     missing = [path for path in needs if not any(_found(about, path.split(".")))]
     return f"it does not say {' or '.join(missing)}" if missing else None
 

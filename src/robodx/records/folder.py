@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from robodx.errors import UserError
+from robodx.output import shortened
 from robodx.records import files
 from robodx.records.about import SCHEMA_VERSION, flaw, read_about
 from robodx.records.design import write_design
@@ -227,5 +228,4 @@ def _differing(name: str, there: object, here: object) -> list[str]:
 
 
 def _short(value: object) -> str:
-    text = "none" if value is None else str(value)
-    return text if len(text) <= SHOWN_LETTERS else f"{text[:SHOWN_LETTERS]}…"
+    return shortened("none" if value is None else str(value), SHOWN_LETTERS)

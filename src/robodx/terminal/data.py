@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from robodx.datasets.survey import EpisodeSurvey, Range, Survey
+from robodx.output import visible
 from robodx.terminal.console import counted, table_lines, wrapped
 
 # The rest is in the JSON.
@@ -12,6 +13,15 @@ SHOWN_TEXTS = 10
 
 
 def lines(found: Survey) -> Iterator[str]:
+    """Each of them one line, whatever names and texts the data set has."""
+    return map(visible, _lines(found))
+
+
+def episode_lines(found: EpisodeSurvey, hz: float | None) -> Iterator[str]:
+    return map(visible, _episode_lines(found, hz))
+
+
+def _lines(found: Survey) -> Iterator[str]:
     yield f"{found.path}: {found.format}, robot {found.robot}"
     rate = "steps per second not recorded" if found.hz is None else f"{found.hz:g} Hz, {_duration(found.hours)}"
     yield f"  {counted(found.episodes, 'episode')}, {counted(found.frames, 'frame')}, {rate}"
@@ -19,9 +29,10 @@ def lines(found: Survey) -> Iterator[str]:
     yield f"  cameras (height×width): {cameras or 'none'}"
     yield f"  solved: {_share(found)}"
     for name, value in found.about.items():
-        yield from wrapped(f"  {name}: {value}", indent="    ")
+        yield from wrapped(visible(f"  {name}: {value}"), indent="    ")
     if found.episodes_read < found.episodes:
-        yield f"\nWhat follows is told from {found.episodes_read} of the {found.episodes} episodes."
+        yield ""
+        yield f"What follows is told from {found.episodes_read} of the {found.episodes} episodes."
     yield from _counts("instruction", found.instructions)
     yield from _counts("task", found.tasks)
     yield ""
@@ -32,10 +43,11 @@ def lines(found: Survey) -> Iterator[str]:
         yield from (f"  {line}" for line in found.card)
 
 
-def episode_lines(found: EpisodeSurvey, hz: float | None) -> Iterator[str]:
+def _episode_lines(found: EpisodeSurvey, hz: float | None) -> Iterator[str]:
     time = "" if hz is None else f", {found.steps / hz:.1f} s"
     ended = {True: "solved", False: "not solved", None: "whether it was solved is not recorded"}[found.is_solved]
-    yield f"\nEpisode {found.episode}: {counted(found.steps, 'step')}{time}, {ended}"
+    yield ""
+    yield f"Episode {found.episode}: {counted(found.steps, 'step')}{time}, {ended}"
     for step, text in found.instructions.items():
         yield f'  from step {step}: "{text}"' if text else f"  from step {step}: no instruction"
     for name, value in found.metadata.items():
@@ -55,10 +67,11 @@ def _duration(hours: float | None) -> str:
 
 
 def _counts(what: str, found: Mapping[str, int]) -> Iterator[str]:
+    yield ""
     if not found:
-        yield f"\nNo {what}s."
+        yield f"No {what}s."
         return
-    yield f"\n{counted(len(found), what)}:"
+    yield f"{counted(len(found), what)}:"
     yield from (f"  {count:5}  {text}" for text, count in list(found.items())[:SHOWN_TEXTS])
     if len(found) > SHOWN_TEXTS:
         yield f"         and {len(found) - SHOWN_TEXTS} more"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from robodx.output import visible
+from robodx.output import shortened, visible
 from robodx.terminal.console import WIDTH
 
 GAP = "  "
@@ -47,7 +47,7 @@ def listing(rows: Sequence[Mapping[str, Any]], *, cut: bool) -> Listing:
     room = width - sum(widths.values()) - len(GAP) * len(before)
     lines = []
     for text in texts:
-        cells = [[_cut(text[name], size)] if cut else _wrapped(text[name], size) for name, size in widths.items()]
+        cells = [[shortened(text[name], size)] if cut else _wrapped(text[name], size) for name, size in widths.items()]
         columns = [*widths.values()]
         if is_beside:
             cells, columns = [*cells, _wrapped(text[last], room)], [*columns, room]
@@ -82,10 +82,6 @@ def _fitted(longest: Mapping[str, int], names: Sequence[str], width: int, least:
         if sum(found.values()) + len(GAP) * (len(found) - 1) <= width:
             return found
     return None
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def _wrapped(text: str, width: int) -> list[str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
+from robodx.output import shortened
 from robodx.wires.actions import Actions
 from robodx.wires.base import ServerInfo
 from robodx.wires.parts import PARTS
 from robodx.wires.pictures import Picture
 from robodx.wires.preset import EPISODE, Preset, keys_of
 from robodx.wires.preset_files import find_preset, read_preset, shipped
-from robodx.wires.quoting import quote, shortened
+from robodx.wires.quoting import MAX_LINE, quote
 
 Shape = tuple[int | None, ...]
 # As many are named as a person would read.
@@ -32,7 +33,7 @@ def mismatches(preset: Preset, server_info: ServerInfo) -> list[str]:
         wrong += _differences(preset, read_preset(server_info.preset))
     wrong += server_info.contradictions(preset)
     more = [f"and {len(wrong) - MAX_NAMED} more"] if len(wrong) > MAX_NAMED else []
-    return [*map(shortened, wrong[:MAX_NAMED]), *more]
+    return [*(shortened(one, MAX_LINE) for one in wrong[:MAX_NAMED]), *more]
 
 
 def fitting(server_info: ServerInfo) -> list[str]:

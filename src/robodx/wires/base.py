@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from robodx.errors import Stop, UserError
-from robodx.wires.quoting import shortened
+from robodx.output import shortened
+from robodx.wires.quoting import MAX_LINE
 
 if TYPE_CHECKING:
     from robodx.wires.preset import Preset
@@ -60,7 +61,8 @@ def failure_of(server: object, text: str, kind: type[E]) -> E:
     if TRACEBACK in text:
         # Without what is left of the heading, and the places in the code, which are indented.
         lines = [line for line in lines[1:] if line and not line[0].isspace()]
-    error = kind(f"the policy server at {server} failed: {shortened(lines[0]) if lines else 'it does not say why'}")
+    said = shortened(lines[0], MAX_LINE) if lines else "it does not say why"
+    error = kind(f"the policy server at {server} failed: {said}")
     if "\n" in text:
         error.__cause__ = ServerSaid(text[-MAX_TEXT:])
     return error

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.errors import UserError
+from robodx.output import shortened
 from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec
 from robodx.registry import unknown
 from robodx.spaces import ACTION_SPACES, DELTA_FRAMES, DELTA_FROM, InvalidAction
@@ -20,7 +21,7 @@ from robodx.wires.calibrations import write_cameras
 from robodx.wires.messages import MAX_NAME, numbers_of
 from robodx.wires.parts import PARTS, Angles, read_state, write_state
 from robodx.wires.pictures import Channels, Layout, Orientation, Picture
-from robodx.wires.quoting import quote, shortened
+from robodx.wires.quoting import quote
 from robodx.wires.rotations import ROTATIONS
 
 # Under this key RoboDx tells its own servers which episode and which step a request is of.

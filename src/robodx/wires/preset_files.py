@@ -8,6 +8,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from robodx.output import shortened
 from robodx.registry import UnknownName, unknown
 from robodx.sim.robot import ROBOTS
 from robodx.user_files import read_user_file
@@ -15,7 +16,7 @@ from robodx.wires.actions import Actions
 from robodx.wires.messages import MAX_NAME
 from robodx.wires.pictures import Picture
 from robodx.wires.preset import BadPreset, Preset, table
-from robodx.wires.quoting import quote, shortened
+from robodx.wires.quoting import quote
 
 SHIPPED = Path(__file__).parent / "presets"
 T = TypeVar("T")

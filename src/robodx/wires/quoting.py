@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from robodx.output import shortened
+
 # Of a value that is quoted, and of an error's text on one line.
 MAX_QUOTE, MAX_LINE = 120, 500
 
@@ -21,13 +23,9 @@ def quote(data: object) -> str:
     return shortened(text, MAX_QUOTE)
 
 
-def shortened(text: str, longest: int = MAX_LINE) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 3]}…"
-
-
 def complaint(error: BaseException) -> str:
     """An error in a line of bounded length: its message may quote what came."""
-    return shortened(f"{type(error).__name__}: {error}")
+    return shortened(f"{type(error).__name__}: {error}", MAX_LINE)
 
 
 def _pieces(value: object) -> Iterator[str]:

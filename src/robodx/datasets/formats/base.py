@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from robodx.datasets.bounds import shortened
+from robodx.datasets.bounds import quoted
 from robodx.datasets.descriptions import check_features
 from robodx.datasets.schema import DataSet, Demonstration, Features
 from robodx.errors import UserError
@@ -25,7 +25,7 @@ class UnreadableData(UserError):
     """A data set that is missing, damaged or of another format; the message names the file, in one line."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(shortened(message, MOST_SAID))
+        super().__init__(quoted(message, MOST_SAID))
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class DataFormat:
     pictured: Pictured = "arrays"
     # What the file's name ends in; "" if a data set is a folder.
     suffix: str = ""
+    # Other endings by which a file of it is found.
+    other_suffixes: tuple[str, ...] = ()
     # How others load it, in Python; for the card. PATH stands for where it is.
     loading: str = "from robodx.datasets.formats.base import open_data\n\ndata = open_data('PATH')"
 

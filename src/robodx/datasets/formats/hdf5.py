@@ -226,8 +226,9 @@ def _files_in(folder: Path) -> list[Path]:
 
 def _is_file(path: Path) -> bool:
     # ManiSkill's end in .h5 and have a JSON file beside them.
-    is_of_maniskill = path.suffix == ".h5" and path.with_suffix(".json").exists()
-    return path.suffix in SUFFIXES and path.is_file() and not is_of_maniskill
+    suffix = path.suffix.lower()
+    is_of_maniskill = suffix == ".h5" and path.with_suffix(".json").exists()
+    return suffix in SUFFIXES and path.is_file() and not is_of_maniskill
 
 
 FORMATS.add(
@@ -238,7 +239,8 @@ FORMATS.add(
         is_at=lambda path: _is_file(path) or bool(_files_in(path)),
         read=read,
         write=write,
-        suffix=".hdf5",
+        suffix=SUFFIXES[0],
+        other_suffixes=SUFFIXES[1:],
         loading='import h5py\n\nfirst = h5py.File("PATH")["data/demo_0"]  # actions, obs/front_image, …',
     ),
 )

@@ -146,7 +146,7 @@ FORMATS.add(
     DataFormat(
         name="maniskill",
         summary="ManiSkill's trajectories: NAME.h5 beside NAME.json; only read",
-        is_at=lambda path: path.suffix == ".h5" and path.is_file() and path.with_suffix(".json").is_file(),
+        is_at=lambda path: path.suffix.lower() == ".h5" and path.is_file() and path.with_suffix(".json").is_file(),
         read=read,
         suffix=".h5",
     ),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from robodx.datasets.bounds import LEAST_HZ, MOST_HZ, MOST_NUMBERS, MOST_PIXELS, numbers_fit, shortened, whole
+from robodx.datasets.bounds import LEAST_HZ, MOST_HZ, MOST_NUMBERS, MOST_PIXELS, numbers_fit, quoted, whole
 from robodx.datasets.foreign_files import reading
 from robodx.datasets.formats.base import UnreadableData
 from robodx.datasets.schema import Features
@@ -66,7 +66,7 @@ def _layout_of(info: Mapping[str, Any], file: Path, groups: Mapping[str, Part]) 
     given: Mapping[str, Mapping[str, Any]] = info["features"]
     hz = float(info["fps"])
     if not LEAST_HZ <= hz <= MOST_HZ:
-        raise UnreadableData(f"{file}: fps is {shortened(info['fps'])}, not a rate")
+        raise UnreadableData(f"{file}: fps is {quoted(info['fps'])}, not a rate")
     action = next((key for key in (ACTION, "actions") if key in given), None)
     if action is None:
         raise UnreadableData(f'{file} has no feature "{ACTION}" or "actions"; there are: {", ".join(given)}')

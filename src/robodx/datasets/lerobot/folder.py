@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robodx.datasets.bounds import MOST_EPISODES, MOST_STEPS, whole
+from robodx.datasets.bounds import MOST_EPISODES, MOST_STEPS, quoted, whole
 from robodx.datasets.foreign_files import reading
 from robodx.datasets.lerobot.features import Layout
 from robodx.datasets.lerobot.files import INFO, pictures_in_rows, pictures_in_video, read_rows
@@ -35,7 +35,7 @@ class Folder:
         with reading(self.path / INFO):
             if self.info["total_episodes"] != len(self.episodes):
                 told, found = self.info["total_episodes"], len(self.episodes)
-                raise ValueError(f"it says {told} episodes, but {self.episodes_at} has {found}")
+                raise ValueError(f"total_episodes is {quoted(told)}, but {self.episodes_at} has {found:,} episodes")
 
     @property
     def features(self) -> Features:

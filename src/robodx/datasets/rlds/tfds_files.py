@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from robodx.datasets.bounds import MOST_EPISODES, expanded, fits, shortened, whole, within
+from robodx.datasets.bounds import MOST_EPISODES, expanded, fits, quoted, whole, within
 from robodx.datasets.formats.base import UnreadableData
 from robodx.datasets.rlds.tf_examples import Values
 
@@ -57,7 +57,7 @@ class Leaf:
         if isinstance(values, np.ndarray):
             found = values
         elif self.dtype not in NUMERIC:
-            raise ValueError(f"numbers are {shortened(self.dtype)}, and not one of {', '.join(NUMERIC)}")
+            raise ValueError(f"numbers are {quoted(self.dtype)}, and not one of {', '.join(NUMERIC)}")
         else:
             found = np.frombuffer(b"".join(self._unpacked(values)), dtype=self.dtype)
         return found.reshape(-1, self.width)

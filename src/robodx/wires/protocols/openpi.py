@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from robodx.errors import Stop
+from robodx.output import shortened
 from robodx.wires.base import (
     API_KEY,
     TRACEBACK,
@@ -35,7 +36,7 @@ from robodx.wires.openpi_variants import (
 from robodx.wires.pipelining import Ended, ask_ahead
 from robodx.wires.preset import EPISODE
 from robodx.wires.protocols.base import protocol
-from robodx.wires.quoting import quote, shortened
+from robodx.wires.quoting import MAX_LINE, quote
 from robodx.wires.serving import Endpoint
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ class _Client:
             return pack(nest(self._endpoint.answer(self._session, flatten_request(frame))), encode_with_bytes)
         except (Exception, Stop):
             # As openpi does: the traceback as text, and the end. The last lines name the error.
-            return "\n".join(map(shortened, traceback.format_exc().splitlines()[-MAX_LINES:]))
+            return "\n".join(shortened(line, MAX_LINE) for line in traceback.format_exc().splitlines()[-MAX_LINES:])
 
     def leave(self) -> None:
         self._endpoint.leave(self._session)
