@@ -23,8 +23,10 @@ TELL_EVERY_S = 30.0
 def at_work(units: Sequence[Unit], work: Callable[[Unit], Result], workers: int) -> Iterator[Result]:
     console = Console(stderr=True)
     told_s = started_s = time.monotonic()
+    # Here, for a worker imports numpy with the script before it could do so itself.
+    pin()
     # Each starts afresh: what a simulator holds is not to be copied.
-    with get_context("spawn").Pool(workers, pin) as pool, eta_bar(console) as bar:
+    with get_context("spawn").Pool(workers) as pool, eta_bar(console) as bar:
         job = bar.add_task("units", total=len(units))
         for count, result in enumerate(pool.imap_unordered(work, units, chunksize=1), 1):
             bar.update(job, completed=count)
