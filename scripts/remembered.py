@@ -115,7 +115,7 @@ class RememberedDemonstrations:
         path = self._folder / f"{name}.pickle"
         if path.exists():
             parts: dict[str, Any] = pickle.loads(path.read_bytes())
-            return Demonstration(**parts, kinematics=Kinematics(robot, 0))
+            return Demonstration(**parts, kinematics=Kinematics(robot))
         made = demonstrate(spec, task, seed=seed, robot=robot)
         # A model of the simulator is large, and the same for all.
         kept = {one.name: getattr(made, one.name) for one in fields(made) if one.name != "kinematics"}

@@ -75,7 +75,7 @@ def simulate() -> Callable[..., Simulation]:
     """`simulate(thing, ...)`: these things on the table."""
 
     def simulate(*things: Thing) -> Simulation:
-        return Simulation(tabletop(*things), PANDA, np.array(PANDA.arm.home_rad))
+        return Simulation(tabletop(*things), PANDA, np.array(PANDA.arm.home))
 
     return simulate
 
@@ -98,11 +98,11 @@ def perform() -> Callable[[Simulation, Callable[[Hand], Steps]], None]:
     def perform(simulation: Simulation, skill: Callable[[Hand], Steps]) -> None:
         world, controller = World(simulation), Controller(PANDA, "ee_pose")
         opening = float(simulation.command.openings[0])
-        hand = Hand(world.tool(), world.openings()[0], PERIOD_S, world.tool(), grip=opening)
+        hand = Hand(world.tool(), world.opening(), PERIOD_S, world.tool(), grip=opening, name=world.hands[0])
         for waypoint in skill(hand):
             action = to_action(world.base, waypoint)
             simulation.step(controller.resolve(action, simulation.command, PERIOD_S).command, SUBSTEPS)
-            hand.tool, hand.opening = world.tool(), world.openings()[0]
+            hand.tool, hand.opening = world.tool(), world.opening()
 
     return perform
 

@@ -112,6 +112,8 @@ class Calibration:
     pose: Pose
     # What the pose is in: the robot's base, or the tool of the arm that carries the camera.
     frame: Literal["base", "tool"] = "base"
+    # The hand whose tool that is.
+    hand: str = ""
 
 
 @dataclass(frozen=True)

@@ -202,7 +202,7 @@ class Scripted:
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
         for start in starts:
             world, meaning = privileged(start).world, privileged(start).meaning
-            hand = LaggardHand(world.tool(), world.openings()[0], 1.0 / self.spec.hz, world.tool())
+            hand = LaggardHand(world.tool(), world.opening(), 1.0 / self.spec.hz, world.tool(), name=world.hands[0])
             actor = cast(world, hand, meaning)
             self._playing[start.episode_id] = (actor, iter(self._script(actor)))
 
@@ -215,7 +215,7 @@ class Scripted:
 
     def _act(self, observation: Observation) -> ActionChunk:
         (actor, script), world = self._playing[observation.episode_id], privileged(observation).world
-        actor.hand.tool, actor.hand.opening = world.tool(), world.openings()[0]
+        actor.hand.tool, actor.hand.opening = world.tool(), world.opening()
         what = next(script, None)
         if isinstance(what, np.ndarray):
             return what

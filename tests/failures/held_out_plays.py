@@ -66,7 +66,7 @@ class Sender(Scripted):
 
     def _act(self, observation: Observation) -> ActionChunk:
         (actor, script), world = self._playing[observation.episode_id], privileged(observation).world
-        actor.hand.tool, actor.hand.opening = world.tool(), world.openings()[0]
+        actor.hand.tool, actor.hand.opening = world.tool(), world.opening()
         actions: list[ActionChunk] = []
         for what in islice(script, self._chunk):
             if isinstance(what, np.ndarray):
@@ -327,7 +327,7 @@ def hover(a: Actor, name: str, seconds: float, height_m: float = 0.12) -> Steps:
 
 def joints(a: Actor, goal: Sequence[float], seconds: float, opening: float = 1.0) -> Act:
     """Joint targets, evenly over a time from where a hand at home is, for a policy that sends such."""
-    home = np.array(ROBOTS["panda"].arms[0].home_rad)
+    home = np.array(ROBOTS["panda"].arms[0].home)
     steps = round(seconds / a.hand.period_s)
     for step in range(steps):
         now = home + (np.array(goal) - home) * min(1.0, 2 * (step + 1) / steps)
@@ -336,7 +336,7 @@ def joints(a: Actor, goal: Sequence[float], seconds: float, opening: float = 1.0
 
 def rattle(a: Actor, amplitude_rad: Sequence[float], seconds: float, every: int) -> Act:
     """All joints to and fro around home."""
-    home = np.array(ROBOTS["panda"].arms[0].home_rad)
+    home = np.array(ROBOTS["panda"].arms[0].home)
     for step in range(round(seconds / a.hand.period_s)):
         sign = 1.0 if (step // every) % 2 else -1.0
         yield np.array([[*(home + sign * np.array(amplitude_rad)), 1.0]], np.float32)

@@ -73,12 +73,12 @@ def environment(task: str = MOVED) -> Environment:
 def step(environment: Environment, skill: Callable[[Hand], Steps], steps: int) -> None:
     """Carry a skill out, and then wait, for so many steps in all."""
     world = environment.world
-    hand = Hand(world.tool(), world.openings()[0], 0.05, world.tool())
+    hand = Hand(world.tool(), world.opening(), 0.05, world.tool(), name=world.hands[0])
     waypoints = skill(hand)
     for _ in range(steps):
         environment.accept(to_action(world.base, next(waypoints, None) or hand.stay())[None], 0.0)
         environment.step()
-        hand.tool, hand.opening = world.tool(), world.openings()[0]
+        hand.tool, hand.opening = world.tool(), world.opening()
 
 
 def wait(hand: Hand) -> Steps:

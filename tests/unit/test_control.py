@@ -20,9 +20,9 @@ from robodx.spaces import ACTION_SPACES, ActionSpace
 
 PERIOD_S = 0.05
 ARM = PANDA.arm
-HOME = Command(np.array(ARM.home_rad, dtype=np.float32), np.ones(1, dtype=np.float32))
+HOME = Command(np.array(ARM.home, dtype=np.float32), np.ones(1, dtype=np.float32))
 TOOL = Kinematics("panda")
-SPEED = np.array(ARM.max_speed_rad_s)
+SPEED = np.array(ARM.max_speed)
 
 
 def action(*numbers: float) -> NDArray[np.float32]:
@@ -43,7 +43,7 @@ def is_same_command(a: Command, b: Command) -> bool:
 
 def random_start(rng: np.random.Generator) -> Command:
     """Anywhere inside the joint ranges, short of the stops."""
-    lower, upper = np.array(ARM.lower_rad), np.array(ARM.upper_rad)
+    lower, upper = np.array(ARM.lower), np.array(ARM.upper)
     joints = rng.uniform(lower + 0.1 * (upper - lower), upper - 0.1 * (upper - lower))
     return Command(joints.astype(np.float32), rng.random(1).astype(np.float32))
 
@@ -71,7 +71,7 @@ def test_ee_delta_turns_about_the_base_axes() -> None:
 
 def test_ee_delta_is_in_the_robots_base_frame_not_the_worlds() -> None:
     turned = replace(PANDA, base_in_world=Pose((-0.3, 0.2, 0.0), about("z", math.pi / 2)))
-    simulation = Simulation(tabletop(), turned, np.array(ARM.home_rad))
+    simulation = Simulation(tabletop(), turned, np.array(ARM.home))
     before = simulation.tool_in_world()
     for _ in range(10):
         resolved = Controller(turned, "ee_delta").resolve(action(0.01, 0, 0, 0, 0, 0, 1), simulation.command, PERIOD_S)
@@ -151,5 +151,5 @@ def test_command_replayed_in_joint_space_is_the_same_bits(space: ActionSpace, hz
 
 def test_a_joint_action_has_each_arms_opening_after_its_joints() -> None:
     command = Command(np.arange(14, dtype=np.float32), np.array([0.25, 0.75], dtype=np.float32))
-    two = replace(PANDA, arms=(ARM, ARM))
+    two = replace(PANDA, groups=(ARM, replace(ARM, name="other")))
     assert as_joint_action(command, two).tolist() == [*range(7), 0.25, *range(7, 14), 0.75]

@@ -19,8 +19,8 @@ from robodx.spaces import ACTION_SPACES, ActionSpace, InvalidAction
 
 PERIOD_S = 0.05
 ARM = PANDA.arm
-HOME = Command(np.array(ARM.home_rad, dtype=np.float32), np.ones(1, dtype=np.float32))
-SPEED = np.array(ARM.max_speed_rad_s)
+HOME = Command(np.array(ARM.home, dtype=np.float32), np.ones(1, dtype=np.float32))
+SPEED = np.array(ARM.max_speed)
 
 
 def action(*numbers: float) -> NDArray[np.float32]:
@@ -86,7 +86,7 @@ def test_what_cannot_be_reached_saturates_and_stays_finite(
     space: ActionSpace, numbers: NDArray[np.float32], limit: str, simulate: Callable[..., Simulation]
 ) -> None:
     simulation, controller = simulate(), Controller(PANDA, space)
-    lower, upper = np.array(ARM.lower_rad) - 1e-5, np.array(ARM.upper_rad) + 1e-5
+    lower, upper = np.array(ARM.lower) - 1e-5, np.array(ARM.upper) + 1e-5
     limits: set[str] = set()
     for _ in range(200):
         before = simulation.command.joints

@@ -16,8 +16,8 @@ from robodx.sim.simulation import Command
 
 PERIOD_S = 0.05
 SEEDS = st.integers(0, 2**32 - 1)
-HOME = np.array(PANDA.arm.home_rad)
-TOOL = Kinematics("panda", 0)
+HOME = np.array(PANDA.arm.home)
+TOOL = Kinematics("panda")
 
 
 def turn_of(pose: Pose) -> Rotation:

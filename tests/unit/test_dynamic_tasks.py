@@ -59,7 +59,7 @@ def environment(task: str, seed: int = 0) -> Environment:
 def until(environment: Environment, steps: int, skill: Callable[[Hand], Steps] | None = None) -> None:
     """Wait for so many steps, then carry a skill out, as long as the episode lasts."""
     world = environment.world
-    hand = Hand(world.tool(), world.openings()[0], 0.05, world.tool())
+    hand = Hand(world.tool(), world.opening(), 0.05, world.tool(), name=world.hands[0])
 
     def waypoints() -> Iterator[Waypoint]:
         for _ in range(steps):
@@ -72,7 +72,7 @@ def until(environment: Environment, steps: int, skill: Callable[[Hand], Steps] |
             return
         environment.accept(to_action(world.base, waypoint)[None], 0.0)
         environment.step()
-        hand.tool, hand.opening = world.tool(), world.openings()[0]
+        hand.tool, hand.opening = world.tool(), world.opening()
 
 
 @pytest.mark.parametrize(("task", "effect"), [("colour_swap_pick", SwapColours), ("shape_swap_pick", SwapPlaces)])

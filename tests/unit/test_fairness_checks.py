@@ -97,7 +97,7 @@ def test_contrast_is_to_the_ring_around_and_to_nothing_else() -> None:
 
 def test_a_thing_alone_is_seen_beyond_the_edges_and_through_others() -> None:
     panda = ROBOTS["panda"]
-    simulation = Simulation(screened(SOLID_X, SOLID_Y, 0.05).scene, panda, np.array(panda.arm.home_rad))
+    simulation = Simulation(screened(SOLID_X, SOLID_Y, 0.05).scene, panda, np.array(panda.arm.home))
     renderer = Renderer(simulation, largest=(192, 192))
     before = renderer.segmentation("front", 64, 64)
     assert not (before == renderer.names.index("solid")).any()

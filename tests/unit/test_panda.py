@@ -103,16 +103,14 @@ def test_forward_kinematics_match_the_published_table(model: mujoco.MjModel) -> 
 
 def test_base_pose_moves_the_whole_robot() -> None:
     base = Pose((-0.615, 0.2, 0.1), about("z", 0.5))
-    data = posed(panda_spec(base).compile(), ARM.home_rad)
-    expected = base.apply(tuple(published_tool(np.array(ARM.home_rad))[:3, 3]))
+    data = posed(panda_spec(base).compile(), ARM.home)
+    expected = base.apply(tuple(published_tool(np.array(ARM.home))[:3, 3]))
     assert np.allclose(data.site(ARM.tool_site).xpos, expected, atol=1e-6)
 
 
 def test_joint_limits_and_home(model: mujoco.MjModel) -> None:
     assert ROBOTS["panda"] is PANDA
-    for name, lower, upper, home, row in zip(
-        ARM.joints, ARM.lower_rad, ARM.upper_rad, ARM.home_rad, PUBLISHED, strict=True
-    ):
+    for name, lower, upper, home, row in zip(ARM.joints, ARM.lower, ARM.upper, ARM.home, PUBLISHED, strict=True):
         assert (lower, upper) == row[3:]
         assert np.allclose(model.joint(name).range, row[3:])
         assert lower < home < upper
@@ -131,7 +129,7 @@ def test_every_element_carries_the_robots_name(model: mujoco.MjModel) -> None:
 
 
 def test_tool_point_is_between_the_pads_and_below_the_hand(model: mujoco.MjModel) -> None:
-    data = posed(model, ARM.home_rad)
+    data = posed(model, ARM.home)
     tool = data.site(ARM.tool_site)
     axes = tool.xmat.reshape(3, 3)
     pads = [data.geom(name).xpos for name in GRIPPER.pad_geoms]
@@ -150,8 +148,8 @@ def test_tool_point_is_between_the_pads_and_below_the_hand(model: mujoco.MjModel
 def test_pads_touch_when_closed_and_are_80_mm_apart_when_open(
     model: mujoco.MjModel, finger_m: float, expected_m: float
 ) -> None:
-    assert gap_m(model, posed(model, ARM.home_rad, finger_m)) == pytest.approx(expected_m, abs=1e-6)
-    data = posed(model, ARM.home_rad, 0.02)
+    assert gap_m(model, posed(model, ARM.home, finger_m)) == pytest.approx(expected_m, abs=1e-6)
+    data = posed(model, ARM.home, 0.02)
     data.actuator(GRIPPER.actuator).ctrl = finger_m
     mujoco.mj_step(model, data, nstep=1000)
     mujoco.mj_forward(model, data)
@@ -160,7 +158,7 @@ def test_pads_touch_when_closed_and_are_80_mm_apart_when_open(
 
 def test_no_contact_with_itself_at_home_and_neighbours_never_touch(model: mujoco.MjModel) -> None:
     for finger_m in (0.0, 0.04):
-        assert touching(model, posed(model, ARM.home_rad, finger_m)) == []
+        assert touching(model, posed(model, ARM.home, finger_m)) == []
     chain = [f"panda/link{number}" for number in range(8)]
     neighbours = {frozenset(pair) for pair in itertools.pairwise([*chain, "panda/hand"])}
     # The wrist folds the hand next to the forearm, never link7 into it.
@@ -172,7 +170,7 @@ def test_no_contact_with_itself_at_home_and_neighbours_never_touch(model: mujoco
 
 
 def test_arm_stands_still_without_gravity_sag(model: mujoco.MjModel) -> None:
-    data = posed(model, ARM.home_rad)
+    data = posed(model, ARM.home)
     start = data.site(ARM.tool_site).xpos.copy()
     mujoco.mj_step(model, data, nstep=1000)
     mujoco.mj_forward(model, data)
@@ -181,7 +179,7 @@ def test_arm_stands_still_without_gravity_sag(model: mujoco.MjModel) -> None:
 
 def test_moving_target_is_followed_within_a_millimetre(model: mujoco.MjModel) -> None:
     """One joint swings the tool at 0.3 m/s: target velocity as control, activation led by `lead_s`."""
-    data = posed(model, ARM.home_rad)
+    data = posed(model, ARM.home)
     servo = data.actuator(ARM.joints[0])
     activation = model.actuator(ARM.joints[0]).actadr[0]
     reach = float(np.linalg.norm(data.site(ARM.tool_site).xpos[:2]))
@@ -197,12 +195,12 @@ def test_moving_target_is_followed_within_a_millimetre(model: mujoco.MjModel) ->
 
 def test_held_cube_creeps_less_than_a_millimetre_in_five_seconds() -> None:
     spec = panda_spec(Pose())
-    tool = published_tool(np.array(ARM.home_rad))
+    tool = published_tool(np.array(ARM.home))
     cube = spec.worldbody.add_body(name="cube", pos=tool[:3, 3])
     cube.add_freejoint(name="cube")
     cube.add_geom(name="cube", type=mujoco.mjtGeom.mjGEOM_BOX, size=[CUBE_HALF_M] * 3, mass=0.064)
     model = spec.compile()
-    data = posed(model, ARM.home_rad, CUBE_HALF_M)
+    data = posed(model, ARM.home, CUBE_HALF_M)
     data.actuator(GRIPPER.actuator).ctrl = 0.0
     mujoco.mj_step(model, data, nstep=250)
     start = data.joint("cube").qpos[:3].copy()

@@ -54,7 +54,7 @@ def partner(task: str) -> str:
 
 def touched(situation: Situation, name: str, perform: Perform) -> Score:
     """How an episode stands after a closed hand came down on this thing; nothing was ever held."""
-    simulation = Simulation(situation.scene, PANDA, np.array(PANDA.arm.home_rad))
+    simulation = Simulation(situation.scene, PANDA, np.array(PANDA.arm.home))
     world = World(simulation)
     x, y, z = world.position(name)
     top = from_above(x, y, z + world.reach(name)[2], 0.0)

@@ -78,7 +78,7 @@ def seen(things: Sequence[Thing], *, lit: str | None = None) -> list[Sighting]:
 
 def show(things: Sequence[Thing], *, lit: str | None = None, room: Room | None = None) -> Shown:
     robot = ROBOTS["panda"]
-    home = np.concatenate([np.array(arm.home_rad) for arm in robot.arms])
+    home = np.concatenate([np.array(arm.home) for arm in robot.arms])
     scene = room.around(tabletop(*things)) if room else tabletop(*things)
     simulation = Simulation(scene, robot, home, substeps=25)
     if lit is not None:

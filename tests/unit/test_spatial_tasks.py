@@ -152,7 +152,7 @@ def test_who_tries_one_answer_after_the_other_fails_at_the_first_wrong_one(task:
 @pytest.mark.parametrize("task", PLACING)
 def test_nothing_that_is_asked_for_holds_at_the_start(task: str) -> None:
     for situation in situations(f"spatial/{task}", 12):
-        world = World(Simulation(situation.scene, PANDA, np.array(PANDA.arm.home_rad)))
+        world = World(Simulation(situation.scene, PANDA, np.array(PANDA.arm.home)))
         for stage in (*situation.stages[1::2], *situation.never):
             assert not stage.holds(world), stage
 

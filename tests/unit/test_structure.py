@@ -33,7 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "registry": {"errors", "users_code"},
     "timed_sockets": set(),
     "chat_completions": {"errors", "output", "timed_sockets"},
-    "sim": {"errors", "registry"},
+    "sim": {"errors", "registry", "spaces"},
     "robots": {"sim", "spaces"},
     "language": {"registry", "sim"},
     "scoring": {"language", "registry", "sim"},

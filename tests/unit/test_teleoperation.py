@@ -132,7 +132,7 @@ def test_what_is_no_share_of_the_fastest_is_no_velocity(wrong: float) -> None:
 
 def test_an_arm_at_the_end_of_its_reach_stands_and_does_not_swing_about() -> None:
     kinematics = Kinematics("panda")
-    joints = np.array(kinematics.arm.home_rad)
+    joints = np.array(kinematics.arm.home)
     way = Way(kinematics, Target.at(kinematics.tool_in_base(joints)), joints)
     start, steps = way.target.pose.position, []
     for _ in range(60):

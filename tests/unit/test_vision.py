@@ -312,7 +312,7 @@ def test_a_plan_made_anew_keeps_to_what_was_decided() -> None:
     red, green = cube("red").at(0.0, 0.1), cube("green").at(0.0, -0.1)
     sight.look([Sighting(red, red.pose, 300), Sighting(green, green.pose, 300)], 0.0, lambda place: False)
     meaning = Meaning((is_there,))
-    first = [executor.next(meaning, sight) for _ in range(3)]
+    first = [executor.next(meaning, sight)[""] for _ in range(3)]
     executor.plan_anew()
     for _ in range(GONE_LOOKS):
         sight.look([Sighting(green, green.pose, 300)], 0.2, lambda place: True)

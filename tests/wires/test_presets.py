@@ -142,7 +142,9 @@ def test_a_preset_for_more_arms_than_any_robot_has_is_hidden(tmp_path: Path, mon
     why = 'The preset "aloha" is for a robot with 2 arms, and there is none yet: panda has 1. There are: droid, '
     assert why in call("check", "openpi://nowhere:1", "--preset", "aloha", cwd=tmp_path, expect=2)
     panda = ROBOTS["panda"]
-    monkeypatch.setitem(ROBOTS._entries, "twin", replace(panda, name="twin", arms=panda.arms * 2))
+    monkeypatch.setitem(
+        ROBOTS._entries, "twin", replace(panda, name="twin", groups=(*panda.arms, replace(panda.arm, name="other")))
+    )
     assert "aloha" in shipped() and find_preset("aloha") == known["aloha"]
 
 

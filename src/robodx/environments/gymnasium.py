@@ -14,7 +14,7 @@ from robodx.records.trial import Trial
 from robodx.records.values import Applied
 from robodx.running.environment import Environment, check_fit
 from robodx.sim.render import Renderer
-from robodx.sim.robot import ROBOTS, Arm, Robot
+from robodx.sim.robot import ROBOTS, ActionPart, Robot
 from robodx.spaces import ActionSpace
 from robodx.tasks.base import TASKS
 
@@ -137,26 +137,28 @@ class GymTask(gymnasium.Env[Observed, Any]):
 
 
 def _action_box(space: ActionSpace, robot: Robot) -> spaces.Box:
-    bounds = [pair for arm in robot.arms for pair in (*_arm_bounds(space, arm), (0.0, 1.0))]
+    bounds = [pair for part in robot.layout(space) for pair in _bounds(part)]
     low, high = np.array(bounds, dtype=np.float32).T
     return spaces.Box(low, high, dtype=np.float32)
 
 
-def _arm_bounds(space: ActionSpace, arm: Arm) -> list[tuple[float, float]]:
-    if space == "ee_delta":
+def _bounds(part: ActionPart) -> list[tuple[float, float]]:
+    if part.kind == "step":
         return [(-0.05, 0.05)] * 3 + [(-0.25, 0.25)] * 3
-    if space == "ee_pose":
+    if part.kind == "pose":
         return [(-1.0, 1.0)] * 7
-    if space == "joint":
-        return list(zip(arm.lower_rad, arm.upper_rad, strict=True))
-    return [(-speed, speed) for speed in arm.max_speed_rad_s]
+    if part.kind == "opening":
+        return [(0.0, 1.0)]
+    if part.kind == "position":
+        return list(zip(part.group.lower, part.group.upper, strict=True))
+    return [(-speed, speed) for speed in part.group.max_speed]
 
 
 def _observation_space(spec: PolicySpec, robot: Robot) -> spaces.Dict:
     joints = [
         (lower - MARGIN, upper + MARGIN)
-        for arm in robot.arms
-        for lower, upper in zip(arm.lower_rad, arm.upper_rad, strict=True)
+        for group in robot.posed
+        for lower, upper in zip(group.lower, group.upper, strict=True)
     ]
     pose = [(-REACH_M, REACH_M)] * 3 + [(-1.0 - MARGIN, 1.0 + MARGIN)] * 4
     bounds = {

@@ -175,7 +175,7 @@ class RoboDxBenchmark(StepBenchmark):  # type: ignore[misc]  # vla-eval does not
     def get_action_spec(self) -> dict[str, DimSpec]:
         arms = self._robot.arms
         return {
-            name if len(arms) == 1 else f"{arm.role}_{name}": part
+            name if len(arms) == 1 else f"{arm.name}_{name}": part
             for arm in arms
             for name, part in _arm_spec(self._spec.action_space, arm).items()
         }

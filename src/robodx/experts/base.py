@@ -7,13 +7,13 @@ A clause is solved by the plan for its verb and relation; these are in the folde
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from robodx.experts import skills
 from robodx.experts.grasps import CannotBeDone, from_above, grasp_yaw, nearest_turn, yaw_of
-from robodx.experts.skills import Hand, PoseNow, Steps, VelocityNow
+from robodx.experts.skills import Hand, PoseNow, Steps, VelocityNow, Wheels
 from robodx.language.meaning import Clause, Names
 from robodx.language.reference import Visible, is_related, looks_now
 from robodx.registry import Registry
@@ -49,16 +49,30 @@ class View(Visible, Protocol):
     def frame(self, name: str, frame: str) -> Pose: ...
     def velocity(self, name: str) -> Vector: ...
     def is_grasped(self, name: str) -> bool: ...
+    def holders(self, name: str) -> Sequence[str]: ...
     def is_lit(self, lamp: str) -> bool: ...
 
 
 @dataclass
 class PlanContext:
-    """What a plan works with: things by name, the hand, and which thing each description means."""
+    """What a plan works with: things by name, its hand, and which thing each description means."""
 
     view: View
     hand: Hand
     names: Names
+    # All hands of the robot, for a plan that leads more than one, and its base, where it has one.
+    hands: Mapping[str, Hand] = field(default_factory=dict)
+    wheels: Wheels | None = None
+
+    def __post_init__(self) -> None:
+        self.hands = self.hands or {self.hand.name: self.hand}
+
+    def with_hand(self, hand: Hand) -> PlanContext:
+        return replace(self, hand=hand)
+
+    def is_in_hand(self, name: str) -> bool:
+        """Whether it is in this plan's hand."""
+        return self.hand.name in self.view.holders(name)
 
     def pose(self, name: str) -> PoseNow:
         return lambda: self.view.pose(name)
@@ -99,19 +113,6 @@ Plan = Callable[[PlanContext, Clause], Steps]
 PLANS: Registry[Plan] = Registry("plan", "verbs")
 
 
-def solve(clauses: tuple[Clause, ...], context: PlanContext) -> Steps:
-    """Waypoints that do what is asked, in order."""
-    for clause in clauses:
-        if clause.once_lit is not None:
-            yield from _wait_for(context, context.names[clause.once_lit])
-        yield from PLANS[clause.act](context, clause)
-
-
-def _wait_for(context: PlanContext, signal: str) -> Steps:
-    while not context.view.is_lit(f"{signal}/lamp"):
-        yield context.hand.stay()
-
-
 def take(context: PlanContext, name: str, under: tuple[str, ...] = ()) -> Steps:
     """Pick a thing up, again if it slipped away; what lies on it is put aside first.
 
@@ -119,7 +120,7 @@ def take(context: PlanContext, name: str, under: tuple[str, ...] = ()) -> Steps:
     """
     if name in under:
         raise CannotBeDone(f"{name} seems to lie on what lies on it")
-    if context.view.is_grasped(name):
+    if context.is_in_hand(name):
         yield from _keep(context)
         return
     known = looks_now(context.view)
@@ -135,7 +136,7 @@ def take(context: PlanContext, name: str, under: tuple[str, ...] = ()) -> Steps:
             velocity=context.velocity(name),
             is_clear=lambda: not is_crossed(context.view, name),
         )
-        if context.view.is_grasped(name):
+        if context.is_in_hand(name):
             return
 
 
@@ -174,7 +175,7 @@ def put(
     under: tuple[str, ...] = (),
 ) -> Steps:
     """Pick a thing up and place it at a pose, again if it was lost on the way; what lies there already stays."""
-    if not context.view.is_grasped(name) and _is_there(context.view.position(name), goal().position):
+    if not context.is_in_hand(name) and _is_there(context.view.position(name), goal().position):
         return
     for _ in range(TRIES):
         yield from take(context, name, under)
@@ -218,7 +219,7 @@ def resting(context: PlanContext, name: str, x: float, y: float, floor_z: float,
         # However it has rolled, it is the right way up.
         return Pose((x, y, height), pose.quaternion)
     # A cube looks the same after a quarter turn: it is given the one that brings the hand nearest its home.
-    hand = context.hand.tool if context.view.is_grasped(name) else context.grasp(name)()
+    hand = context.hand.tool if context.is_in_hand(name) else context.grasp(name)()
     in_hand = yaw_of(pose) - yaw_of(hand)
     square = in_hand - nearest_turn(in_hand, math.pi / 2) + nearest_turn(turn_rad, math.pi / 2)
     return Pose((x, y, height), about("z", square))

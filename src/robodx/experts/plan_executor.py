@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from robodx.experts.base import PlanContext, View, solve
+from typing import TYPE_CHECKING, Self
+
+from robodx.experts.base import PlanContext, View
 from robodx.experts.grasps import CannotBeDone
-from robodx.experts.skills import Hand, Steps, Waypoint
+from robodx.experts.schedule import Schedule
+from robodx.experts.skills import Hand, Waypoint, Wheels
 from robodx.language.meaning import Clause, Meaning, Names, resolve_all
 from robodx.language.reference import Seen, Unresolved, looks_now
+
+if TYPE_CHECKING:
+    from robodx.sim.world import World
 
 
 class Understanding:
@@ -38,10 +44,11 @@ def group_of(view: View, name: str) -> str:
 
 
 class PlanExecutor:
-    """Yields a waypoint a step; stands still while what is meant cannot be told or done, and when all is done."""
+    """Yields a waypoint a hand and step; stands still while what is meant cannot be told or done, and at the end."""
 
-    def __init__(self, hand: Hand, understanding: Understanding | None = None) -> None:
-        self.hand = hand
+    def __init__(self, *hands: Hand, understanding: Understanding | None = None, wheels: Wheels | None = None) -> None:
+        self.hands = {hand.name: hand for hand in hands}
+        self.wheels = wheels
         self.is_done = False
         # Whether the robot waits: what is said is heard, and nothing is begun.
         self.is_held = False
@@ -49,37 +56,66 @@ class PlanExecutor:
         self._meaning: Meaning | None = None
         self._clauses: tuple[Clause, ...] = ()
         self._meant: Names | None = None
-        self._steps: Steps | None = None
+        self._schedule: Schedule | None = None
+
+    @classmethod
+    def of(cls, world: World, period_s: float, understanding: Understanding | None = None) -> Self:
+        """For all hands of a robot, and its base, as they are now."""
+        hands = [
+            Hand(world.tool(name), world.opening(name), period_s, world.tool(name), name=name) for name in world.hands
+        ]
+        wheels = Wheels(world.base, period_s) if world.robot.base is not None else None
+        return cls(*hands, understanding=understanding, wheels=wheels)
+
+    @property
+    def hand(self) -> Hand:
+        """The only one of a robot with one hand."""
+        (hand,) = self.hands.values()
+        return hand
+
+    def measure(self, world: World) -> None:
+        for name, hand in self.hands.items():
+            hand.tool, hand.opening = world.tool(name), world.opening(name)
+        if self.wheels is not None:
+            self.wheels.pose = world.base
 
     def plan_anew(self) -> None:
         """From the next step on; what was decided and meant stays."""
-        self._steps = None
+        self._schedule = None
 
-    def next(self, meaning: Meaning, view: View) -> Waypoint:
+    def next(self, meaning: Meaning, view: View) -> dict[str, Waypoint]:
+        """What each hand is told for one control step, by name."""
+        if self.wheels is not None:
+            self.wheels.velocity = (0.0, 0.0, 0.0)
         meaning, known = self._understanding.meaning(meaning), looks_now(view)
         if meaning != self._meaning:
-            self._meaning, self._meant, self._steps = meaning, None, None
+            self._meaning, self._meant, self._schedule = meaning, None, None
             self._clauses = self._understanding.clauses(meaning.decided(known))
         try:
             meant = self._understanding.resolved(self._clauses, known, self._meant)
         except Unresolved:
             # What is meant is not there yet, or not told apart yet.
-            return self.hand.stay()
+            return self._stay()
         if self.is_held:
             self._meant = meant
-            return self.hand.stay()
+            return self._stay()
         try:
-            if self._steps is None or meant != self._meant:
+            if self._schedule is None or meant != self._meant:
                 self._meant, self.is_done = meant, False
-                self._steps = self._plan(meant, view)
-            waypoint = next(self._steps, None)
+                self._schedule = self._plan(meant, view)
+            waypoints = self._schedule.step()
         except CannotBeDone:
             # What was seen may have been taken for what it is not.
             self.plan_anew()
-            return self.hand.stay()
-        self.is_done = waypoint is None
-        return waypoint or self.hand.stay()
+            return self._stay()
+        self.is_done = waypoints is None
+        return waypoints or self._stay()
 
-    def _plan(self, meant: Names, view: View) -> Steps:
+    def _plan(self, meant: Names, view: View) -> Schedule:
         names = self._understanding.names(meant, self._clauses, view)
-        return solve(self._clauses, PlanContext(self._understanding.belief(view, names), self.hand, names))
+        first = next(iter(self.hands.values()))
+        context = PlanContext(self._understanding.belief(view, names), first, names, self.hands, self.wheels)
+        return Schedule(self._clauses, context)
+
+    def _stay(self) -> dict[str, Waypoint]:
+        return {name: hand.stay() for name, hand in self.hands.items()}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from robodx.experts.grasps import yaw_of
 from robodx.sim.geometry import Pose, Vector, difference, interpolate
 
 # How fast the tool is moved: quick enough for four pick-and-places in 20 s, slow enough to track within a millimetre.
@@ -36,6 +37,11 @@ GRIP_STEPS = 14
 LOOSE = 0.65
 ROLL_SPEED_M_S = 0.2
 OPEN_STEPS = 6
+# How fast a base drives and turns, and how near to its goal it stands.
+DRIVE_M_S = 0.5
+DRIVE_M_S2 = 1.0
+DRIVE_RAD_S = 0.8
+STANDS_M = 0.005
 
 
 class Waypoint(NamedTuple):
@@ -43,6 +49,26 @@ class Waypoint(NamedTuple):
 
     tool: Pose
     opening: float
+
+
+@dataclass
+class Wheels:
+    """What a skill knows of a base that drives: where it stands, measured each step by its owner, and its speed."""
+
+    pose: Pose
+    period_s: float
+    # Along its own axes: forwards, to the left, turning left. It stands unless it is told anew at every step.
+    velocity: Vector = (0.0, 0.0, 0.0)
+
+    def towards(self, goal: Pose, max_speed_m_s: float) -> None:
+        """One step along the straight line to a place on the floor, slowing down before it."""
+        there = self.pose.inverse() @ goal
+        (x, y, _), turn = there.position, yaw_of(there)
+        away = math.hypot(x, y)
+        speed = min(max_speed_m_s, math.sqrt(2 * DRIVE_M_S2 * away), away / self.period_s)
+        along = speed / away if away > 0 else 0.0
+        turn_rad_s = math.copysign(min(DRIVE_RAD_S, 0.5 * abs(turn) / self.period_s), turn)
+        self.velocity = (along * x, along * y, turn_rad_s)
 
 
 PoseNow = Callable[[], Pose]
@@ -59,7 +85,14 @@ class Hand:
     period_s: float
     commanded: Pose
     grip: float = 1.0
+    # As the robot calls it; a robot with one hand need not.
+    name: str = ""
     _speed: float = 0.0
+
+    @property
+    def waypoint(self) -> Waypoint:
+        """What it was told last."""
+        return Waypoint(self.commanded, self.grip)
 
     def towards(self, goal: Pose, max_speed_m_s: float) -> Waypoint:
         """One step along the straight line to the goal, speeding up and slowing down evenly."""
@@ -69,17 +102,17 @@ class Hand:
         self._speed = min(max_speed_m_s, self._speed + gain, max(braking, 0.25 * gain))
         steps = max(left.distance_m / (self._speed * self.period_s), left.angle_rad / (TURN_RAD_S * self.period_s), 1.0)
         self.commanded = goal if steps <= 1.0 else interpolate(self.commanded, goal, 1.0 / steps)
-        return Waypoint(self.commanded, self.grip)
+        return self.waypoint
 
     def stay(self) -> Waypoint:
         self._speed = 0.0
-        return Waypoint(self.commanded, self.grip)
+        return self.waypoint
 
     def glide(self, velocity: Vector) -> Waypoint:
         """One step at a velocity."""
         self._speed = math.hypot(*velocity)
         self.commanded = led(self.commanded, velocity, self.period_s)
-        return Waypoint(self.commanded, self.grip)
+        return self.waypoint
 
 
 def reach(
@@ -113,6 +146,23 @@ def release(hand: Hand, opening: float = 1.0) -> Steps:
     hand.grip = opening
     for _ in range(OPEN_STEPS):
         yield hand.stay()
+
+
+def together(hand: Hand, *several: Steps) -> Steps:
+    """What several hands do at once, until all have done it."""
+    while several := tuple(steps for steps in several if next(steps, None) is not None):
+        yield hand.waypoint
+
+
+def drive(hand: Hand, wheels: Wheels, goal: PoseNow) -> Steps:
+    """Drive to a place on the floor; the hands keep their place on the robot."""
+    waited, speed_m_s = 0, 0.0
+    while waited < SETTLE_STEPS:
+        speed_m_s = min(DRIVE_M_S, speed_m_s + DRIVE_M_S2 * wheels.period_s)
+        wheels.towards(goal(), speed_m_s)
+        yield hand.waypoint
+        left = difference(wheels.pose, goal())
+        waited = waited + 1 if left.distance_m < STANDS_M and left.angle_rad < ARRIVED_RAD else 0
 
 
 def pick(

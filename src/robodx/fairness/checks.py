@@ -133,10 +133,9 @@ def checked_situation(
 ) -> Checked:
     """In each of these cameras, with the robot at home. What cannot be built does not pass."""
     body = ROBOTS[robot]
-    home = np.concatenate([np.array(arm.home_rad) for arm in body.arms])
     try:
         target, goals = roles(situation)
-        simulation = Simulation(situation.scene, body, home)
+        simulation = Simulation(situation.scene, body, np.array(body.home))
     except (UserError, ValueError) as error:
         return Checked(Measured(), (f"it cannot be built: {error}",))
     with closing(Renderer(simulation, largest=(SIZE + 2 * MARGIN,) * 2, quality=quality)) as renderer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +30,9 @@ class Fault:
     is_redrawn = False
 
     def __init__(self, severity: float, rng: np.random.Generator, start: EpisodeStart, hand: Hand) -> None:
-        self.severity, self.rng, self.start, self.hand = severity, rng, start, hand
+        self.severity, self.rng, self.start = severity, rng, start
+        # Each of a robot's hands has the fault for itself.
+        self.hand = hand
 
     @property
     def at_first(self) -> Privileged:
@@ -70,6 +72,10 @@ class Fault:
     def waypoint(self, waypoint: Waypoint, view: View) -> Waypoint:
         """What its hand is told."""
         return waypoint
+
+    def is_holding(self, view: View) -> bool:
+        """Whether anything is in its hand."""
+        return any(self.hand.name in view.holders(name) for name in view.things)
 
 
 @dataclass(frozen=True)
@@ -117,18 +123,21 @@ class Planted:
     entry: FaultEntry
     severity: float
 
-    def rng(self, start: EpisodeStart) -> np.random.Generator:
-        """Its luck, which depends on no other fault's."""
+    def rng(self, start: EpisodeStart, *hand: str) -> np.random.Generator:
+        """Its luck, which depends on no other fault's; of a second hand, on no other hand's."""
         # A trial's id says all that was changed in it.
         redrawn = (start.episode_id,) if self.entry.is_redrawn else ()
-        return Streams(start.policy_seed).rng("fault", self.entry.name, *redrawn)
+        return Streams(start.policy_seed).rng("fault", self.entry.name, *redrawn, *hand)
 
-    def begin(self, start: EpisodeStart, hand: Hand) -> Fault | None:
-        """For one episode; None where this episode is spared."""
-        rng = self.rng(start)
-        if self.entry.unit == SHARE and rng.random() >= self.severity:
+    def begin(self, start: EpisodeStart, hands: Mapping[str, Hand]) -> dict[str, Fault] | None:
+        """For one episode, by hand; None where this episode is spared."""
+        first = self.rng(start)
+        if self.entry.unit == SHARE and first.random() >= self.severity:
             return None
-        return self.entry.make(self.severity, rng, start, hand)
+        others = {name: self.rng(start, name) for name in list(hands)[1:]}
+        return {
+            name: self.entry.make(self.severity, others.get(name, first), start, hand) for name, hand in hands.items()
+        }
 
 
 def planted(text: str) -> tuple[Planted, ...]:

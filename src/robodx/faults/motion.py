@@ -19,10 +19,6 @@ LOST_STEPS = 10
 LOW_M = 0.10
 
 
-def is_holding(view: View) -> bool:
-    return any(view.is_grasped(name) for name in view.things)
-
-
 def moved(pose: Pose, by: Vector) -> Pose:
     return pose.shifted(*by)
 
@@ -37,7 +33,7 @@ class Imprecise(Fault):
         if self.by is None:
             error_m, way_rad = self.severity * self.rng.uniform(*ERROR_M), self.rng.uniform(-math.pi, math.pi)
             self.by = (error_m * math.cos(way_rad), error_m * math.sin(way_rad), 0.0)
-        return waypoint._replace(tool=moved(waypoint.tool, self.by)) if is_holding(view) else waypoint
+        return waypoint._replace(tool=moved(waypoint.tool, self.by)) if self.is_holding(view) else waypoint
 
 
 @fault("jerky", expected=("unstable control", ""), severity=0.008, most=0.1, unit="m")
@@ -66,7 +62,7 @@ class WeakGrip(Fault):
             return self.stopped
         if waypoint.opening > OPEN:
             self.held_at = None
-        elif is_holding(view):
+        elif self.is_holding(view):
             self.held_at, self.lost = min(self.hand.opening, 1.0 if self.held_at is None else self.held_at), 0
         elif self.held_at is not None:
             self.lost += 1
@@ -92,7 +88,7 @@ class ReleasesEarly(Fault):
         step_m, before_m = math.hypot(nx - x, ny - y), self.step_m
         self.before, self.step_m = waypoint.tool, step_m
         to_go_m = (step_m / self.hand.period_s) ** 2 / (2 * ACCELERATION_M_S2)
-        if waypoint.opening < OPEN and is_holding(view) and 0 < step_m < before_m and to_go_m < self.severity:
+        if waypoint.opening < OPEN and self.is_holding(view) and 0 < step_m < before_m and to_go_m < self.severity:
             self.stopped = waypoint._replace(opening=1.0)
         return self.stopped or waypoint
 
@@ -120,7 +116,7 @@ class Unsafe(Fault):
     def waypoint(self, waypoint: Waypoint, view: View) -> Waypoint:
         height_m = waypoint.tool.position[2]
         # What it holds it puts down well, and leaves alone.
-        self.is_wary = is_holding(view) or (self.is_wary and height_m < LOW_M)
+        self.is_wary = self.is_holding(view) or (self.is_wary and height_m < LOW_M)
         if self.is_wary or height_m > LOW_M:
             return waypoint
         return waypoint._replace(tool=moved(waypoint.tool, (0.0, 0.0, -self.severity * (1 - height_m / LOW_M))))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from robodx.experts.base import View
 from robodx.experts.plan_executor import PlanExecutor, Understanding
-from robodx.experts.skills import Hand, Waypoint
+from robodx.experts.skills import Waypoint
 from robodx.faults.base import Fault
 from robodx.faults.hearing import choose
 from robodx.language.meaning import Clause, If, Meaning, Names, resolve_all
@@ -94,17 +94,28 @@ class Mind(Understanding):
 
 
 class FaultyPlanExecutor(PlanExecutor):
-    """A plan executor that sees things, and moves its hand, through faults."""
+    """A plan executor that sees things, and moves its hands, through faults."""
 
-    def __init__(self, hand: Hand, faults: Sequence[Fault], mind: Mind) -> None:
-        super().__init__(hand, mind)
+    _faults: Sequence[Mapping[str, Fault]] = ()
+
+    def plant(self, faults: Sequence[Mapping[str, Fault]], things: Sequence[Thing], rng: np.random.Generator) -> None:
+        """Each fault by hand; what is not of a hand is that of the first."""
         self._faults = faults
+        self._understanding = Mind(self._minds, things, rng)
 
-    def next(self, meaning: Meaning, view: View) -> Waypoint:
+    @property
+    def plans_ahead(self) -> bool:
+        return any(fault.plans_ahead for fault in self._minds)
+
+    @property
+    def _minds(self) -> list[Fault]:
+        return [next(iter(hands.values())) for hands in self._faults]
+
+    def next(self, meaning: Meaning, view: View) -> dict[str, Waypoint]:
         shown = view
-        for fault in self._faults:
+        for fault in self._minds:
             shown = fault.sight(shown)
-        waypoint = super().next(meaning, shown)
-        for fault in self._faults:
-            waypoint = fault.waypoint(waypoint, view)
-        return waypoint
+        waypoints = super().next(meaning, shown)
+        for hands in self._faults:
+            waypoints = {name: hands[name].waypoint(waypoint, view) for name, waypoint in waypoints.items()}
+        return waypoints

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from robodx.experts.base import View
 from robodx.sim.geometry import Pose, Vector
@@ -45,6 +45,9 @@ class Through:
 
     def is_grasped(self, name: str) -> bool:
         return self.view.is_grasped(name)
+
+    def holders(self, name: str) -> Sequence[str]:
+        return self.view.holders(name)
 
     def is_lit(self, lamp: str) -> bool:
         return self.view.is_lit(lamp)

@@ -48,6 +48,8 @@ class Clause:
     place: Place | None = None
     is_negated: bool = False
     once_lit: Reference | None = None
+    # With which hand, where it is said: one of the robot's, as "left".
+    hand: str | None = None
 
     @property
     def references(self) -> tuple[Reference, ...]:
@@ -68,6 +70,13 @@ class Clause:
         """To leave a thing is not to pick it up, and not to leave it is to pick it up."""
         negates = self.phrasings.negates
         return self if negates is None else replace(self, action=negates, is_negated=not self.is_negated)
+
+
+def are_apart(a: Clause | If, b: Clause | If) -> bool:
+    """Whether two hands can do both at once, as it is said: each names its own, and they speak of no thing together."""
+    if isinstance(a, If) or isinstance(b, If) or a.hand is None or b.hand is None:
+        return False
+    return a.hand != b.hand and not set(a.references) & set(b.references)
 
 
 @dataclass(frozen=True)
@@ -209,6 +218,10 @@ def stand(target: Words) -> Clause:
 
 def release(target: Words) -> Clause:
     return Clause("release", _read(target))
+
+
+def with_hand(hand: str, clause: Clause) -> Clause:
+    return replace(clause, hand=hand)
 
 
 def once_lit(lamp: Words, clause: Clause) -> Clause:

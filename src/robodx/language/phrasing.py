@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import Literal
 
 from robodx.language.lexicon import NUMBERS, article, plural_kind
-from robodx.language.meaning import Clause, Exists, If, Instruction, Meaning
+from robodx.language.meaning import Clause, Exists, If, Instruction, Meaning, are_apart
 from robodx.language.reference import Reference, listed
 
+WITH_HAND = " with your {hand} hand"
 Split = Literal["train", "test"]
 
 # Around a clause that waits for a lamp, and around a choice; in each split's first, second and third phrasing.
@@ -68,9 +69,11 @@ def phrasing_count(meaning: Meaning, split: Split) -> int:
 
 
 def _joint(before: Clause | If, part: Clause | If) -> str:
-    """Things to do follow each other; what is not to be done goes beside what is."""
+    """Things to do follow each other, or go on at once; what is not to be done goes beside what is."""
     is_negated, was_negated = (isinstance(each, Clause) and each.is_negated for each in (part, before))
-    return "then" if not (is_negated or was_negated) else "and" if is_negated == was_negated else "but"
+    if is_negated or was_negated:
+        return "and" if is_negated == was_negated else "but"
+    return "and" if are_apart(before, part) else "then"
 
 
 def _clauses(part: Clause | If) -> tuple[Clause, ...]:
@@ -101,6 +104,8 @@ def _say_clause(clause: Clause, target: str, split: Split, index: int) -> str:
         place=_the(place.of) if place and place.of else "",
         distance=f"{100 * place.distance_m:g} cm" if place and place.distance_m else "",
     )
+    if clause.hand is not None:
+        text += WITH_HAND.format(hand=clause.hand)
     if clause.once_lit is None:
         return text
     lamp = "its lamp" if clause.once_lit == clause.target else f"the {clause.once_lit.words}"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 
 from robodx.language.lexicon import EVERYDAY, KINDS, NUMBERS, ORDINALS, SIZES, plural_kind
 from robodx.language.meaning import Clause, Exists, If, Meaning, Place, Relation
-from robodx.language.phrasing import CHOICES, SIGNALS
+from robodx.language.phrasing import CHOICES, SIGNALS, WITH_HAND
 from robodx.language.reference import (
     AFTER,
     FROM_YOU,
@@ -66,6 +66,8 @@ OPENING = re.compile(
 CLOSING = re.compile(r"(?:,? please)?[.?!]*$")
 
 
+HANDED = re.compile(f"(?P<clause>.*){WITH_HAND.format(hand='(?P<hand>[a-z]+)')}")
+
 # Sentences.
 
 
@@ -113,6 +115,8 @@ def _clause(text: str) -> Clause:
         return _negated(_clause(text[found.end() :]))
     if found := re.match(r"(\w+(?: up)?) no (.*)", text):
         return _negated(_clause(f"{found[1]} any {found[2]}"))
+    if found := HANDED.fullmatch(text):
+        return replace(_clause(found["clause"]), hand=found["hand"])
     ways = [partial(_signalled, fields) for template in SIGNALS["train"] for fields in _matches(template, text)]
     ways += [
         partial(_done, act, fields)

@@ -37,12 +37,12 @@ class EncoderBias(Perturbation):
 
     def begin(self) -> None:
         # Needs the simulator, which no perturbation of pictures or commands does.
-        from robodx.robots.kinematics import Kinematics
+        from robodx.robots.kinematics import Kinematics, places
 
-        arms = ROBOTS[self.robot].arms
-        self._kinematics = [Kinematics(self.robot, index) for index in range(len(arms))]
-        # Where the arms were told to be, for a policy that is shown its tools but not its joints.
-        self._commanded = np.concatenate([arm.home_rad for arm in arms])
+        robot = ROBOTS[self.robot]
+        self._kinematics = [(places(robot)[hand], Kinematics(self.robot, hand)) for hand in robot.hands]
+        # Where the joints were told to be, for a policy that is shown its tools but not its joints.
+        self._commanded = np.array(robot.home)
         self.bias_rad: Array = self.severity * self.draws.rng().uniform(-1.0, 1.0, self._commanded.shape)
 
     def action(self, command: Command, held: Command, step: int) -> Command:
@@ -63,13 +63,11 @@ class EncoderBias(Perturbation):
     def _read(self, tools: NDArray[np.float32], joints: Array) -> NDArray[np.float32]:
         """The tools' poses (7 an arm) as the encoders have them, from where they are."""
         read: list[float] = []
-        at = 0
-        for index, kinematics in enumerate(self._kinematics):
-            end = at + len(kinematics.arm.joints)
-            actual, bias = joints[at:end], self.bias_rad[at:end]
-            error = kinematics.tool_in_base(actual).inverse() @ kinematics.tool_in_base(actual - bias)
+        encoded = joints - self.bias_rad
+        for index, (place, kinematics) in enumerate(self._kinematics):
+            actual = kinematics.tool_in_base(joints[place], kinematics.beneath(joints.tolist()))
+            believed = kinematics.tool_in_base(encoded[place], kinematics.beneath(encoded.tolist()))
             tool = tools[7 * index : 7 * index + 7].tolist()
-            believed = Pose.of(tool[:3], tool[3:]) @ error
-            read += [*believed.position, *believed.quaternion]
-            at = end
+            shown = Pose.of(tool[:3], tool[3:]) @ (actual.inverse() @ believed)
+            read += [*shown.position, *shown.quaternion]
         return np.array(read, dtype=np.float32)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -51,7 +50,6 @@ def wanted(score: Score) -> Iterator[str]:
 def _has_come_for(name: str, world: World) -> bool:
     if world.is_grasped(name) or not world.is_present(name):
         return False
-    hand = world.tool().position
     loose = [other for other, thing in world.things.items() if not thing.is_fixed and world.is_present(other)]
-    distances = {other: math.dist(hand, world.position(other)) for other in loose}
+    distances = {other: world.distance_to_hand(world.position(other)) for other in loose}
     return name in distances and distances[name] < NEAR_M and distances[name] == min(distances.values())

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from robodx.experts.plan_executor import PlanExecutor
-from robodx.experts.skills import Hand
 from robodx.faults.base import planted
-from robodx.faults.plan_executor import FaultyPlanExecutor, Mind
+from robodx.faults.plan_executor import FaultyPlanExecutor
 from robodx.policies.expert import ExpertPolicy, privileged
 from robodx.policies.open_loop import plan_ahead
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, policy
@@ -28,12 +27,14 @@ class FaultPolicy(ExpertPolicy):
         self._plans: dict[str, ActionChunk] = {}
         self._ahead: list[EpisodeStart] = []
 
-    def executor(self, start: EpisodeStart, hand: Hand) -> PlanExecutor:
-        faults = [fault for each in self._planted if (fault := each.begin(start, hand)) is not None]
-        if any(fault.plans_ahead for fault in faults):
+    def executor(self, start: EpisodeStart) -> PlanExecutor:
+        world = privileged(start).world
+        executor = FaultyPlanExecutor.of(world, 1.0 / self.spec.hz)
+        faults = [begun for each in self._planted if (begun := each.begin(start, executor.hands)) is not None]
+        executor.plant(faults, list(world.things.values()), Streams(start.policy_seed).rng("fault", "choice"))
+        if executor.plans_ahead:
             self._ahead.append(start)
-        things = list(privileged(start).world.things.values())
-        return FaultyPlanExecutor(hand, faults, Mind(faults, things, Streams(start.policy_seed).rng("fault", "choice")))
+        return executor
 
     def reset(self, starts: Sequence[EpisodeStart]) -> None:
         self._ahead = []

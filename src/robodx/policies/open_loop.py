@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robodx.experts.plan_executor import PlanExecutor
-from robodx.policies.expert import ExpertPolicy, privileged, to_action
+from robodx.policies.expert import ExpertPolicy, privileged, told
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, policy
 from robodx.robots.control import Controller
 from robodx.sim.build import PHYSICS_STEP_S
@@ -46,15 +46,15 @@ class OpenLoopPolicy(ExpertPolicy):
 
 
 def plan_ahead(executor: PlanExecutor, start: EpisodeStart, spec: PolicySpec) -> ActionChunk:
-    """The actions (n, 8) with which a plan executor does what is asked in a world where nothing else happens."""
+    """The actions (n, width) with which a plan executor does what is asked in a world where nothing else happens."""
     shown = privileged(start)
     simulation = shown.world.imagined()
     world, controller = World(simulation), Controller(ROBOTS[start.robot], spec.action_space)
     substeps = round(1.0 / spec.hz / PHYSICS_STEP_S)
     actions: list[ActionChunk] = []
     while not executor.is_done and len(actions) < HORIZON_S * spec.hz:
-        executor.hand.tool, executor.hand.opening = world.tool(), world.openings()[0]
-        actions.append(to_action(world.base, executor.next(shown.meaning, world)))
+        executor.measure(world)
+        actions.append(told(executor, shown.meaning, world))
         resolved = controller.resolve(actions[-1], simulation.command, substeps * PHYSICS_STEP_S)
         simulation.step(resolved.command, substeps)
     return np.stack(actions)

@@ -30,6 +30,8 @@ class Trial:
     clock: str = "lockstep"
     # Of the situation, before anything else: one factor each, by name and what it is set to.
     interventions: tuple[Applied, ...] = ()
+    # Of the robot: after a change of it, the same trial is another.
+    robot_version: int = 1
 
     def __post_init__(self) -> None:
         Clock.parse(self.clock)
@@ -49,6 +51,7 @@ class Trial:
         return cls(
             row["task"], row["task_version"], row["policy"], row["seed"], row["robot"], row["repeat"],
             read_applied(row["perturbations"]), row["suite"], row["clock"], read_applied(row.get("interventions")),
+            row.get("robot_version", 1),
         )  # fmt: skip
 
     @cached_property

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodx.robots.kinematics import Kinematics
+from robodx.robots.kinematics import Kinematics, places
 from robodx.sim.geometry import Array, Pose, Quaternion, Vector, from_rotation_vector, multiply, normalise
-from robodx.sim.robot import Arm, Robot
+from robodx.sim.robot import Arm, Group, PartKind, Robot
 from robodx.sim.simulation import Command
 from robodx.spaces import ActionSpace, DeltaFrame, DeltaFrom, InvalidAction
 
@@ -28,14 +28,9 @@ class Resolved(NamedTuple):
     limits: tuple[str, ...]
 
 
-def width(space: ActionSpace, arm: Arm) -> int:
-    """How many numbers one arm's action has."""
-    joints = len(arm.joints) + 1
-    return {"ee_delta": 7, "ee_pose": 8, "joint": joints, "joint_velocity": joints}[space]
-
-
 def action_width(space: ActionSpace, robot: Robot) -> int:
-    return sum(width(space, arm) for arm in robot.arms)
+    """How many numbers an action has."""
+    return robot.layout(space)[-1].stop
 
 
 def read_chunk(
@@ -60,8 +55,10 @@ def read_chunk(
         bad = np.flatnonzero(~np.isfinite(actions[row])).tolist()
         raise InvalidAction(f"an action that is not finite at index {bad}: {_quote(actions[row])}")
     if space == "ee_pose":
-        for start in range(3, expected, 8):
-            lengths = np.linalg.norm(actions[:, start : start + 4], axis=1)
+        for part in robot.layout(space):
+            if part.kind != "pose":
+                continue
+            lengths = np.linalg.norm(actions[:, part.start + 3 : part.stop], axis=1)
             if (lengths < SHORTEST_QUATERNION).any():
                 raise InvalidAction(f"a quaternion without direction: {_quote(actions[lengths.argmin()])}")
     # By index: an iteration over an array ends with an exception inside numpy, which costs more than all of this.
@@ -74,28 +71,21 @@ def _quote(action: NDArray[np.float32]) -> str:
 
 def as_joint_action(command: Command, robot: Robot) -> NDArray[np.float32]:
     """The `joint` action that resolves to this command."""
-    return as_joint_actions(np.concatenate([command.joints, command.openings]), robot)
+    return as_joint_actions(np.concatenate([command.joints, command.openings, command.drive]), robot)
 
 
 def as_joint_actions(commands: NDArray[np.float32], robot: Robot) -> NDArray[np.float32]:
-    """The `joint` actions (…, width) of commands (…, width) that have all joints first and then all openings."""
-    if len(robot.arms) == 1:
+    """The `joint` actions (…, width) of commands (…, width): all joints, then all openings, then the base's speed."""
+    if len(robot.groups) == 1:
         return commands
-    joints = joint_columns(robot)
     actions = np.empty_like(commands)
-    actions[..., joints] = commands[..., : len(joints)]
-    actions[..., [column for column in range(actions.shape[-1]) if column not in joints]] = commands[..., len(joints) :]
+    actions[..., [*columns("position", robot), *columns("opening", robot), *columns("drive", robot)]] = commands
     return actions
 
 
-def joint_columns(robot: Robot) -> list[int]:
-    """Which numbers of a `joint` action are joints and not grippers."""
-    columns: list[int] = []
-    at = 0
-    for arm in robot.arms:
-        columns += range(at, at + len(arm.joints))
-        at += len(arm.joints) + 1
-    return columns
+def columns(kind: PartKind, robot: Robot) -> list[int]:
+    """Which numbers of a `joint` action are positions of joints, openings of hands, or the speed of the base."""
+    return [at for part in robot.layout("joint") if part.kind == kind for at in range(part.start, part.stop)]
 
 
 @dataclass
@@ -108,9 +98,11 @@ class Controller:
     delta_from: DeltaFrom = "commanded"
 
     def __post_init__(self) -> None:
-        self._kinematics = [Kinematics(self.robot.name, index) for index in range(len(self.robot.arms))]
-        self._widths = [width(self.space, arm) for arm in self.robot.arms]
-        self._is_plain_joint = self.space == "joint" and len(self.robot.arms) == 1
+        self._kinematics = {hand: Kinematics(self.robot.name, hand) for hand in self.robot.hands}
+        # Arms last: what carries them is where it is told to be by then.
+        self._layout = sorted(self.robot.layout(self.space), key=lambda part: isinstance(part.group, Arm))
+        self._places = places(self.robot)
+        self._is_plain_joint = self.space == "joint" and len(self.robot.groups) == 1
         self.starts_from_achieved = self.space == "ee_delta" and self.delta_from == "achieved"
 
     def resolve(
@@ -124,46 +116,53 @@ class Controller:
         """
         if self._is_plain_joint and _is_within(self.robot.arms[0], action.tolist(), last.joints.tolist(), period_s):
             return Resolved(Command(action[:-1], action[-1:]), ())
-        values, held = action.tolist(), last.joints.tolist()
-        starts = held if achieved is None else achieved.tolist()
-        joints: list[float] = []
+        values, joints = action.tolist(), last.joints.tolist()
+        starts = list(joints) if achieved is None else achieved.tolist()
         openings: list[float] = []
+        drive: list[float] = []
         limits: list[str] = []
-        for index, arm in enumerate(self.robot.arms):
-            count = self._widths[index]
-            part, values = values[:count], values[count:]
-            before, held = held[: len(arm.joints)], held[len(arm.joints) :]
-            start, starts = starts[: len(arm.joints)], starts[len(arm.joints) :]
-            goal = self._goal(index, part[:-1], before, start, period_s, limits)
-            joints += _saturate(arm, goal, before, period_s, limits)
-            openings += _clip("gripper", part[-1:], (0.0,), (1.0,), limits)
-        return Resolved(Command(np.array(joints, np.float32), np.array(openings, np.float32)), tuple(limits))
+        for group, kind, start, stop in self._layout:
+            numbers = values[start:stop]
+            if kind == "opening":
+                openings += _clip("gripper", numbers, (0.0,), (1.0,), limits)
+            elif kind == "drive":
+                drive += _clip("base speed", numbers, [-speed for speed in group.max_speed], group.max_speed, limits)
+            else:
+                place = self._places[group.name]
+                before = joints[place]
+                goal = self._goal(group, kind, numbers, joints, starts, period_s, limits)
+                joints[place] = _saturate(group, goal, before, period_s, limits)
+        command = Command(*(np.array(numbers, np.float32) for numbers in (joints, openings, drive)))
+        return Resolved(command, tuple(limits))
 
     def _goal(
         self,
-        index: int,
-        part: Sequence[float],
-        before: list[float],
-        start: list[float],
+        group: Group,
+        kind: PartKind,
+        numbers: Sequence[float],
+        joints: list[float],
+        starts: list[float],
         period_s: float,
         limits: list[str],
     ) -> Sequence[float]:
-        if self.space == "joint":
-            return part
-        if self.space == "joint_velocity":
-            fastest = self.robot.arms[index].max_speed_rad_s
-            speeds = _clip("joint speed", part, [-speed for speed in fastest], fastest, limits)
+        """Where a group's joints are to be; `joints` are those of all, as far as they are resolved."""
+        if kind == "position":
+            return numbers
+        place = self._places[group.name]
+        before = joints[place]
+        if kind == "velocity":
+            fastest = group.max_speed
+            speeds = _clip("joint speed", numbers, [-speed for speed in fastest], fastest, limits)
             return [position + period_s * speed for position, speed in zip(before, speeds, strict=True)]
-        kinematics = self._kinematics[index]
-        if self.space == "ee_pose":
-            goal = Pose.of(part[:3], normalise(part[3:7]))
+        kinematics = self._kinematics[group.name]
+        if kind == "pose":
+            goal = Pose.of(numbers[:3], normalise(numbers[3:7]))
         else:
-            x, y, z = _clip("step length", part[:3], (-MAX_DELTA_M,) * 3, (MAX_DELTA_M,) * 3, limits)
-            turn = _clip("step turn", part[3:6], (-MAX_DELTA_RAD,) * 3, (MAX_DELTA_RAD,) * 3, limits)
-            goal = moved(
-                kinematics.tool_in_base(np.array(start)), (x, y, z), from_rotation_vector(turn), self.delta_frame
-            )
-        solution = kinematics.solve(goal, np.array(before))
+            x, y, z = _clip("step length", numbers[:3], (-MAX_DELTA_M,) * 3, (MAX_DELTA_M,) * 3, limits)
+            turn = _clip("step turn", numbers[3:6], (-MAX_DELTA_RAD,) * 3, (MAX_DELTA_RAD,) * 3, limits)
+            tool = kinematics.tool_in_base(np.array(starts[place]), kinematics.beneath(starts))
+            goal = moved(tool, (x, y, z), from_rotation_vector(turn), self.delta_frame)
+        solution = kinematics.solve(goal, np.array(before), kinematics.beneath(joints))
         if not solution.is_reached:
             limits.append("reach")
         return [float(joint) for joint in solution.joints]
@@ -178,19 +177,19 @@ def moved(tool: Pose, delta: Vector, turn: Quaternion, frame: DeltaFrame) -> Pos
 
 def _is_within(arm: Arm, action: list[float], before: list[float], period_s: float) -> bool:
     """Whether a `joint` action of one arm is beyond no limit, which most are not: it is then the command itself."""
-    for goal, low, high, at, fastest in zip(action, arm.lower_rad, arm.upper_rad, before, arm.max_speed_rad_s):  # noqa: B905
+    for goal, low, high, at, fastest in zip(action, arm.lower, arm.upper, before, arm.max_speed):  # noqa: B905
         if goal < low or goal > high or abs(goal - at) / fastest / period_s > 1.0 + SLACK:
             return False
     return 0.0 <= action[-1] <= 1.0
 
 
 def _saturate(
-    arm: Arm, goal: Sequence[float], before: Sequence[float], period_s: float, limits: list[str]
+    group: Group, goal: Sequence[float], before: Sequence[float], period_s: float, limits: list[str]
 ) -> Sequence[float]:
     """Within the joint ranges and no faster than the joints turn; the direction of motion is kept."""
-    goal = _clip("joint range", goal, arm.lower_rad, arm.upper_rad, limits)
+    goal = _clip("joint range", goal, group.lower, group.upper, limits)
     excess = 0.0
-    for g, b, fastest in zip(goal, before, arm.max_speed_rad_s, strict=True):
+    for g, b, fastest in zip(goal, before, group.max_speed, strict=True):
         share = abs(g - b) / fastest
         if share > excess:
             excess = share

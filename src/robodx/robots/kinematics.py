@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from robodx.sim.build import empty_spec
 from robodx.sim.engine import mujoco
 from robodx.sim.geometry import Array, Pose, conjugate, multiply, to_rotation_vector
-from robodx.sim.robot import ROBOTS
+from robodx.sim.robot import ROBOTS, Robot
 
 MAX_ITERATIONS = 12
 POSITION_TOLERANCE_M = 2e-5
@@ -38,27 +39,63 @@ def _robot_model(name: str) -> mujoco.MjModel:
     return spec.compile()
 
 
+def places(robot: Robot) -> dict[str, slice]:
+    """Where in the robot's joints those of each group stand."""
+    found: dict[str, slice] = {}
+    at = 0
+    for group in robot.posed:
+        found[group.name] = slice(at, at + len(group.joints))
+        at += len(group.joints)
+    return found
+
+
 class Kinematics:
     """One arm of a robot; keeps no state between calls, so equal questions get equal answers."""
 
-    def __init__(self, robot: str, arm: int = 0) -> None:
-        self.arm = ROBOTS[robot].arms[arm]
+    def __init__(self, robot: str, hand: str | None = None) -> None:
+        """`hand` may be left out where there is only one."""
+        body = ROBOTS[robot]
+        self.arm = body.arm if hand is None else body.arm_of(hand)
         self._model = _robot_model(robot)
         self._data = mujoco.MjData(self._model)
         self._qpos = np.array([self._model.joint(name).qposadr[0] for name in self.arm.joints])
         self._dofs = np.array([self._model.joint(name).dofadr[0] for name in self.arm.joints])
         self._site = self._model.site(self.arm.tool_site).id
-        self._lower, self._upper = np.array(self.arm.lower_rad), np.array(self.arm.upper_rad)
-        self._home = np.array(self.arm.home_rad)
+        self._lower, self._upper = np.array(self.arm.lower), np.array(self.arm.upper)
+        self._home = np.array(self.arm.home)
         self._jacobian = np.zeros((6, self._model.nv))
+        carriers = self._carriers()
+        self._beneath = [at for at, name in enumerate(body.joints) if name in carriers]
+        self._beneath_qpos = np.array([self._model.joint(body.joints[at]).qposadr[0] for at in self._beneath], int)
+        self._carried = np.array(body.home)[self._beneath]
 
-    def tool_in_base(self, joints: Array) -> Pose:
+    def _carriers(self) -> set[str]:
+        """The joints that the tool hangs on and that are not the arm's own."""
+        model, names = self._model, set[str]()
+        body = int(model.site_bodyid[self._site])
+        while body:
+            first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
+            names |= {model.joint(joint).name for joint in range(first, first + count)}
+            body = int(model.body_parentid[body])
+        return names - set(self.arm.joints)
+
+    def beneath(self, joints: Sequence[float]) -> Array:
+        """Of the robot's joints, the positions of those that carry this arm, such as a lift's."""
+        return np.array([joints[at] for at in self._beneath])
+
+    def tool_in_base(self, joints: Array, beneath: Array | None = None) -> Pose:
+        """`beneath` is what carries the arm: at home, where it is left out."""
+        self._data.qpos[self._beneath_qpos] = self._carried if beneath is None else beneath
+        return self._tool(joints)
+
+    def _tool(self, joints: Array) -> Pose:
         self._data.qpos[self._qpos] = joints
         mujoco.mj_kinematics(self._model, self._data)
         return Pose.from_matrix(self._data.site_xpos[self._site], self._data.site_xmat[self._site].reshape(3, 3))
 
-    def solve(self, goal: Pose, start: Array) -> Solution:
+    def solve(self, goal: Pose, start: Array, beneath: Array | None = None) -> Solution:
         """Damped least squares from `start`, within the joint limits: the nearest configuration, not any."""
+        self._data.qpos[self._beneath_qpos] = self._carried if beneath is None else beneath
         joints = np.clip(start, self._lower, self._upper)
         for iteration in range(MAX_ITERATIONS):
             error = self._error(goal, joints)
@@ -79,7 +116,7 @@ class Kinematics:
         return float(np.linalg.svd(self._jacobian_here(), compute_uv=False)[-1])
 
     def _error(self, goal: Pose, joints: Array) -> Array:
-        tool = self.tool_in_base(joints)
+        tool = self._tool(joints)
         turn = to_rotation_vector(multiply(goal.quaternion, conjugate(tool.quaternion)))
         return np.array([*np.subtract(goal.position, tool.position), *turn])
 

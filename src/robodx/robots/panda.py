@@ -241,14 +241,14 @@ PANDA = ROBOTS.add(
     Robot(
         name="panda",
         paint=f"{PREFIX}white",
-        arms=(
+        groups=(
             Arm(
-                role="gripper",
+                name="gripper",
                 joints=_names,
-                lower_rad=tuple(joint.lower for joint in JOINTS),
-                upper_rad=tuple(joint.upper for joint in JOINTS),
-                max_speed_rad_s=tuple(joint.max_speed for joint in JOINTS),
-                home_rad=tuple(joint.home for joint in JOINTS),
+                lower=tuple(joint.lower for joint in JOINTS),
+                upper=tuple(joint.upper for joint in JOINTS),
+                max_speed=tuple(joint.max_speed for joint in JOINTS),
+                home=tuple(joint.home for joint in JOINTS),
                 tool_site=f"{PREFIX}tool",
                 gripper=Gripper(
                     actuator=f"{PREFIX}gripper",

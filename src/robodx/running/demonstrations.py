@@ -114,7 +114,7 @@ def demonstrate(spec: PolicySpec, task: str, *, seed: int = FIRST_TRAINING_SEED,
         measured=seen.measured,
         commands=seen.commands,
         openings=finished.trajectory.actions[:, -1].astype(float),
-        kinematics=Kinematics(robot, 0),
+        kinematics=Kinematics(robot),
     )
 
 

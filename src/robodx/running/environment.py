@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -15,7 +14,7 @@ from robodx.errors import UserError
 from robodx.interventions.base import intervened
 from robodx.language.meaning import Instruction, Meaning
 from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation
-from robodx.policy_contract import ActionChunk, Calibration, EpisodeStart, Observation, PolicySpec, Privileged
+from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, Privileged
 from robodx.records.clock import Clock
 from robodx.records.episode import InstructionUpdate
 from robodx.records.trajectory import Query, Trajectory
@@ -23,15 +22,16 @@ from robodx.records.trial import Trial
 from robodx.robots.control import Controller, action_width, read_chunk
 from robodx.running.expert_takeover import takeover_expert
 from robodx.running.recorder import Recorder
+from robodx.running.senses import calibration, senses
 from robodx.running.wait import wait_of
 from robodx.scoring.events import Script
 from robodx.scoring.stages import Score, Stage
-from robodx.sim.build import PHYSICS_STEP_S, camera_quaternion
-from robodx.sim.geometry import Array, Pose
+from robodx.sim.build import PHYSICS_STEP_S
+from robodx.sim.geometry import Array
 from robodx.sim.log import LogEntry
 from robodx.sim.render import Renderer
-from robodx.sim.robot import ROBOTS, Robot
-from robodx.sim.scene import Camera, Scene
+from robodx.sim.robot import ROBOTS, ActionPart, Robot
+from robodx.sim.scene import Scene
 from robodx.sim.simulation import Simulation
 from robodx.sim.world import World
 from robodx.spaces import InvalidAction
@@ -107,19 +107,13 @@ class Environment:
         self.invalid_action: str | None = None
         self.queries: list[Query] = []
         self._actions_received = 0
-        self._calibrations = {camera.name: self._calibration(camera.name, nominal) for camera in spec.cameras}
+        self._calibrations = {
+            camera.name: calibration(self.simulation, camera.name, nominal) for camera in spec.cameras
+        }
         self._action_width = action_width(spec.action_space, self.robot)
         self._no_action = np.full(self._action_width, np.nan, dtype=np.float32)
         self._recorder = Recorder(self.simulation, self._action_width)
-        base, simulation = self.robot.base_in_world, self.simulation
-        # None of them refers to this environment: it must be freed, with its model, when its episode has ended.
-        self._senses: dict[str, Callable[[], Array | list[float]]] = {
-            "joint_positions": simulation.joint_positions,
-            "joint_velocities": simulation.joint_velocities,
-            "gripper_opening": simulation.gripper_openings,
-            "ee_pose": partial(_tools_in_base, simulation, base.inverse(), len(self.robot.arms)),
-            "base_pose": lambda: [*base.position, *base.quaternion],
-        }
+        self._senses = senses(self.simulation)
         self._recorder.note_state(self.simulation, self.score.reached)
         if self._takeover_expert is not None:
             self._change_hands()
@@ -159,14 +153,6 @@ class Environment:
             observation = perturbation.observation(observation)
         self._is_exposed = self._is_altered or _differs(clean, observation)
         return observation
-
-    def _calibration(self, name: str, standing: Mapping[str, Camera]) -> Calibration:
-        if name in standing:
-            camera = standing[name]
-            pose = Pose(camera.position, camera_quaternion(camera))
-            return Calibration(camera.fovy_deg, self.robot.base_in_world.inverse() @ pose)
-        carried = self.simulation.camera(name)
-        return Calibration(carried.fovy_deg, self.simulation.tool_in_world().inverse() @ carried.in_world, "tool")
 
     def _privileged(self) -> Privileged | None:
         if not self.spec.is_privileged:
@@ -349,7 +335,7 @@ def check_fit(spec: PolicySpec, robot: Robot, scene: Scene) -> None:
     if spec.action_width not in (None, expected):
         raise Unfit(
             f"the policy's {spec.action_space} actions have {spec.action_width} numbers, "
-            f"but {robot.name} with {len(robot.arms)} arm{'s'[: len(robot.arms) > 1]} takes {expected}"
+            f"but {robot.name} takes {expected} ({', '.join(_said(part) for part in robot.layout(spec.action_space))})"
         )
     cameras = [*(camera.name for camera in scene.cameras), *robot.cameras]
     missing = [request.name for request in spec.cameras if request.name not in cameras]
@@ -360,14 +346,14 @@ def check_fit(spec: PolicySpec, robot: Robot, scene: Scene) -> None:
         )
 
 
+def _said(part: ActionPart) -> str:
+    """As "gripper: pose 7"."""
+    return f"{part.group.name}: {part.kind} {part.stop - part.start}"
+
+
 def usual_layout(task: str) -> Scene:
     """How the task looks in another seed: what one remembers who goes by memory."""
     return TASKS[task].placed(USUAL_SEED).scene
-
-
-def _tools_in_base(simulation: Simulation, world_in_base: Pose, arms: int) -> list[float]:
-    tools = (world_in_base @ simulation.tool_in_world(arm) for arm in range(arms))
-    return [value for tool in tools for value in (*tool.position, *tool.quaternion)]
 
 
 def _differs(clean: Observation, observed: Observation) -> bool:
@@ -387,7 +373,7 @@ def _start_perturbations(trial: Trial, period_s: float) -> list[Perturbation]:
 
 
 def _start_joints(robot: Robot, noise: Streams | None) -> Array:
-    home = np.concatenate([np.array(arm.home_rad) for arm in robot.arms])
+    home = np.array(robot.home)
     if noise is None:
         return home
     return home + noise.rng("robot").normal(0.0, robot.start_noise_rad, home.shape)

@@ -12,7 +12,7 @@ from robodx.analysis.episode_facts import Entry, EpisodeFacts, Requirement
 from robodx.language.meaning import If, Meaning
 from robodx.language.reference import Reference, Seen, Unresolved, candidates
 from robodx.records.trajectory import Trajectory
-from robodx.robots.control import joint_columns
+from robodx.robots.control import columns
 from robodx.running.environment import Environment
 from robodx.scoring.conditions import Condition
 from robodx.scoring.from_meaning import looks
@@ -29,8 +29,6 @@ def facts_of(environment: Environment, trajectory: Trajectory) -> EpisodeFacts:
     names = frozenset(thing.name for thing in simulation.scene)
     updated_step = environment.instruction_updates[-1].step
     poses = {thing.name: thing_poses(environment, trajectory, thing.name) for thing in simulation.scene}
-    columns = joint_columns(environment.robot)
-    grippers = [column for column in range(trajectory.commands.shape[1]) if column not in columns]
     broken_step = next((e.step for e in environment.world.log.entries if e.kind == "broken"), None)
     return EpisodeFacts(
         invalid_action=environment.invalid_action,
@@ -49,8 +47,8 @@ def facts_of(environment: Environment, trajectory: Trajectory) -> EpisodeFacts:
         movable=frozenset(thing.name for thing in simulation.scene if not thing.is_fixed),
         times_s=trajectory.time_s,
         tools=trajectory.tool_in_world[:, :, :3],
-        joints=trajectory.commands[:, columns].astype(np.float64),
-        openings=trajectory.commands[:, grippers].astype(np.float64),
+        joints=trajectory.commands[:, columns("position", environment.robot)].astype(np.float64),
+        openings=trajectory.commands[:, columns("opening", environment.robot)].astype(np.float64),
         limit_steps=environment.limit_counts,
     )
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robodx.experts.plan_executor import PlanExecutor
-from robodx.experts.skills import Hand
 from robodx.language.meaning import Meaning
 from robodx.perturbations.base import Perturbation
 from robodx.perturbations.substitution import ExpertTakeover
-from robodx.policies.expert import to_action
+from robodx.policies.expert import told
 from robodx.robots.control import Controller
 from robodx.scoring.stages import Score
 from robodx.sim.robot import Robot
@@ -23,7 +22,7 @@ class TakeoverExpert:
     def __init__(self, takeovers: Sequence[ExpertTakeover], world: World, robot: Robot, period_s: float) -> None:
         self._takeovers, self._world, self._period_s = takeovers, world, period_s
         self._controller = Controller(robot, "ee_pose")
-        self._executor = PlanExecutor(Hand(world.tool(), world.openings()[0], period_s, world.tool()))
+        self._executor = PlanExecutor.of(world, period_s)
 
     def is_called(self, score: Score) -> bool:
         # Each is asked at every step: one that remembers must see them all.
@@ -34,17 +33,16 @@ class TakeoverExpert:
         self._executor.next(meaning, self._world)
 
     def take_over(self) -> None:
-        """From where the hand is, with what is in it."""
-        hand, world = self._executor.hand, self._world
-        hand.tool = hand.commanded = world.tool()
-        hand.opening = world.openings()[0]
-        hand.grip = 1.0 if world.held() is None else 0.0
+        """From where the hands are, with what is in them."""
+        self._executor.measure(self._world)
+        for name, hand in self._executor.hands.items():
+            hand.commanded = hand.tool
+            hand.grip = 1.0 if self._world.held(name) is None else 0.0
         self._executor.plan_anew()
 
     def command(self, meaning: Meaning, last: Command) -> Command:
-        hand, world = self._executor.hand, self._world
-        hand.tool, hand.opening = world.tool(), world.openings()[0]
-        action = to_action(world.base, self._executor.next(meaning, world))
+        self._executor.measure(self._world)
+        action = told(self._executor, meaning, self._world)
         return self._controller.resolve(action, last, self._period_s).command
 
 

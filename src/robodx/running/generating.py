@@ -243,7 +243,7 @@ def state_names(robot: Robot) -> tuple[str, ...]:
     hands = _hands(robot)
     poses = [f"{hand}{name}" for hand in hands for name in POSE]
     joints = [f"{hand}joint_{place + 1}" for hand, arm in zip(hands, robot.arms, strict=True)
-              for place in range(len(arm.lower_rad))]  # fmt: skip
+              for place in range(len(arm.joints))]  # fmt: skip
     return (*poses, *(f"{hand}opening" for hand in hands), *joints)
 
 
@@ -253,7 +253,7 @@ def action_names(robot: Robot) -> tuple[str, ...]:
 
 def _hands(robot: Robot) -> list[str]:
     """What names of numbers begin with, where there are several hands."""
-    return [""] if len(robot.arms) == 1 else [f"{arm.role}_" for arm in robot.arms]
+    return [""] if len(robot.arms) == 1 else [f"{hand}_" for hand in robot.hands]
 
 
 def _metadata(trial: Trial) -> dict[str, Any]:

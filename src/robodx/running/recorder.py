@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodx.records.trajectory import Hand, Index, Query, Trajectory
-from robodx.robots.control import action_width, as_joint_actions, joint_columns
+from robodx.robots.control import action_width, as_joint_actions, columns
 from robodx.sim.geometry import Array
 from robodx.sim.robot import Robot
 from robodx.sim.simulation import Command, Simulation, tool_poses
@@ -48,12 +48,13 @@ class Recorder:
         self._actions += action.tobytes()
         self._commands += command.joints.tobytes()
         self._commands += command.openings.tobytes()
+        self._commands += command.drive.tobytes()
         self._is_perturbed.append(is_perturbed)
 
     def issued_joints(self) -> Array:
         """(n, joints)."""
         width = action_width("joint", self._robot)
-        joints = _floats(self._commands).reshape(-1, width)[:, : width - len(self._robot.arms)].astype(np.float64)
+        joints = _floats(self._commands).reshape(-1, width)[:, : len(self._robot.joints)].astype(np.float64)
         for step, issued in self._issued_apart.items():
             joints[step] = issued
         return joints
@@ -82,11 +83,10 @@ class Recorder:
 def _index(simulation: Simulation, robot: Robot) -> Index:
     """What a recorded state and a recorded command of this scene and robot hold."""
     joints, things, fingers = simulation.state_columns()
-    are_joints = joint_columns(robot)
-    openings = [column for column in range(action_width("joint", robot)) if column not in are_joints]
+    openings = columns("opening", robot)
     hands = (
-        Hand(arm.role, tool, opening, tuple(columns))
-        for tool, (arm, opening, columns) in enumerate(zip(robot.arms, openings, fingers, strict=True))
+        Hand(hand, tool, opening, tuple(joints_of_fingers))
+        for tool, (hand, opening, joints_of_fingers) in enumerate(zip(robot.hands, openings, fingers, strict=True))
     )
     return Index(joints, things, tuple(hands))
 

@@ -289,7 +289,7 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         outcome = "failure"
     cause, mistake = (None, None) if outcome == "success" else (attribute(facts), first_mistake(facts))
     forces = [entry.value for entry in log.entries if entry.kind == "collision"]
-    arms, period_s = environment.robot.arms, facts.period_s
+    posed, period_s = environment.robot.posed, facts.period_s
     percentiles = _percentiles_ms(trajectory.inference_s)
     scene, colours, meanings = environment.simulation.scene, environment.simulation.colours, environment.meanings
     cameras = environment.spec.cameras
@@ -338,8 +338,8 @@ def _finished(environment: Environment, attempt: int, wall_s: float) -> Finished
         limit_steps=environment.limit_steps,
         joint_limit_s=motion.joint_limit_s(
             environment.simulation.joint_paths(trajectory.qpos),
-            [limit for arm in arms for limit in arm.lower_rad],
-            [limit for arm in arms for limit in arm.upper_rad],
+            [limit for group in posed for limit in group.lower],
+            [limit for group in posed for limit in group.upper],
             period_s,
         ),
         queries=len(trajectory.query_steps),

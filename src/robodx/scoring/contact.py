@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,18 +13,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Grasped(Condition):
-    """Between both fingers of a hand."""
+    """Between both fingers of a hand: of any, or of the one that is named."""
 
     thing: str
+    hand: str | None = None
 
     def holds(self, world: World) -> bool:
-        return world.is_grasped(self.thing)
+        return world.is_grasped(self.thing) if self.hand is None else self.hand in world.holders(self.thing)
 
     def progress(self, world: World) -> float:
-        return 1.0 if self.holds(world) else _approach(world, self.thing)
+        return 1.0 if self.holds(world) else _approach(world, self.thing, self.hand)
 
     def __str__(self) -> str:
-        return f"{self.thing} grasped"
+        return f"{self.thing} grasped" + (f" with the {self.hand} hand" if self.hand else "")
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,6 @@ def settled(thing: str) -> Condition:
     return Released(thing) & Static(thing)
 
 
-def _approach(world: World, thing: str) -> float:
+def _approach(world: World, thing: str, hand: str | None = None) -> float:
     """Credit for bringing a hand near: at most half, for the other half is the touch itself."""
-    return 0.5 * closeness(math.dist(world.tool().position, world.position(thing)))
+    return 0.5 * closeness(world.distance_to_hand(world.position(thing), hand))

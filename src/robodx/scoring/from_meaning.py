@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from robodx.language.meaning import Meaning
 from robodx.language.reference import Looks, Reference, looks_of, resolve
 from robodx.registry import Registry
-from robodx.scoring.conditions import Condition
+from robodx.scoring.conditions import All, Condition
+from robodx.scoring.contact import Grasped
 from robodx.scoring.relations import Lifted
 from robodx.sim.geometry import Pose
 from robodx.sim.scene import Scene, Thing
@@ -38,8 +40,18 @@ def stages_for(meaning: Meaning, scene: Scene) -> Stages:
         if clause.act not in STAGES:
             raise ValueError(f"no stages follow from {clause.act}: write them out")
         others = tuple(name(reference) for reference in clause.place.of) if clause.place else ()
-        stages.extend(STAGES[clause.act](name(clause.target), others, scene))
+        found = STAGES[clause.act](name(clause.target), others, scene)
+        stages.extend(found if clause.hand is None else (_with_hand(stage, clause.hand) for stage in found))
     return tuple(stages)
+
+
+def _with_hand(condition: Condition, hand: str) -> Condition:
+    """With every grasp in it one of this hand."""
+    if isinstance(condition, Grasped):
+        return replace(condition, hand=hand)
+    if isinstance(condition, All):
+        return All(tuple(_with_hand(part, hand) for part in condition.parts))
+    return condition
 
 
 def looks(scene: Scene) -> dict[str, Looks]:

@@ -152,7 +152,7 @@ class HandNear(Geometric):
     distance_m: float
 
     def excess(self, world: World) -> float:
-        return math.dist(world.tool().position, world.position(self.thing)) - self.distance_m
+        return world.distance_to_hand(world.position(self.thing)) - self.distance_m
 
     def __str__(self) -> str:
         return f"hand within {100 * self.distance_m:.1f} cm of {self.thing}"
@@ -166,7 +166,7 @@ class HandAt(Geometric):
     distance_m: float
 
     def excess(self, world: World) -> float:
-        return math.dist(world.tool().position, self.place) - self.distance_m
+        return world.distance_to_hand(self.place) - self.distance_m
 
     def __str__(self) -> str:
         x, y, z = self.place

@@ -100,7 +100,7 @@ class SeenEpisode:
 
     def _next(self, meaning: Meaning) -> Waypoint:
         try:
-            return self._executor.next(meaning, self._sight)
+            return self._executor.next(meaning, self._sight)[self._hand.name]
         except UnknownName:
             # A thing that is now taken for another lacks what the plan needs of it.
             self._executor.plan_anew()

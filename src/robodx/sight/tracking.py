@@ -130,6 +130,9 @@ class Sight:
     def is_grasped(self, name: str) -> bool:
         return self._held is not None and self._held.name == name
 
+    def holders(self, name: str) -> tuple[str, ...]:
+        return (self._hand.name,) if self.is_grasped(name) else ()
+
     def is_lit(self, lamp: str) -> bool:
         return self._track(lamp.partition("/")[0]).lit_looks >= LIT_LOOKS
 

@@ -62,10 +62,10 @@ def add_sensors(spec: mujoco.MjSpec, scene: Scene, robot: Robot, substeps: int) 
 
 @dataclass(frozen=True)
 class _Owner:
-    """Who a geom belongs to: a thing, the arena or the robot, and there which finger of which arm."""
+    """Who a geom belongs to: a thing, the arena or the robot, and there which finger of which hand."""
 
     name: str
-    finger: tuple[int, int] | None = None
+    finger: tuple[str, int] | None = None
 
 
 @dataclass(eq=False)
@@ -75,12 +75,12 @@ class _Pattern:
     pairs: frozenset[Pair]
     # Per thing that another part of the robot than a finger touches, the contact rows.
     hits: dict[str, list[int]] = field(default_factory=dict)
-    # Per arm and thing, the contact rows of its left and its right finger.
-    pinches: dict[tuple[int, str], tuple[list[int], list[int]]] = field(default_factory=dict)
+    # Per hand and thing, the contact rows of its left and its right finger.
+    pinches: dict[tuple[str, str], tuple[list[int], list[int]]] = field(default_factory=dict)
 
 
 class Contacts:
-    """Which things touch which during a control step, and what each arm holds at its end."""
+    """Which things touch which during a control step, and what each hand holds at its end."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Contacts:
         # MuJoCo's own list, which is always that of the last substep.
         self._contact = data.contact
         self._owners = _owners(model, scene, robot)
-        self._tool_matrices = [data.site(arm.tool_site).xmat for arm in robot.arms]
+        self._tool_matrices = {arm.name: data.site(arm.tool_site).xmat for arm in robot.arms}
         self._patterns: dict[bytes, _Pattern] = {}
         # Views into the sensors' histories, a column for each substep of the last control step.
         self._names = [ARENA, ROBOT, *(thing.name for thing in scene)]
@@ -104,8 +104,10 @@ class Contacts:
         self._steady: tuple[bytes, bytes] | None = None
         self._open_collisions: dict[Pair, LogEntry] = {}
         self.pairs: frozenset[Pair] = frozenset()
-        self.held: tuple[str | None, ...] = (None,) * len(robot.arms)
-        self._held_at: list[float] = [0.0] * len(robot.arms)
+        self._hands = robot.hands
+        # By hand.
+        self.held: dict[str, str | None] = dict.fromkeys(self._hands)
+        self._held_at = dict.fromkeys(self._hands, 0.0)
 
     def owner_names(self) -> list[str]:
         """Per geom, the thing it belongs to, or the arena or the robot."""
@@ -135,7 +137,7 @@ class Contacts:
         self._log_collisions(touched, pattern, step, time_s)
         self._log_grasps(pattern, step, time_s, commanded_openings, openings)
         # A look like this one again says nothing new, unless a force or the direction of a pinch must be measured.
-        is_measured = self._open_collisions or any(self.held[arm] is None for arm, _ in pattern.pinches)
+        is_measured = self._open_collisions or any(self.held[hand] is None for hand, _ in pattern.pinches)
         self._steady = None if is_measured or self._since_s > 0 else look
 
     def touches(self, a: str, b: str) -> bool:
@@ -182,27 +184,28 @@ class Contacts:
         commanded_openings: NDArray[np.float32],
         openings: Callable[[], list[float]],
     ) -> None:
-        held = tuple(self._held_by(pattern, arm) for arm in range(len(self.held)))
-        for arm, (before, now) in enumerate(zip(self.held, held, strict=True)):
+        held = {hand: self._held_by(pattern, hand) for hand in self._hands}
+        for arm, (hand, now) in enumerate(held.items()):
+            before = self.held[hand]
             if before == now:
                 continue
             if before is not None:
                 # Not told to open any further than when it closed on the thing: it slipped, or was knocked out.
-                is_drop = bool(commanded_openings[arm] <= self._held_at[arm])
-                self._log.add(LogEntry(step, time_s, "drop" if is_drop else "release", before))
+                is_drop = bool(commanded_openings[arm] <= self._held_at[hand])
+                self._log.add(LogEntry(step, time_s, "drop" if is_drop else "release", before, hand=hand))
             if now is not None:
-                self._held_at[arm] = openings()[arm]
-                self._log.add(LogEntry(step, time_s, "grasp", now))
+                self._held_at[hand] = openings()[arm]
+                self._log.add(LogEntry(step, time_s, "grasp", now, hand=hand))
         self.held = held
 
-    def _held_by(self, pattern: _Pattern, arm: int) -> str | None:
-        pinched = {thing: sides for (owner, thing), sides in pattern.pinches.items() if owner == arm and all(sides)}
+    def _held_by(self, pattern: _Pattern, hand: str) -> str | None:
+        pinched = {thing: sides for (owner, thing), sides in pattern.pinches.items() if owner == hand and all(sides)}
         if not pinched:
             return None
-        if (held := self.held[arm]) in pinched:
+        if (held := self.held[hand]) in pinched:
             return held
         frames = self._contact.frame.tolist()
-        _, x, _, _, y, _, _, z, _ = self._tool_matrices[arm].tolist()
+        _, x, _, _, y, _, _, z, _ = self._tool_matrices[hand].tolist()
         along = [abs(nx * x + ny * y + nz * z) for nx, ny, nz, *_ in frames]
         for thing, sides in pinched.items():
             if all(max(along[row] for row in rows) > GRASP_COSINE for rows in sides):
@@ -221,7 +224,7 @@ class Contacts:
     def _read_pattern(self) -> _Pattern:
         pairs: set[Pair] = set()
         hits: dict[str, list[int]] = {}
-        pinches: dict[tuple[int, str], tuple[list[int], list[int]]] = {}
+        pinches: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
         for row, (geom1, geom2) in enumerate(self._contact.geom.tolist()):
             a, b = self._owners[geom1], self._owners[geom2]
             # The robot comes last, and things among themselves by their names.
@@ -233,8 +236,8 @@ class Contacts:
             if b.finger is None:
                 hits.setdefault(a.name, []).append(row)
             else:
-                arm, side = b.finger
-                pinches.setdefault((arm, a.name), ([], []))[side].append(row)
+                hand, side = b.finger
+                pinches.setdefault((hand, a.name), ([], []))[side].append(row)
         return _Pattern(frozenset(pairs), hits, pinches)
 
 
@@ -261,11 +264,7 @@ def _force_history(model: mujoco.MjModel, data: mujoco.MjData, sensor: str) -> A
 
 
 def _owners(model: mujoco.MjModel, scene: Scene, robot: Robot) -> list[_Owner]:
-    fingers = {
-        body: (index, side)
-        for index, arm in enumerate(robot.arms)
-        for side, body in enumerate(arm.gripper.finger_bodies)
-    }
+    fingers = {body: (arm.name, side) for arm in robot.arms for side, body in enumerate(arm.gripper.finger_bodies)}
     root = model.body(robot.root_body).id
     things = {model.body(thing.name).id: thing.name for thing in scene}
     owners = []

@@ -20,6 +20,8 @@ class LogEntry:
     object: str
     other: str = ""
     value: float = 0.0
+    # Of a grasp and its end.
+    hand: str = ""
 
 
 @dataclass

@@ -1,13 +1,15 @@
-"""What a robot is to the simulation: its arms, grippers, cameras, and how it is added to a model."""
+"""What a robot is to the simulation: its groups of joints, hands, cameras, and how it is added to a model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from robodx.registry import Registry
+from robodx.registry import Registry, UnknownName, unknown
 from robodx.sim.geometry import Pose
+from robodx.spaces import ActionSpace
 
 if TYPE_CHECKING:
     from robodx.sim.engine import mujoco
@@ -25,23 +27,53 @@ class Gripper:
 
 
 @dataclass(frozen=True)
-class Arm:
-    """A serial chain with a gripper; `role` is how tasks speak of it, never the robot's name.
+class Group:
+    """Joints that are commanded together, such as a lift; its name is how tasks and policies speak of it.
 
     Each joint has one actuator of the joint's name: a position servo whose target is its activation and whose control
     is the target's velocity, so that MuJoCo itself moves the target linearly between two commands.
     """
 
-    role: str
+    name: str
     joints: tuple[str, ...]
-    lower_rad: tuple[float, ...]
-    upper_rad: tuple[float, ...]
-    max_speed_rad_s: tuple[float, ...]
-    home_rad: tuple[float, ...]
-    tool_site: str
-    gripper: Gripper
+    # Radians of a joint that turns, metres of one that slides.
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    max_speed: tuple[float, ...]
+    home: tuple[float, ...]
     # kv / kp of the servos: the time by which a moving target is led, so that a constant speed is tracked without lag.
     lead_s: float
+
+
+@dataclass(frozen=True)
+class Arm(Group):
+    """A serial chain with a gripper: a hand goes by the name of its arm."""
+
+    tool_site: str
+    gripper: Gripper
+
+
+@dataclass(frozen=True)
+class Base(Group):
+    """Two slides and a hinge, x, y and yaw, on which the robot's root body drives over the floor.
+
+    It is commanded by velocities along its own axes, as it then stands; at none of them it is locked.
+    """
+
+
+PartKind = Literal["pose", "step", "position", "velocity", "opening", "drive"]
+
+
+class ActionPart(NamedTuple):
+    """Numbers of an action that belong together: of which group, what they are, and where they stand in it.
+
+    An arm takes a pose or a step of its tool, or positions or velocities of its joints; then comes its hand's opening.
+    """
+
+    group: Group
+    kind: PartKind
+    start: int
+    stop: int
 
 
 @dataclass(frozen=True)
@@ -49,22 +81,85 @@ class Robot:
     """An embodiment. `build(spec, base_in_world)` adds its bodies, actuators and cameras to a model."""
 
     name: str
-    arms: tuple[Arm, ...]
+    # In the order of their numbers in an action.
+    groups: tuple[Group, ...]
     cameras: tuple[str, ...]
     build: Callable[[mujoco.MjSpec, Pose], None]
+    # Where it stands when an episode begins.
     base_in_world: Pose
     root_body: str
     start_noise_rad: float = 0.02
     # The material of its model that is its paint, where it has one.
     paint: str | None = None
     description: str = field(default="", compare=False)
+    # Counts changes after which the same commands move it otherwise: part of a trial.
+    version: int = 1
+
+    def __post_init__(self) -> None:
+        names = [group.name for group in self.groups]
+        if len(set(names)) < len(names):
+            raise ValueError(f"{self.name} has two groups of one name: {', '.join(names)}")
+        if sum(isinstance(group, Base) for group in self.groups) > 1:
+            raise ValueError(f"{self.name} has more than one base")
+
+    @cached_property
+    def arms(self) -> tuple[Arm, ...]:
+        return tuple(group for group in self.groups if isinstance(group, Arm))
+
+    @cached_property
+    def posed(self) -> tuple[Group, ...]:
+        """Those that are commanded by positions: all but the base."""
+        return tuple(group for group in self.groups if not isinstance(group, Base))
+
+    @cached_property
+    def joints(self) -> tuple[str, ...]:
+        """Of the groups that are commanded by positions, in order: what a command and a measured state hold."""
+        return tuple(joint for group in self.posed for joint in group.joints)
+
+    @property
+    def home(self) -> tuple[float, ...]:
+        return tuple(value for group in self.posed for value in group.home)
+
+    @cached_property
+    def base(self) -> Base | None:
+        """None of a robot that stays where it is."""
+        return next((group for group in self.groups if isinstance(group, Base)), None)
+
+    def layout(self, space: ActionSpace) -> tuple[ActionPart, ...]:
+        """What the numbers of an action are, in order."""
+        parts: list[ActionPart] = []
+        for group in self.groups:
+            for kind, width in _kinds(group, space):
+                start = parts[-1].stop if parts else 0
+                parts.append(ActionPart(group, kind, start, start + width))
+        return tuple(parts)
+
+    @property
+    def hands(self) -> tuple[str, ...]:
+        return tuple(arm.name for arm in self.arms)
 
     @property
     def arm(self) -> Arm:
         """The only arm of a single-arm robot."""
         if len(self.arms) != 1:
-            raise ValueError(f"{self.name} has {len(self.arms)} arms; choose one by role")
+            raise ValueError(f"{self.name} has {len(self.arms)} arms; choose one by name: {', '.join(self.hands)}")
         return self.arms[0]
+
+    def arm_of(self, hand: str) -> Arm:
+        for arm in self.arms:
+            if arm.name == hand:
+                return arm
+        raise UnknownName(unknown("hand", hand, self.hands))
+
+
+def _kinds(group: Group, space: ActionSpace) -> list[tuple[PartKind, int]]:
+    if isinstance(group, Base):
+        return [("drive", len(group.joints))]
+    own: PartKind = "velocity" if space == "joint_velocity" else "position"
+    if not isinstance(group, Arm):
+        return [(own, len(group.joints))]
+    kinds: dict[ActionSpace, tuple[PartKind, int]] = {"ee_pose": ("pose", 7), "ee_delta": ("step", 6)}
+    return [kinds.get(space, (own, len(group.joints))), ("opening", 1)]
 
 
 ROBOTS: Registry[Robot] = Registry("robot", "robots")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +17,7 @@ from robodx.sim.contacts import Contacts
 from robodx.sim.engine import mujoco
 from robodx.sim.geometry import Array, Pose, Vector
 from robodx.sim.log import Log
-from robodx.sim.robot import Robot
+from robodx.sim.robot import Group, Robot
 from robodx.sim.scene import Scene, Thing
 
 # Soft contacts settle by micrometres; this long they do so before the episode's clock starts.
@@ -24,15 +26,24 @@ SETTLE_S = 0.1
 AT_REST = 1e-2
 
 
+LOCKED = np.zeros(0, dtype=np.float32)
+
+
 @dataclass(frozen=True)
 class Command:
-    """What every action space resolves to: joint targets of all arms, in order, and each gripper's opening 0 … 1.
+    """What every action space resolves to: where the joints are to be, each hand's opening 0 … 1, the base's velocity.
 
-    Both are float32 values: recorded and replayed in `joint` space they are the same command, bit for bit.
+    All are float32 values: recorded and replayed in `joint` space they are the same command, bit for bit.
     """
 
+    # Of the groups that are commanded by positions, in order.
     joints: NDArray[np.float32]
     openings: NDArray[np.float32]
+    # Along the base's own axes: forwards, to the left, turning left. Empty of a robot without one.
+    drive: NDArray[np.float32] = field(default_factory=lambda: LOCKED)
+
+
+Columns = slice | NDArray[np.int64]
 
 
 class PosedCamera(NamedTuple):
@@ -50,13 +61,9 @@ class Simulation:
         self.log = Log()
         # MuJoCo's own arrays, which stay where they are.
         self.qpos, self._ctrl, self._act = self.data.qpos, self.data.ctrl, self.data.act
-        joints = [joint for arm in robot.arms for joint in arm.joints]
-        self._joint_qpos = _index([self.model.joint(name).qposadr[0] for name in joints])
-        self._joint_dofs = _index([self.model.joint(name).dofadr[0] for name in joints])
-        actuators = [self.model.actuator(name) for name in joints]
-        self._joint_ctrl = _index([actuator.id for actuator in actuators])
-        self._joint_act = _index([actuator.actadr[0] for actuator in actuators])
-        self._lead_s = np.concatenate([np.full(len(arm.joints), arm.lead_s) for arm in robot.arms])
+        self._joints = _Servos.of(self.model, robot.posed)
+        self._base = None if robot.base is None else _Drive(_Servos.of(self.model, [robot.base]))
+        self._root = self.data.body(robot.root_body)
         self._gripper_ctrl = _index([self.model.actuator(arm.gripper.actuator).id for arm in robot.arms])
         self._travel_m = np.array([arm.gripper.finger_travel_m for arm in robot.arms])
         self._finger_qpos = [
@@ -66,9 +73,10 @@ class Simulation:
         sites = [self.data.site(arm.tool_site) for arm in robot.arms]
         # Every arm's tool in the world: position (3,) and rotation matrix (9,).
         self.tool_frames = [(site.xpos, site.xmat) for site in sites]
+        self._tools = dict(zip(robot.hands, self.tool_frames, strict=True))
         self._quaternion = np.zeros(4)
         # Asked for several times a step: by the record, the observation and conditions.
-        self._tool_poses: dict[int, Pose] = {}
+        self._tool_poses: dict[str, Pose] = {}
         self.parked: set[str] = set()
         for thing in scene:
             if thing.is_parked:
@@ -85,12 +93,14 @@ class Simulation:
 
     def _start(self, start_joints: Array) -> None:
         self.command = Command(
-            np.asarray(start_joints, dtype=np.float32), np.ones(len(self.robot.arms), dtype=np.float32)
+            np.asarray(start_joints, dtype=np.float32),
+            np.ones(len(self.robot.arms), dtype=np.float32),
+            LOCKED if self.robot.base is None else np.zeros(len(self.robot.base.joints), dtype=np.float32),
         )
-        self.data.qpos[self._joint_qpos] = self.command.joints
+        self.data.qpos[self._joints.qpos] = self.command.joints
         for fingers, travel_m in zip(self._finger_qpos, self._travel_m, strict=True):
             self.data.qpos[fingers] = travel_m
-        self.data.act[self._joint_act] = self.command.joints
+        self.data.act[self._joints.act] = self.command.joints
         self.data.ctrl[self._gripper_ctrl] = self._travel_m
         mujoco.mj_step(self.model, self.data, nstep=round(SETTLE_S / PHYSICS_STEP_S))
         self._start_s = self.data.time
@@ -103,8 +113,10 @@ class Simulation:
         """Move the joint targets linearly to the command over this many physics steps."""
         before, seconds = self.command.joints, substeps * PHYSICS_STEP_S
         velocity = (command.joints - before) / seconds
-        self._ctrl[self._joint_ctrl] = velocity
-        self._act[self._joint_act] = before + self._lead_s * velocity
+        self._ctrl[self._joints.ctrl] = velocity
+        self._act[self._joints.act] = before + self._joints.lead_s * velocity
+        if self._base is not None:
+            self._base.step(self._ctrl, self._act, command.drive, seconds)
         self._ctrl[self._gripper_ctrl] = command.openings * self._travel_m
         self.command = command
         self.contacts.step(substeps)
@@ -123,6 +135,8 @@ class Simulation:
             other._set_parked(name, name in self.parked)
         other.model.geom_rgba[:] = self.model.geom_rgba
         other.colours, other.lamps, other.command = dict(self.colours), dict(self.lamps), self.command
+        if self._base is not None and other._base is not None:
+            other._base.target = self._base.target.copy()
         # With the solver's warm start: what follows is then the same to the last bit.
         state = np.empty(mujoco.mj_stateSize(self.model, mujoco.mjtState.mjSTATE_INTEGRATION))
         mujoco.mj_getState(self.model, self.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
@@ -143,7 +157,8 @@ class Simulation:
 
     def state_columns(self) -> tuple[dict[str, int], dict[str, int], list[list[int]]]:
         """Where in a state `qpos` are the robot's joints, the things that move freely, and each gripper's fingers."""
-        joints = [joint for arm in self.robot.arms for joint in arm.joints]
+        base = () if self.robot.base is None else self.robot.base.joints
+        joints = [*self.robot.joints, *base]
         free = [thing.name for thing in self.scene if not thing.is_fixed]
         of_joints, of_things = (
             {name: int(self.model.joint(name).qposadr[0]) for name in names} for names in (joints, free)
@@ -151,17 +166,17 @@ class Simulation:
         return of_joints, of_things, self._finger_qpos
 
     def joint_positions(self) -> Array:
-        """Of all arms in order; may be a view into the state."""
-        positions: Array = self.data.qpos[self._joint_qpos]
+        """Of all groups but the base, in order; may be a view into the state."""
+        positions: Array = self.data.qpos[self._joints.qpos]
         return positions
 
     def joint_paths(self, qpos: Array) -> Array:
-        """Of all arms in order (n, joints), from recorded states (n, nq)."""
-        paths: Array = qpos[:, self._joint_qpos]
+        """As `joint_positions` (n, joints), from recorded states (n, nq)."""
+        paths: Array = qpos[:, self._joints.qpos]
         return paths
 
     def joint_velocities(self) -> Array:
-        velocities: Array = self.data.qvel[self._joint_dofs]
+        velocities: Array = self.data.qvel[self._joints.dofs]
         return velocities
 
     def gripper_openings(self) -> list[float]:
@@ -172,15 +187,25 @@ class Simulation:
             for (left, right), scale in zip(self._finger_qpos, self._opening_per_m, strict=True)
         ]
 
-    def tool_in_world(self, arm: int = 0) -> Pose:
-        pose = self._tool_poses.get(arm)
+    def tool_in_world(self, hand: str | None = None) -> Pose:
+        """`hand` may be left out where there is only one."""
+        name = self.robot.arm.name if hand is None else hand
+        pose = self._tool_poses.get(name)
         if pose is None:
-            position, matrix = self.tool_frames[arm]
-            mujoco.mju_mat2Quat(self._quaternion, matrix)
-            x, y, z = position.tolist()
-            qw, qx, qy, qz = self._quaternion.tolist()
-            pose = self._tool_poses[arm] = Pose((x, y, z), (qw, qx, qy, qz))
+            if name not in self._tools:
+                raise UnknownName(unknown("hand", name, self._tools))
+            pose = self._tool_poses[name] = self._pose(*self._tools[name])
         return pose
+
+    def base_in_world(self) -> Pose:
+        """Where the robot stands now."""
+        return self.robot.base_in_world if self._base is None else self._pose(self._root.xpos, self._root.xmat)
+
+    def _pose(self, position: Array, matrix: Array) -> Pose:
+        mujoco.mju_mat2Quat(self._quaternion, matrix)
+        x, y, z = position.tolist()
+        qw, qx, qy, qz = self._quaternion.tolist()
+        return Pose((x, y, z), (qw, qx, qy, qz))
 
     def camera(self, name: str) -> PosedCamera:
         mujoco.mj_camlight(self.model, self.data)
@@ -188,6 +213,14 @@ class Simulation:
         return PosedCamera(
             float(self.model.camera(name).fovy[0]), Pose.from_matrix(tuple(data.xpos), data.xmat.reshape(3, 3))
         )
+
+    def carrier(self, camera: str) -> str | None:
+        """The hand that carries a camera of the robot; None where it is fixed to the rest of it."""
+        body = int(self.model.cam_bodyid[self.model.camera(camera).id])
+        for arm in self.robot.arms:
+            if body == int(self.model.site_bodyid[self.model.site(arm.tool_site).id]):
+                return arm.name
+        return None
 
     # What an effect may do. Each leaves the poses fresh.
 
@@ -270,6 +303,48 @@ class Simulation:
         return self.data.joint(name)
 
 
+@dataclass(frozen=True)
+class _Servos:
+    """Where in the state and the controls the joints of some groups stand."""
+
+    qpos: Columns
+    dofs: Columns
+    ctrl: Columns
+    act: Columns
+    lead_s: Array
+
+    @classmethod
+    def of(cls, model: mujoco.MjModel, groups: Sequence[Group]) -> _Servos:
+        names = [joint for group in groups for joint in group.joints]
+        joints, actuators = [model.joint(name) for name in names], [model.actuator(name) for name in names]
+        return cls(
+            _index([joint.qposadr[0] for joint in joints]),
+            _index([joint.dofadr[0] for joint in joints]),
+            _index([actuator.id for actuator in actuators]),
+            _index([actuator.actadr[0] for actuator in actuators]),
+            np.concatenate([np.full(len(group.joints), group.lead_s) for group in groups]),
+        )
+
+
+class _Drive:
+    """A base on its way: where it was told to be by now follows from all that it was told."""
+
+    def __init__(self, servos: _Servos) -> None:
+        self._servos = servos
+        # x, y and yaw, from where it stood at first.
+        self.target = np.zeros(3)
+
+    def step(self, ctrl: Array, act: Array, drive: NDArray[np.float32], seconds: float) -> None:
+        forwards, left, turn = drive.tolist()
+        # Midway through its turn: what is driven on a circle comes out on the circle.
+        heading = self.target[2] + 0.5 * seconds * turn
+        cos, sin = math.cos(heading), math.sin(heading)
+        velocity = np.array([cos * forwards - sin * left, sin * forwards + cos * left, turn])
+        ctrl[self._servos.ctrl] = velocity
+        act[self._servos.act] = self.target + self._servos.lead_s * velocity
+        self.target = self.target + seconds * velocity
+
+
 def tool_poses(positions: Array, matrices: Array) -> Array:
     """Positions and quaternions (n, arms, 7), of positions (n, arms, 3) and rotation matrices (n, arms, 9)."""
     quaternions = np.empty((*matrices.shape[:-1], 4))
@@ -278,7 +353,7 @@ def tool_poses(positions: Array, matrices: Array) -> Array:
     return np.concatenate([positions, quaternions], axis=-1)
 
 
-def _index(addresses: list[int]) -> slice | NDArray[np.int64]:
+def _index(addresses: list[int]) -> Columns:
     """A slice where the addresses follow each other: views are several times cheaper than gathering."""
     first = int(addresses[0])
     if [int(address) - first for address in addresses] == list(range(len(addresses))):

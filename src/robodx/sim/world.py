@@ -11,6 +11,7 @@ from robodx.registry import UnknownName, unknown
 from robodx.sim.contacts import ARENA, ROBOT
 from robodx.sim.geometry import Pose, Vector
 from robodx.sim.log import Log
+from robodx.sim.robot import Robot
 from robodx.sim.scene import Thing
 from robodx.sim.simulation import Simulation
 
@@ -27,8 +28,9 @@ class Snapshot:
     time_s: float
     poses: Mapping[str, Pose]
     joints: Mapping[str, float]
-    tool: Pose
-    openings: tuple[float, ...]
+    # By hand.
+    tools: Mapping[str, Pose]
+    openings: Mapping[str, float]
 
 
 class World:
@@ -142,20 +144,43 @@ class World:
 
     def is_grasped(self, name: str) -> bool:
         """Between both fingers of one hand."""
-        return self.thing(name).name in self._simulation.contacts.held
+        return self.thing(name).name in self._simulation.contacts.held.values()
 
-    def held(self, arm: int = 0) -> str | None:
-        return self._simulation.contacts.held[arm]
+    def holders(self, name: str) -> tuple[str, ...]:
+        """The hands that hold it: more than one while it is handed over."""
+        return tuple(hand for hand, thing in self._simulation.contacts.held.items() if thing == name)
 
-    def tool(self, arm: int = 0) -> Pose:
-        return self._simulation.tool_in_world(arm)
+    @property
+    def robot(self) -> Robot:
+        return self._simulation.robot
+
+    @property
+    def hands(self) -> tuple[str, ...]:
+        return self.robot.hands
+
+    # Of a hand, which may be left out where there is only one.
+
+    def held(self, hand: str | None = None) -> str | None:
+        held = self._simulation.contacts.held
+        return held[self.robot.arm.name if hand is None else hand]
+
+    def tool(self, hand: str | None = None) -> Pose:
+        return self._simulation.tool_in_world(hand)
+
+    def opening(self, hand: str | None = None) -> float:
+        """Measured, 0 (closed) … 1 (open)."""
+        name = self.robot.arm.name if hand is None else hand
+        return self._simulation.gripper_openings()[self.hands.index(name)]
 
     @property
     def base(self) -> Pose:
-        return self._simulation.robot.base_in_world
+        """Where the robot stands now."""
+        return self._simulation.base_in_world()
 
-    def openings(self) -> tuple[float, ...]:
-        return tuple(self._simulation.gripper_openings())
+    def distance_to_hand(self, place: Vector, hand: str | None = None) -> float:
+        """Of the hand that is named, or of the nearest."""
+        hands = self.hands if hand is None else (hand,)
+        return min([math.dist(self.tool(name).position, place) for name in hands])
 
     def imagined(self) -> Simulation:
         """A simulation of its own, of things as they are now and at rest, to try a plan out in."""
@@ -166,6 +191,6 @@ class World:
             self.time_s,
             {name: self.pose(name) for name in self.things},
             {name: self.joint(name) for name in self._joints},
-            self.tool(),
-            self.openings(),
+            {hand: self.tool(hand) for hand in self.hands},
+            {hand: self.opening(hand) for hand in self.hands},
         )

@@ -87,7 +87,7 @@ class Way:
     def _followed(self, pose: Pose, period_s: float) -> Array | None:
         """The joints there, if the arm can be there a step later, and is not led where it could not come back from."""
         solution = self.kinematics.solve(pose, self.joints)
-        fastest = np.array(self.kinematics.arm.max_speed_rad_s)
+        fastest = np.array(self.kinematics.arm.max_speed)
         if not solution.is_reached or (np.abs(solution.joints - self.joints) > period_s * fastest).any():
             return None
         dexterity = self.kinematics.dexterity(solution.joints)
@@ -95,7 +95,7 @@ class Way:
         return solution.joints if is_agile or self._is_back(solution.joints) else None
 
     def _is_back(self, joints: Array) -> bool:
-        home = np.array(self.kinematics.arm.home_rad)
+        home = np.array(self.kinematics.arm.home)
         return bool(np.linalg.norm(joints - home) < np.linalg.norm(self.joints - home))
 
 
@@ -186,7 +186,7 @@ class LiveView(EpisodeObserver):
         images = {name: self._renderer.rgb(name, SHOWN_SIZE, SHOWN_SIZE) for name in self._cameras}
         self.console.draw(images)
         simulation, score = environment.simulation, environment.score
-        tool = environment.robot.base_in_world.inverse() @ simulation.tool_in_world()
+        tool = simulation.base_in_world().inverse() @ simulation.tool_in_world()
         self.console.show(
             Status(
                 instruction=environment.instruction_updates[-1].text,

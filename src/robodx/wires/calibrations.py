@@ -23,6 +23,7 @@ def write_cameras(cameras: Mapping[str, Calibration]) -> dict[str, dict[str, Any
             "position": list(camera.pose.position),
             "quaternion_wxyz": list(camera.pose.quaternion),
             "frame": camera.frame,
+            **({"hand": camera.hand} if camera.hand else {}),
         }
         for name, camera in cameras.items()
     }
@@ -49,7 +50,12 @@ def _read_camera(name: str, data: object) -> Calibration:
         length = math.hypot(*quaternion)
         if abs(length - 1) > UNIT_TOLERANCE:
             raise ValueError(f"its quaternion must be of length 1, not {length}")
-        return Calibration(fovy_deg, Pose.of([_number(value) for value in data["position"]], quaternion), frame)
+        return Calibration(
+            fovy_deg,
+            Pose.of([_number(value) for value in data["position"]], quaternion),
+            frame,
+            str(data.get("hand", "")),
+        )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"the calibration of the camera {name} cannot be read: {error}") from error
 

@@ -53,7 +53,7 @@ def make_checkpoint(folder: Path, *, size: int = 64, seed: int = 0) -> Path:
 
 
 def _statistics() -> dict[str, dict[str, torch.Tensor]]:
-    home = torch.tensor([*PANDA.arm.home_rad, 0.5])
+    home = torch.tensor([*PANDA.arm.home, 0.5])
     near = {"mean": home, "std": torch.full_like(home, 0.1)}
     pixels = {"mean": torch.full((3, 1, 1), 0.5), "std": torch.full((3, 1, 1), 0.25)}
     return {"observation.state": near, "action": near, **dict.fromkeys(CAMERAS, pixels)}

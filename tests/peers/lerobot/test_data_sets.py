@@ -27,7 +27,7 @@ from robodx.wires.drafting import draft
 from robodx.wires.remote import RemotePolicy
 
 SIZE = 64
-HOME = np.array([*PANDA.arm.home_rad, 0.5], np.float32)
+HOME = np.array([*PANDA.arm.home, 0.5], np.float32)
 CAMERAS = ("front", "wrist")
 # The other decoder needs FFmpeg's libraries on the machine.
 DECODER = "pyav"

@@ -1,0 +1,91 @@
+"""Who does what when: the clauses under way, each with the hand that it needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from robodx.experts.base import PLANS, PlanContext
+from robodx.experts.skills import Hand, Steps, Waypoint
+from robodx.language.meaning import Clause, are_apart
+
+
+@dataclass
+class _Job:
+    """A clause that is being done. One that names no hand has all of the robot to itself."""
+
+    clause: Clause
+    hand: Hand
+    steps: Steps
+
+
+class Schedule:
+    """Does clauses in their order; those that name different hands and share no thing are done at once.
+
+    A hand does one clause at a time, and so is a thing handled by one at a time. What names no hand may need both, or
+    the base: it waits for all before it, and all after it wait for it.
+    """
+
+    def __init__(self, clauses: Sequence[Clause], context: PlanContext) -> None:
+        self._waiting, self._context = list(clauses), context
+        self._jobs: list[_Job] = []
+
+    def step(self) -> dict[str, Waypoint] | None:
+        """What each hand is told for one control step, by name; None when all is done."""
+        told: dict[str, Waypoint] = {}
+        self._begin()
+        while ready := [job for job in self._jobs if job.hand.name not in told]:
+            job = ready[0]
+            waypoint = next(job.steps, None)
+            if waypoint is None:
+                self._jobs.remove(job)
+                self._begin()
+            else:
+                told[job.hand.name] = waypoint
+        if not told:
+            return None
+        # A plan that has the robot to itself may lead the other hands too.
+        is_alone = self._jobs[0].clause.hand is None
+        for name, hand in self._context.hands.items():
+            if name not in told:
+                told[name] = hand.waypoint if is_alone else hand.stay()
+        return told
+
+    def _begin(self) -> None:
+        """Start every clause whose turn it is."""
+        before = [job.clause for job in self._jobs]
+        for clause in list(self._waiting):
+            if all(self._are_apart(clause, other) for other in before):
+                self._waiting.remove(clause)
+                hand = self._hand_for(clause)
+                self._jobs.append(_Job(clause, hand, _solved(clause, self._context.with_hand(hand))))
+            before.append(clause)
+
+    def _are_apart(self, a: Clause, b: Clause) -> bool:
+        """Whether neither has to wait for the other."""
+        things, others = ({self._context.names[reference] for reference in one.references} for one in (a, b))
+        return are_apart(a, b) and not things & others
+
+    def _hand_for(self, clause: Clause) -> Hand:
+        """The one that is named; else the one that holds what is asked for, or that is nearest to it."""
+        hands, view = self._context.hands, self._context.view
+        if clause.hand is not None:
+            return hands[clause.hand]
+        if len(hands) == 1:
+            return self._context.hand
+        name = self._context.target(clause)
+        holders = view.holders(name)
+        here = view.position(name)
+        return (
+            hands[holders[0]] if holders else min(hands.values(), key=lambda hand: math.dist(hand.tool.position, here))
+        )
+
+
+def _solved(clause: Clause, context: PlanContext) -> Steps:
+    """Waypoints that do what one clause asks."""
+    if clause.once_lit is not None:
+        signal = context.names[clause.once_lit]
+        while not context.view.is_lit(f"{signal}/lamp"):
+            yield context.hand.stay()
+    yield from PLANS[clause.act](context, clause)
