@@ -45,12 +45,11 @@ class Schedule:
                 told[job.hand.name] = waypoint
         if not told:
             return None
-        # A plan that has the robot to itself may lead the other hands too.
-        is_alone = self._jobs[0].clause.hand is None
-        for name, hand in self._context.hands.items():
-            if name not in told:
-                told[name] = hand.waypoint if is_alone else hand.stay()
-        return told
+        hands = self._context.hands
+        if len(hands) > 1 and self._jobs[0].clause.hand is None:
+            # It may have led any of them, whichever it spoke of last.
+            return {name: hand.waypoint for name, hand in hands.items()}
+        return told | {name: hand.stay() for name, hand in hands.items() if name not in told}
 
     def _begin(self) -> None:
         """Start every clause whose turn it is."""

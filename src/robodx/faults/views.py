@@ -43,6 +43,10 @@ class Through:
     def is_present(self, name: str) -> bool:
         return self.view.is_present(name)
 
+    @property
+    def heading_rad(self) -> float:
+        return self.view.heading_rad
+
     def is_grasped(self, name: str) -> bool:
         return self.view.is_grasped(name)
 

@@ -14,7 +14,7 @@ from typing import Literal, Protocol, get_args
 from robodx.language.lexicon import KINDS, ORDINALS, SIZES, article
 from robodx.registry import UnknownName, require, unknown
 from robodx.sim.colours import PALETTE
-from robodx.sim.geometry import Vector
+from robodx.sim.geometry import Vector, turned
 from robodx.sim.scene import Thing
 
 Side = Literal["left", "right"]
@@ -53,6 +53,13 @@ class Looks:
     # Colours of its bands in order, along its own axis.
     bands: tuple[str, ...] = ()
     is_striped: bool = False
+    # Its position along the robot's own axes, ahead, to its left and up, where these are not the world's.
+    ahead: Vector | None = None
+
+    @property
+    def faced(self) -> Vector:
+        """Where it is as the robot sees it that looks along +x: its left is +y."""
+        return self.position if self.ahead is None else self.ahead
 
     @property
     def size_m(self) -> float:
@@ -67,6 +74,9 @@ class Visible(Protocol):
 
     @property
     def things(self) -> Mapping[str, Thing]: ...
+    # Which way the robot looks: its turn about the vertical.
+    @property
+    def heading_rad(self) -> float: ...
     def position(self, name: str) -> Vector: ...
     def reach(self, name: str) -> Vector: ...
     def colour(self, name: str) -> str: ...
@@ -201,7 +211,7 @@ def _ranked(rank: Rank, names: Sequence[str], seen: Seen) -> str:
         middle = sorted(seen[name].size_m for name in names)[len(names) // 2]
         return max(names, key=lambda name: abs(seen[name].size_m - middle))
     if rank.by == "middle":
-        return sorted(names, key=lambda name: seen[name].position[1])[len(names) // 2]
+        return sorted(names, key=lambda name: seen[name].faced[1])[len(names) // 2]
     if rank.of is not None:
         anchor = resolve(rank.of, seen)
         names = [name for name in names if name != anchor]
@@ -235,14 +245,14 @@ def _fitting(names: Sequence[str], seen: Seen, slot: str) -> str:
     return nearest
 
 
-# The first in each order; the robot looks along +x and its left is +y.
+# The first in each order.
 _ORDERS: dict[str, Callable[[Looks], float]] = {
-    "left": lambda looks: -looks.position[1],
-    "right": lambda looks: looks.position[1],
-    "leftmost": lambda looks: -looks.position[1],
-    "rightmost": lambda looks: looks.position[1],
-    "nearest": lambda looks: looks.position[0],
-    "farthest": lambda looks: -looks.position[0],
+    "left": lambda looks: -looks.faced[1],
+    "right": lambda looks: looks.faced[1],
+    "leftmost": lambda looks: -looks.faced[1],
+    "rightmost": lambda looks: looks.faced[1],
+    "nearest": lambda looks: looks.faced[0],
+    "farthest": lambda looks: -looks.faced[0],
     "highest": lambda looks: -looks.position[2],
     "biggest": lambda looks: -looks.size_m,
     "smallest": lambda looks: looks.size_m,
@@ -282,10 +292,10 @@ _HOLDS: dict[str, Callable[[Looks, Looks], bool]] = {
     "on": _is_on,
     "under": lambda a, b: _is_on(b, a),
     "beside": _is_beside,
-    "left of": lambda a, b: a.position[1] > b.position[1] + LEVEL_M,
-    "right of": lambda a, b: a.position[1] < b.position[1] - LEVEL_M,
-    "in front of": lambda a, b: a.position[0] < b.position[0] - LEVEL_M,
-    "behind": lambda a, b: a.position[0] > b.position[0] + LEVEL_M,
+    "left of": lambda a, b: a.faced[1] > b.faced[1] + LEVEL_M,
+    "right of": lambda a, b: a.faced[1] < b.faced[1] - LEVEL_M,
+    "in front of": lambda a, b: a.faced[0] < b.faced[0] - LEVEL_M,
+    "behind": lambda a, b: a.faced[0] > b.faced[0] + LEVEL_M,
 }
 
 # How a relation is said after what it is said of, where not by its own name; of places it says whose left it is.
@@ -360,17 +370,21 @@ def listed(words: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
 
 
-def looks_of(thing: Thing, position: Vector, reach: Vector, colour: str) -> Looks:
-    """How a thing looks that lies somewhere, reaches so far along the world's axes and wears a colour."""
+def looks_of(thing: Thing, position: Vector, reach: Vector, colour: str, heading_rad: float = 0.0) -> Looks:
+    """How a thing looks that lies somewhere, reaches so far along the world's axes and wears a colour.
+
+    `heading_rad` is where the robot looks to: left and right are its own.
+    """
+    ahead = turned(position, -heading_rad) if heading_rad else None
     return Looks(
-        thing.kind, colour, position, thing.half_extents, reach, thing.cavity_half, thing.bands, thing.is_striped
+        thing.kind, colour, position, thing.half_extents, reach, thing.cavity_half, thing.bands, thing.is_striped, ahead
     )
 
 
 def looks_now(view: Visible) -> dict[str, Looks]:
     """How each thing that is there looks now."""
     return {
-        name: looks_of(thing, view.position(name), view.reach(name), view.colour(name))
+        name: looks_of(thing, view.position(name), view.reach(name), view.colour(name), view.heading_rad)
         for name, thing in view.things.items()
         if view.is_present(name)
     }

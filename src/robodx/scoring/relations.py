@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from robodx.language.meaning import Direction
 from robodx.registry import require
 from robodx.scoring.conditions import Condition, closeness
-from robodx.sim.geometry import Pose, Vector
+from robodx.sim.geometry import Pose, Vector, about, multiply, turned
 
 if TYPE_CHECKING:
     from robodx.sim.scene import Thing
@@ -28,6 +28,15 @@ class Geometric(Condition):
 
     def progress(self, world: World) -> float:
         return closeness(self.excess(world))
+
+
+def faced(world: World, name: str) -> tuple[Vector, Vector]:
+    """Where a thing is, and how far it reaches, along the robot's own axes: ahead, to its left, up."""
+    if not world.heading_rad:
+        return world.position(name), world.reach(name)
+    back = -world.heading_rad
+    turn = multiply(about("z", back), world.pose(name).quaternion)
+    return turned(world.position(name), back), world.thing(name).reach(turn)
 
 
 def footprint_gap(world: World, a: str, b: str) -> float:
@@ -287,9 +296,9 @@ class Flanking(Geometric):
 
     def excess(self, world: World) -> float:
         axis, way = FLANKS[self.side]
-        here, there = world.position(self.thing), world.position(self.other)
+        (here, reach), (there, reach_there) = (faced(world, name) for name in (self.thing, self.other))
         along = way * (here[axis] - there[axis])
-        gap = along - world.reach(self.thing)[axis] - world.reach(self.other)[axis]
+        gap = along - reach[axis] - reach_there[axis]
         return max(-gap, gap - self.gap_m, abs(here[1 - axis] - there[1 - axis]) - along)
 
     def __str__(self) -> str:
@@ -310,7 +319,7 @@ class Displaced(Geometric):
     tolerance_m: float = 0.03
 
     def excess(self, world: World) -> float:
-        here, heading = world.position(self.thing), HEADINGS[self.direction]
+        here, heading = world.position(self.thing), turned((*HEADINGS[self.direction], 0), world.heading_rad)
         missed = (abs(here[i] - self.start[i] - self.distance_m * heading[i]) for i in (0, 1))
         return max(missed) - self.tolerance_m
 

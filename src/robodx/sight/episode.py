@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from robodx.experts.grasps import yaw_of
 from robodx.experts.plan_executor import PlanExecutor
 from robodx.experts.skills import Hand, Waypoint
 from robodx.language.meaning import Meaning
@@ -42,6 +43,7 @@ class SeenEpisode:
         }
         self._hand = Hand(tool, opening_of(first), period_s, tool)
         self._sight = Sight(self._hand)
+        self._sight.heading_rad = yaw_of(self.base)
         self._executor = PlanExecutor(self._hand)
         self._is_settled = True
         self._looks = 0

@@ -92,6 +92,8 @@ class Sight:
         self._count = 0
         self._new: list[tuple[Sighting, int]] = []
         self.now_s = 0.0
+        # The robot's, whose left and right are spoken of.
+        self.heading_rad = 0.0
 
     # What plans ask.
 

@@ -102,6 +102,14 @@ def rotate(q: Quaternion, v: Vector) -> Vector:
     )
 
 
+def turned(vector: Vector, yaw_rad: float) -> Vector:
+    """About the vertical; to the last bit as it was where there is no turn."""
+    if yaw_rad == 0.0:
+        return vector
+    (x, y, z), cos, sin = vector, math.cos(yaw_rad), math.sin(yaw_rad)
+    return (cos * x - sin * y, sin * x + cos * y, z)
+
+
 def from_rotation_vector(vector: Sequence[float] | Array) -> Quaternion:
     x, y, z = (float(value) for value in vector)
     angle = math.sqrt(x * x + y * y + z * z)

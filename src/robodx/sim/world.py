@@ -177,6 +177,14 @@ class World:
         """Where the robot stands now."""
         return self._simulation.base_in_world()
 
+    @property
+    def heading_rad(self) -> float:
+        """Which way the robot looks: its turn about the vertical."""
+        if self.robot.base is None:
+            return self._heading_rad
+        x, y, _ = self.base.axis("x")
+        return math.atan2(y, x)
+
     def distance_to_hand(self, place: Vector, hand: str | None = None) -> float:
         """Of the hand that is named, or of the nearest."""
         hands = self.hands if hand is None else (hand,)

@@ -6,6 +6,7 @@ from robodx.experts.base import Plan, PlanContext, put, resting
 from robodx.experts.skills import Steps
 from robodx.language.meaning import Clause, Direction
 from robodx.scoring.relations import HEADINGS
+from robodx.sim.geometry import turned
 from robodx.verbs.base import Sense, verb
 
 
@@ -17,7 +18,8 @@ def _plan(direction: Direction) -> Plan:
         assert clause.place is not None and clause.place.distance_m is not None, "moved how far?"
         x, y, z = context.view.position(name)
         floor = z - context.view.reach(name)[2]
-        dx, dy = (clause.place.distance_m * way for way in HEADINGS[direction])
+        ahead, left = (clause.place.distance_m * way for way in HEADINGS[direction])
+        dx, dy, _ = turned((ahead, left, 0.0), context.view.heading_rad)
         yield from put(context, name, lambda: resting(context, name, x + dx, y + dy, floor))
 
     return steps
