@@ -11,7 +11,7 @@ from robodx import Situation, task
 from robodx.experts import skills
 from robodx.experts.base import PlanContext
 from robodx.experts.grasps import CannotBeDone
-from robodx.experts.skills import Steps
+from robodx.experts.skills import Hand, Steps
 from robodx.language.meaning import Clause, do, pick, put, with_hand
 from robodx.language.phrasing import say
 from robodx.scoring.contact import Grasped
@@ -58,6 +58,7 @@ def build(spec: mujoco.MjSpec, base_in_world: Pose) -> None:
         root.add_joint(name=f"twin/{name}", type=kind, axis=axis)
         _add_servo(spec, f"twin/{name}", 40_000.0, BASE_LEAD_S, 4_000.0)
     _box(root, "body", (0, 0, 0.16), (0.09, 0.16, 0.155), 30.0, (0.25, 0.3, 0.38))
+    _box(root, "shoulders", (MOUNT[0], 0, MOUNT[2] - 0.03), (0.03, MOUNT[1] + 0.03, 0.03), 2.0, (0.25, 0.3, 0.38))
     for side, sign in SIDES.items():
         _add_arm(spec, root, side, sign)
 
@@ -66,9 +67,7 @@ def _add_arm(spec: mujoco.MjSpec, root: mujoco.MjsBody, side: str, sign: float) 
     body = root
     place: Vector = (MOUNT[0], sign * MOUNT[1], MOUNT[2])
     for number, (axis, offset, lower, upper, *_) in enumerate(JOINTS, start=1):
-        body = body.add_body(
-            name=f"twin/{side}{number}", pos=place if number == 1 else offset, gravcomp=1
-        )
+        body = body.add_body(name=f"twin/{side}{number}", pos=place if number == 1 else offset, gravcomp=1)
         name = f"twin/{side}_joint{number}"
         body.add_joint(
             name=name, type=mujoco.mjtJoint.mjJNT_HINGE, axis=axis, limited=True, range=(lower, upper),
@@ -109,9 +108,7 @@ def _add_arm(spec: mujoco.MjSpec, root: mujoco.MjsBody, side: str, sign: float) 
     spec.add_exclude(bodyname1=f"twin/{side}_finger_a", bodyname2=f"twin/{side}_finger_b")
 
 
-def _box(
-    body: mujoco.MjsBody, name: str, centre: Vector, half: Vector, mass: float, rgb: Vector
-) -> mujoco.MjsGeom:
+def _box(body: mujoco.MjsBody, name: str, centre: Vector, half: Vector, mass: float, rgb: Vector) -> mujoco.MjsGeom:
     return body.add_geom(
         name=f"twin/{name}", type=mujoco.mjtGeom.mjGEOM_BOX, pos=centre, size=half, mass=mass, rgba=(*rgb, 1)
     )
@@ -178,6 +175,10 @@ def facing(hand: str, closing: str) -> Quaternion:
     return multiply(inwards, about("z", math.pi / 2)) if closing == "x" else inwards
 
 
+def _come(hand: Hand, goal: Pose, back_m: float, speed_m_s: float) -> Steps:
+    return skills.reach(hand, lambda: skills.back_off(goal, back_m), speed_m_s=speed_m_s)
+
+
 def plan_give(context: PlanContext, clause: Clause) -> Steps:
     """Both hands to the middle, the other one closes, and this one lets go."""
     name = context.target(clause)
@@ -191,15 +192,13 @@ def plan_give(context: PlanContext, clause: Clause) -> Steps:
     give = Pose(middle.position, facing(giver.name, "z"))
     take = Pose(middle.position, facing(taker.name, "x"))
     taker.grip = 1.0
-    yield from skills.together(
-        context.hand,
-        skills.reach(giver, lambda: give, speed_m_s=0.3),
-        skills.reach(taker, lambda: skills.back_off(take, BACK_M), speed_m_s=0.3),
-    )
-    yield from skills.reach(taker, lambda: take, speed_m_s=0.1)
+    for back_m, speed_m_s in ((BACK_M, 0.3), (0.0, 0.1)):
+        yield from skills.together(
+            context.hand, *(_come(hand, goal, back_m, speed_m_s) for hand, goal in ((giver, give), (taker, take)))
+        )
     yield from skills.grip(taker)
     yield from skills.release(giver)
-    yield from skills.retreat(giver, BACK_M)
+    yield from skills.together(context.hand, *(skills.retreat(hand, BACK_M) for hand in (giver, taker)))
 
 
 def stages_given(target: str, others: tuple[str, ...], scene: Scene) -> Stages:

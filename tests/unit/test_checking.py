@@ -16,7 +16,7 @@ from robodx.compatibility.hypotheses import views_of
 from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.running.description import description_of
-from robodx.running.environment import Unfit
+from robodx.running.fit import Unfit
 from robodx.running.rollout import rollout
 from robodx.spaces import ACTION_SPACES
 from robodx.wires.base import Names, WireError

@@ -16,7 +16,8 @@ from robodx.language.phrasing import say
 from robodx.policy_contract import ActionChunk, CameraRequest, EpisodeStart, Observation, PolicySpec, make_policy
 from robodx.records.trial import Trial
 from robodx.registry import UnknownName
-from robodx.running.environment import Environment, Unfit
+from robodx.running.environment import Environment
+from robodx.running.fit import Unfit
 from robodx.running.rollout import rollout
 from robodx.scoring.contact import Grasped, Released
 from robodx.scoring.events import Appear, Event, Move, NewInstruction, SwapColours, at

@@ -26,6 +26,7 @@ from robodx.cli.options import (
 )
 from robodx.errors import UserError
 from robodx.output import print_aside
+from robodx.records.trial import DEFAULT_ROBOT
 from robodx.terminal.console import progress_bar
 
 
@@ -49,7 +50,7 @@ def cliff(
     clock: Annotated[str, typer.Option(help="Clock, as for robodx run.")] = "lockstep",
     workers: Workers = 1,
     quality: Quality = "fast",
-    robot: Robot = "panda",
+    robot: Robot = DEFAULT_ROBOT,
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:

@@ -33,6 +33,7 @@ from robodx.cli.options import (
 from robodx.cli.run_files import PrintConfig, config_option, is_printed_alone, printed, read_run_file
 from robodx.errors import UserError
 from robodx.output import print_aside, print_text
+from robodx.records.trial import DEFAULT_ROBOT
 from robodx.running.limits import LAST_FIRST_SET, MOST_BATCH, MOST_CASES, MOST_SEEDS
 from robodx.terminal.console import print_json, progress_bar
 
@@ -66,7 +67,7 @@ def diagnose(
     films: Films = 2,
     plain_films: PlainFilms = False,
     quality: Quality = "fast",
-    robot: Robot = "panda",
+    robot: Robot = DEFAULT_ROBOT,
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
     config: DiagnoseConfig = None,

@@ -15,6 +15,7 @@ from robodx.cli.interrupts import keeping
 from robodx.cli.options import FirstSeed, Json, Plugins, Quality, Robot, finite, load_plugins
 from robodx.errors import UserError
 from robodx.output import print_aside, print_text
+from robodx.records.trial import DEFAULT_ROBOT
 from robodx.running.limits import MOST_SEEDS
 from robodx.terminal.console import print_json, tracked
 
@@ -57,7 +58,7 @@ def fairness(
     judge_timeout: Annotated[
         float, typer.Option(metavar="SECONDS", help="How long a verdict may take.", min=0.1, max=3600, callback=finite)
     ] = 60.0,
-    robot: Robot = "panda",
+    robot: Robot = DEFAULT_ROBOT,
     quality: Quality = "fast",
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006

@@ -15,6 +15,7 @@ from robodx.cli.completing import selector_names
 from robodx.cli.interrupts import keeping
 from robodx.cli.options import Json, Plugins, Quality, Robot, Workers, finite, load_plugins, located
 from robodx.output import print_aside, print_text
+from robodx.records.trial import DEFAULT_ROBOT
 from robodx.running.limits import LAST_FIRST_SEED, MOST_SEEDS
 from robodx.streams import FIRST_TRAINING_SEED
 from robodx.terminal.console import print_json, progress_bar, tracked
@@ -62,7 +63,7 @@ def generate(
     first_seed: Annotated[
         int, typer.Option(help="First training seed.", min=0, max=LAST_FIRST_SEED)
     ] = FIRST_TRAINING_SEED,
-    robot: Robot = "panda",
+    robot: Robot = DEFAULT_ROBOT,
     quality: Quality = "fast",
     licence: Annotated[str, typer.Option(help="Licence that the data set's card names.")] = "apache-2.0",
     workers: Workers = 1,

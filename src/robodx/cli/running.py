@@ -33,6 +33,7 @@ from robodx.cli.options import (
 from robodx.cli.run_files import PrintConfig, config_option, is_printed_alone, printed, read_run_file
 from robodx.errors import UserError
 from robodx.output import print_aside, print_text
+from robodx.records.trial import DEFAULT_ROBOT
 from robodx.running.limits import (
     LAST_SEED,
     MOST_BATCH,
@@ -172,7 +173,7 @@ class RunOptions:
     ] = 0
     plain_films: PlainFilms = False
     quality: Quality = "fast"
-    robot: Robot = "panda"
+    robot: Robot = DEFAULT_ROBOT
     as_json: Json = False
     plugin: Plugins = field(default_factory=list)
     config: RunConfig = None

@@ -15,6 +15,7 @@ from robodx.cli.interrupts import stop_on_signals
 from robodx.cli.options import Json, Plugins, Preset, Robot, load_plugins
 from robodx.errors import UserError
 from robodx.output import print_text
+from robodx.records.trial import DEFAULT_ROBOT
 from robodx.terminal.console import counting_bar, print_json
 from robodx.wires.base import check_host
 
@@ -75,7 +76,7 @@ def check(
         typer.Option(metavar="FILE.toml", help="Write a preset, drafted from the server's own description."),
     ] = None,
     task: Annotated[str, typer.Option(help="Task for the trial steps.")] = "control/stack_cube",
-    robot: Robot = "panda",
+    robot: Robot = DEFAULT_ROBOT,
     as_json: Json = False,
     plugin: Plugins = [],  # noqa: B006
 ) -> None:

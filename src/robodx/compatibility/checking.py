@@ -14,7 +14,7 @@ import numpy as np
 from robodx.compatibility.verdict import Verdict
 from robodx.output import shortened
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, Policy, replies
-from robodx.records.trial import Trial
+from robodx.records.trial import DEFAULT_ROBOT, Trial
 from robodx.robots.control import action_width
 from robodx.running.environment import Environment, FirstReplyInvalid
 from robodx.sim.robot import ROBOTS
@@ -101,7 +101,7 @@ class Check:
         }  # fmt: skip
 
 
-def check(name: str, policy: Policy, *, task: str = "control/stack_cube", robot: str = "panda") -> Check:
+def check(name: str, policy: Policy, *, task: str = "control/stack_cube", robot: str = DEFAULT_ROBOT) -> Check:
     """Run a handful of steps and say what was seen. Raises where the policy does not even fit the scene."""
     preset = policy.preset if isinstance(policy, RemotePolicy) else native(policy.spec, Names())
     server_info = policy.server_info.about if isinstance(policy, RemotePolicy) else {}

@@ -17,6 +17,7 @@ from robodx.compatibility.showing import Advance, Demonstrations, Showing
 from robodx.compatibility.verdict import Verdict
 from robodx.errors import UserError
 from robodx.policy_contract import Policy, PolicySpec
+from robodx.records.trial import DEFAULT_ROBOT
 from robodx.sim.robot import ROBOTS
 from robodx.streams import FIRST_TRAINING_SEED
 from robodx.wires.local import Local
@@ -45,7 +46,7 @@ def probe(
     *,
     tasks: Sequence[str] = TASKS,
     seeds: int = SEEDS,
-    robot: str = "panda",
+    robot: str = DEFAULT_ROBOT,
     every: int = 1,
     advance: Advance | None = None,
 ) -> Verdict:

@@ -10,9 +10,10 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from robodx.policy_contract import STATE, CameraRequest, Observation, PolicySpec
-from robodx.records.trial import Trial
+from robodx.records.trial import DEFAULT_ROBOT, Trial
 from robodx.records.values import Applied
-from robodx.running.environment import Environment, check_fit
+from robodx.running.environment import Environment
+from robodx.running.fit import check_fit
 from robodx.sim.render import Renderer
 from robodx.sim.robot import ROBOTS, ActionPart, Robot
 from robodx.spaces import ActionSpace
@@ -53,7 +54,7 @@ class GymTask(gymnasium.Env[Observed, Any]):
         cameras: tuple[str, ...] = ("front", "wrist"),
         size: int = 128,
         hz: float = 20.0,
-        robot: str = "panda",
+        robot: str = DEFAULT_ROBOT,
         perturbations: tuple[Applied, ...] = (),
         quality: str = "fast",
         render_mode: str | None = None,

@@ -15,6 +15,7 @@ from robodx.environments.gymnasium import GymTask, Observed
 from robodx.environments.selection import Setting, settings
 from robodx.errors import UserError
 from robodx.policy_contract import STATE
+from robodx.records.trial import DEFAULT_ROBOT
 from robodx.records.values import Applied
 from robodx.registry import UnknownName, unknown
 from robodx.spaces import ActionSpace
@@ -30,7 +31,7 @@ def make_env(
     size: int = 128,
     agent_pos: Sequence[str] = ("joint_positions", "gripper_opening"),
     hz: float = 20.0,
-    robot: str = "panda",
+    robot: str = DEFAULT_ROBOT,
     perturbations: Sequence[Applied] = (),
     quality: str = "fast",
 ) -> dict[str, dict[int, SyncVectorEnv | AsyncVectorEnv]]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from robodx.records.design import trials_of
 from robodx.records.table import to_table
+from robodx.records.trial import DEFAULT_ROBOT
 from robodx.records.values import Applied, as_option
 from robodx.running.request import Request
 from robodx.running.rounds import plan_round
@@ -20,7 +21,7 @@ class Setting(NamedTuple):
     perturbations: tuple[Applied, ...]
 
 
-def settings(selector: str, *, robot: str = "panda", perturbations: tuple[Applied, ...] = ()) -> list[Setting]:
+def settings(selector: str, *, robot: str = DEFAULT_ROBOT, perturbations: tuple[Applied, ...] = ()) -> list[Setting]:
     """The settings of a suite, a family, a tier or a task, in the suite's order.
 
     Of a suite that decides its later trials by the episodes it has seen, this is the first round.

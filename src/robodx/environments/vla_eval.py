@@ -15,10 +15,11 @@ from vla_eval.specs import IMAGE_RGB, LANGUAGE, DimSpec
 from robodx.environments.selection import settings
 from robodx.errors import UserError
 from robodx.policy_contract import CameraRequest, Observation, PolicySpec
-from robodx.records.trial import Trial
+from robodx.records.trial import DEFAULT_ROBOT, Trial
 from robodx.records.values import Applied
 from robodx.robots.control import MAX_DELTA_M, MAX_DELTA_RAD
-from robodx.running.environment import Environment, check_fit
+from robodx.running.environment import Environment
+from robodx.running.fit import check_fit
 from robodx.sim.robot import ROBOTS, Arm
 from robodx.spaces import ActionSpace
 
@@ -58,7 +59,7 @@ class RoboDxBenchmark(StepBenchmark):  # type: ignore[misc]  # vla-eval does not
         send_state: bool = True,
         state: Sequence[str] = ("joint_positions", "gripper_opening"),
         hz: float = 20.0,
-        robot: str = "panda",
+        robot: str = DEFAULT_ROBOT,
         perturbations: Sequence[Applied] = (),
         quality: str = "fast",
     ) -> None:

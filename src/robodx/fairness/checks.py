@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from robodx.errors import UserError
 from robodx.fairness.looking import MARGIN, SIZE, Seen, Sight, sight
+from robodx.records.trial import DEFAULT_ROBOT
 from robodx.scoring.parts import leaves, walk
 from robodx.scoring.stages import Stage
 from robodx.sim.enclosing import enclosing
@@ -128,7 +129,7 @@ def checked_situation(
     *,
     cameras: Sequence[str] = CAMERAS,
     limits: Limits = LIMITS,
-    robot: str = "panda",
+    robot: str = DEFAULT_ROBOT,
     quality: str = "fast",
 ) -> Checked:
     """In each of these cameras, with the robot at home. What cannot be built does not pass."""

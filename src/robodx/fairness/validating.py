@@ -22,6 +22,7 @@ from robodx.records.annotations import read_annotations
 from robodx.records.instance import Instance
 from robodx.records.ledger import Ledger
 from robodx.records.review import PICTURES
+from robodx.records.trial import DEFAULT_ROBOT
 from robodx.records.value_columns import APPLIED
 from robodx.records.values import applied_record
 from robodx.sim.render import RENDERING_VERSION
@@ -62,7 +63,7 @@ class Look:
     """How instances are looked at."""
 
     cameras: tuple[str, ...] = CAMERAS
-    robot: str = "panda"
+    robot: str = DEFAULT_ROBOT
     quality: str = "fast"
     # None for all.
     sample: int | None = SAMPLE

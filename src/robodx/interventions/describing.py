@@ -13,12 +13,11 @@ from robodx.language.reference import Looks, Rank, Reference, Seen, Spatial, Sup
 from robodx.language.reference import candidates as fitting
 from robodx.language.verbs import Phrasings
 from robodx.sim.colours import PALETTE
+from robodx.sim.scene import STAND
 
 # What is told by place differs by so much from all that it might be taken for; what is told by size, by this share.
 CLEAR_M = 0.03
 CLEAR_SHARE = 0.1
-# Where the robot stands.
-ROBOT_AT = (-0.615, 0.0)
 # More than these are not excluded in one breath.
 MOST_EXCLUDED = 2
 Way = Literal["left", "right", "nearest", "farthest"]
@@ -142,7 +141,7 @@ def shortest(name: str, seen: Seen) -> Reference | None:
 
 def _away(looks: Looks) -> float:
     """From the robot as the crow flies: what is nearest along the table must be nearest so too."""
-    return math.dist(looks.position[:2], ROBOT_AT)
+    return math.dist(looks.position[:2], STAND)
 
 
 def _kind(looks: Looks) -> str | None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from robodx.errors import UserError
 from robodx.language.meaning import Instruction
 from robodx.policy_contract import Observation, PolicySpec
+from robodx.records.trial import DEFAULT_ROBOT
 from robodx.records.values import Value, parse_numbers, settled, spelled
 from robodx.registry import Registry, UnknownName, require, unknown
 from robodx.scoring.events import Event
@@ -56,7 +57,7 @@ class Perturbation:
     # Whether what is asked for, and scored and recorded, stays what it was, whatever is said instead.
     keeps_goal = False
 
-    def __init__(self, value: Value, draws: Draws, period_s: float, robot: str = "panda") -> None:
+    def __init__(self, value: Value, draws: Draws, period_s: float, robot: str = DEFAULT_ROBOT) -> None:
         self.value = value
         # Of one that is set to a word or to named numbers there is no more or less.
         self.severity = value if isinstance(value, float) else 1.0
@@ -175,7 +176,7 @@ class PerturbationEntry:
     def is_stressor(self) -> bool:
         return tuple(self.levels) == STRESS_LEVELS
 
-    def start(self, value: Value, draws: Draws, period_s: float, robot: str = "panda") -> Perturbation:
+    def start(self, value: Value, draws: Draws, period_s: float, robot: str = DEFAULT_ROBOT) -> Perturbation:
         """For one episode of this robot, whose control steps are so long."""
         value = settled(value)
         self._check(value)

@@ -14,6 +14,9 @@ from robodx.records.clock import Clock
 from robodx.records.values import Applied, read_applied, settled
 from robodx.streams import Streams
 
+# The robot of those who name none.
+DEFAULT_ROBOT = "panda"
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -23,15 +26,13 @@ class Trial:
     task_version: int
     policy: str
     seed: int
-    robot: str = "panda"
+    robot: str = DEFAULT_ROBOT
     repeat: int = 0
     perturbations: tuple[Applied, ...] = ()
     suite: str = "tasks"
     clock: str = "lockstep"
     # Of the situation, before anything else: one factor each, by name and what it is set to.
     interventions: tuple[Applied, ...] = ()
-    # Of the robot: after a change of it, the same trial is another.
-    robot_version: int = 1
 
     def __post_init__(self) -> None:
         Clock.parse(self.clock)
@@ -51,7 +52,6 @@ class Trial:
         return cls(
             row["task"], row["task_version"], row["policy"], row["seed"], row["robot"], row["repeat"],
             read_applied(row["perturbations"]), row["suite"], row["clock"], read_applied(row.get("interventions")),
-            row.get("robot_version", 1),
         )  # fmt: skip
 
     @cached_property

@@ -9,6 +9,7 @@ from robodx.robots import panda_look
 from robodx.sim.engine import mujoco
 from robodx.sim.geometry import Pose, Vector, about, multiply
 from robodx.sim.robot import ROBOTS, Arm, Gripper, Robot
+from robodx.sim.scene import STAND
 
 PREFIX = "panda/"
 LEAD_S = 0.05
@@ -262,7 +263,7 @@ PANDA = ROBOTS.add(
         ),
         cameras=("wrist",),
         build=build,
-        base_in_world=Pose((-0.615, 0.0, 0.0)),
+        base_in_world=Pose((*STAND, 0.0)),
         root_body=f"{PREFIX}link0",
         description="Franka Panda, one seven-joint arm with a parallel gripper (0-80 mm)",
     ),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from robodx.errors import UserError
 from robodx.perturbations.resolution import pooled
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, make_policy
-from robodx.records.trial import Trial
+from robodx.records.trial import DEFAULT_ROBOT, Trial
 from robodx.robots.kinematics import Kinematics
 from robodx.running.environment import Environment
 from robodx.running.observers import EpisodeObserver
@@ -100,7 +100,9 @@ class Demonstration:
         )
 
 
-def demonstrate(spec: PolicySpec, task: str, *, seed: int = FIRST_TRAINING_SEED, robot: str = "panda") -> Demonstration:
+def demonstrate(
+    spec: PolicySpec, task: str, *, seed: int = FIRST_TRAINING_SEED, robot: str = DEFAULT_ROBOT
+) -> Demonstration:
     """The expert solves a task in the situation of the seed."""
     refuse_evaluation_only([task])
     expert, seen = _SeenBy(spec), _Demonstration()

@@ -10,7 +10,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from robodx.errors import UserError
 from robodx.interventions.base import intervened
 from robodx.language.meaning import Instruction, Meaning
 from robodx.perturbations.base import PERTURBATIONS, Draws, Perturbation
@@ -21,6 +20,7 @@ from robodx.records.trajectory import Query, Trajectory
 from robodx.records.trial import Trial
 from robodx.robots.control import Controller, action_width, read_chunk
 from robodx.running.expert_takeover import takeover_expert
+from robodx.running.fit import check_fit, check_hands
 from robodx.running.recorder import Recorder
 from robodx.running.senses import calibration, senses
 from robodx.running.wait import wait_of
@@ -30,7 +30,7 @@ from robodx.sim.build import PHYSICS_STEP_S
 from robodx.sim.geometry import Array
 from robodx.sim.log import LogEntry
 from robodx.sim.render import Renderer
-from robodx.sim.robot import ROBOTS, ActionPart, Robot
+from robodx.sim.robot import ROBOTS, Robot
 from robodx.sim.scene import Scene
 from robodx.sim.simulation import Simulation
 from robodx.sim.world import World
@@ -40,10 +40,6 @@ from robodx.tasks.base import TASKS
 
 # No run comes to it.
 USUAL_SEED = 2**31
-
-
-class Unfit(UserError):
-    """A policy's declared needs do not fit the scene or the robot; the message names both sides."""
 
 
 class FirstReplyInvalid(RuntimeError):
@@ -308,6 +304,7 @@ class Environment:
             instruction = perturbation.instruction(instruction)
             asked = asked if perturbation.keeps_goal else instruction
         self._is_altered = self._is_altered or instruction is not said
+        check_hands(instruction.meaning, self.robot)
         self._instruction = instruction
         self.meanings.append(asked.meaning)
         if self._takeover_expert is not None and not self._is_assisted:
@@ -327,28 +324,6 @@ class Environment:
                 if name not in self._limits:
                     self.world.log.add(LogEntry(step, time_s, "limit", name))
         self._limits = limits
-
-
-def check_fit(spec: PolicySpec, robot: Robot, scene: Scene) -> None:
-    """Refuse before the first step what could only go wrong later."""
-    expected = action_width(spec.action_space, robot)
-    if spec.action_width not in (None, expected):
-        raise Unfit(
-            f"the policy's {spec.action_space} actions have {spec.action_width} numbers, "
-            f"but {robot.name} takes {expected} ({', '.join(_said(part) for part in robot.layout(spec.action_space))})"
-        )
-    cameras = [*(camera.name for camera in scene.cameras), *robot.cameras]
-    missing = [request.name for request in spec.cameras if request.name not in cameras]
-    if missing:
-        raise Unfit(
-            f"the policy asks for the camera{'s' if len(missing) > 1 else ''} {', '.join(missing)}, "
-            f"but {robot.name} in this scene has: {', '.join(cameras)}"
-        )
-
-
-def _said(part: ActionPart) -> str:
-    """As "gripper: pose 7"."""
-    return f"{part.group.name}: {part.kind} {part.stop - part.start}"
 
 
 def usual_layout(task: str) -> Scene:

@@ -22,7 +22,7 @@ from robodx.records import files
 from robodx.records.design import Planned
 from robodx.records.folder import locked
 from robodx.records.schema import SCHEMA
-from robodx.records.trial import Trial
+from robodx.records.trial import DEFAULT_ROBOT, Trial
 from robodx.records.values import Applied
 from robodx.records.versions import versions
 from robodx.running.demonstration_writer import STATE, DemonstrationWriter, read_demonstration
@@ -57,7 +57,7 @@ class Generation:
     disturb_m: float = 0.0
     # Whether half of the episodes, disturbed or not, are in rooms drawn at random.
     has_random_rooms: bool = False
-    robot: str = "panda"
+    robot: str = DEFAULT_ROBOT
     quality: str = "fast"
     plugins: tuple[str, ...] = ()
 

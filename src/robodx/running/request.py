@@ -9,7 +9,7 @@ from robodx.analysis.policy_label import label
 from robodx.analysis.verdicts import LEAST_MARGIN, MARGIN, check_margin
 from robodx.errors import UserError
 from robodx.policy_contract import POLICIES
-from robodx.records.trial import Trial
+from robodx.records.trial import DEFAULT_ROBOT, Trial
 from robodx.records.values import Applied
 from robodx.running.limits import LAST_FIRST_SEED, MOST_BATCH, MOST_REPEATS, MOST_SEEDS, MOST_TRIALS, check_bounds
 from robodx.suites.base import GROWING, find_suite
@@ -28,7 +28,7 @@ class Request:
     # The first of them: other seeds than those of another run are fresh situations.
     first_seed: int = 0
     repeats: int = 1
-    robot: str = "panda"
+    robot: str = DEFAULT_ROBOT
     perturbations: tuple[Applied, ...] = ()
     clock: str = "lockstep"
     quality: str = "fast"

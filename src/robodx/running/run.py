@@ -25,7 +25,7 @@ from robodx.records.trial import Trial
 from robodx.registry import UnknownName, fingerprint, unknown
 from robodx.running import stopping
 from robodx.running.description import description_of
-from robodx.running.environment import check_fit
+from robodx.running.fit import check_fit
 from robodx.running.limits import MOST_RETRIES, MOST_WORKERS, check_bounds
 from robodx.running.loop import LONGEST_STREAK, RETRIES, Loop, RunObserver
 from robodx.running.observers import EpisodeObserver, TrajectoryWriter

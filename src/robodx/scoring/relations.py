@@ -1,4 +1,4 @@
-"""Where things are: relations between things, left and right as the robot sees them (it faces +x, left is +y)."""
+"""Where things are: relations between things, left and right as the robot sees them as it stands."""
 
 from __future__ import annotations
 
@@ -30,13 +30,16 @@ class Geometric(Condition):
         return closeness(self.excess(world))
 
 
-def faced(world: World, name: str) -> tuple[Vector, Vector]:
-    """Where a thing is, and how far it reaches, along the robot's own axes: ahead, to its left, up."""
+def faced(world: World, name: str) -> Vector:
+    """Where a thing is along the robot's own axes: ahead, to its left, up."""
+    return turned(world.position(name), -world.heading_rad)
+
+
+def faced_reach(world: World, name: str) -> Vector:
+    """How far it reaches along these axes."""
     if not world.heading_rad:
-        return world.position(name), world.reach(name)
-    back = -world.heading_rad
-    turn = multiply(about("z", back), world.pose(name).quaternion)
-    return turned(world.position(name), back), world.thing(name).reach(turn)
+        return world.reach(name)
+    return world.thing(name).reach(multiply(about("z", -world.heading_rad), world.pose(name).quaternion))
 
 
 def footprint_gap(world: World, a: str, b: str) -> float:
@@ -229,7 +232,7 @@ class _Further(Geometric):
         raise TypeError(f"{type(self).__name__} does not say which way")
 
     def excess(self, world: World) -> float:
-        return self.margin_m + LEVEL_M - self.ahead(world.position(self.thing), world.position(self.other))
+        return self.margin_m + LEVEL_M - self.ahead(faced(world, self.thing), faced(world, self.other))
 
 
 @dataclass(frozen=True)
@@ -296,9 +299,9 @@ class Flanking(Geometric):
 
     def excess(self, world: World) -> float:
         axis, way = FLANKS[self.side]
-        (here, reach), (there, reach_there) = (faced(world, name) for name in (self.thing, self.other))
+        here, there = faced(world, self.thing), faced(world, self.other)
         along = way * (here[axis] - there[axis])
-        gap = along - reach[axis] - reach_there[axis]
+        gap = along - faced_reach(world, self.thing)[axis] - faced_reach(world, self.other)[axis]
         return max(-gap, gap - self.gap_m, abs(here[1 - axis] - there[1 - axis]) - along)
 
     def __str__(self) -> str:

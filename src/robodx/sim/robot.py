@@ -92,8 +92,6 @@ class Robot:
     # The material of its model that is its paint, where it has one.
     paint: str | None = None
     description: str = field(default="", compare=False)
-    # Counts changes after which the same commands move it otherwise: part of a trial.
-    version: int = 1
 
     def __post_init__(self) -> None:
         names = [group.name for group in self.groups]

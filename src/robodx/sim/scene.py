@@ -13,6 +13,8 @@ from robodx.sim.geometry import Pose, Quaternion, Vector, about, box_reach, cyli
 from robodx.sim.materials import PLAIN, check
 
 ORIGIN = Pose()
+# Where a robot stands at the table, facing along x: what is nearest to it is said of distances from here.
+STAND = (-0.615, 0.0)
 
 ShapeKind = Literal["box", "sphere", "cylinder", "capsule", "prism", "turned"]
 

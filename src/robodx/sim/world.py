@@ -40,6 +40,7 @@ class World:
         self._simulation = simulation
         data = simulation.data
         self.things: dict[str, Thing] = {thing.name: thing for thing in simulation.scene}
+        self._heading_rad = _heading(simulation.robot.base_in_world)
         # Views into MuJoCo's own arrays: reading a pose looks nothing up.
         self._positions = {name: data.body(name).xpos for name in self.things}
         self._quaternions = {name: data.body(name).xquat for name in self.things}
@@ -180,10 +181,7 @@ class World:
     @property
     def heading_rad(self) -> float:
         """Which way the robot looks: its turn about the vertical."""
-        if self.robot.base is None:
-            return self._heading_rad
-        x, y, _ = self.base.axis("x")
-        return math.atan2(y, x)
+        return self._heading_rad if self.robot.base is None else _heading(self.base)
 
     def distance_to_hand(self, place: Vector, hand: str | None = None) -> float:
         """Of the hand that is named, or of the nearest."""
@@ -202,3 +200,8 @@ class World:
             {hand: self.tool(hand) for hand in self.hands},
             {hand: self.opening(hand) for hand in self.hands},
         )
+
+
+def _heading(base: Pose) -> float:
+    x, y, _ = base.axis("x")
+    return math.atan2(y, x)

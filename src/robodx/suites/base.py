@@ -14,7 +14,7 @@ import polars as pl
 from robodx.errors import UserError
 from robodx.policy_contract import PolicySpec
 from robodx.records.design import Planned
-from robodx.records.trial import Trial
+from robodx.records.trial import DEFAULT_ROBOT, Trial
 from robodx.records.values import Applied
 from robodx.registry import Registry, UnknownName, unknown
 from robodx.tasks.base import TASKS, Task, Tier
@@ -27,7 +27,7 @@ class SuiteRequest:
 
     policy: str
     seeds: int
-    robot: str = "panda"
+    robot: str = DEFAULT_ROBOT
     repeats: int = 1
     perturbations: tuple[Applied, ...] = ()
     clock: str = "lockstep"

@@ -16,14 +16,12 @@ from robodx.language.reference import Rank, Reference, Side, Spatial, Superlativ
 from robodx.language.verbs import Phrasings
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.relations import FLANKS
-from robodx.sim.scene import Scene, Thing
+from robodx.sim.scene import STAND, Scene, Thing
 from robodx.tasks.carrier import ANY, COLOURS
 from robodx.tasks.generated_acts import Rejected, one_of
 
 # By how much a place, an order or a relation is clear.
 CLEAR_M = 0.04
-# Where the robot stands: what is nearest along the table is nearest as the crow flies too.
-ROBOT_AT = (-0.615, 0.0)
 # Each way along the table: where it begins, in words of the first and of the others, and how far on a thing lies.
 WAYS: tuple[tuple[Superlative, Side | Superlative, int, int], ...] = (
     ("leftmost", "left", 1, -1),
@@ -79,7 +77,7 @@ def _by_rank(own: Reference, target: Thing, rivals: Sequence[Thing], *, is_first
 
 def _is_so_far(target: Thing, rivals: Sequence[Thing], before: int) -> bool:
     """Whether as many are nearer, or farther, as the crow flies."""
-    away, *others = (math.dist(thing.pose.position[:2], ROBOT_AT) for thing in (target, *rivals))
+    away, *others = (math.dist(thing.pose.position[:2], STAND) for thing in (target, *rivals))
     return before in (sum(other < away for other in others), sum(other > away for other in others))
 
 

@@ -21,7 +21,7 @@ from robodx.scoring.from_meaning import lifted, looks, stages_for
 from robodx.scoring.relations import FLANKS, Beside, CentredOn, Displaced, Flank, Flanking, In, Lifted, On
 from robodx.sim.objects import bin_, bowl, crate, cube
 from robodx.sim.placement import place_clearly
-from robodx.sim.scene import Region, Scene, Thing, tabletop
+from robodx.sim.scene import STAND, Region, Scene, Thing, tabletop
 from robodx.streams import Streams
 from robodx.tasks.base import Register, Situation, Tier, task
 from robodx.tasks.perception import VIVID, some
@@ -38,8 +38,6 @@ DISTANCES_M = (0.08, 0.15)
 # By how much the one that is meant stands out from the next, and how far apart things are that a hand goes between.
 CLEAR_M = 0.04
 APART_M = 0.17
-# Where the robot stands: what is nearest along the table is nearest as the crow flies too.
-ROBOT_AT = (-0.615, 0.0)
 RETRIEVED_M = 0.06
 # Further than this from the centre of the bowl, a cube is next to none of its sides.
 FLANK_M = 0.22
@@ -164,7 +162,7 @@ def pick_leftmost(streams: Streams) -> Situation:
 
     def is_clear(scene: Scene) -> bool:
         cubes = places(scene)
-        measures = ([y for _, y in cubes], [x for x, _ in cubes], [math.dist(at, ROBOT_AT) for at in cubes])
+        measures = ([y for _, y in cubes], [x for x, _ in cubes], [math.dist(at, STAND) for at in cubes])
         ends = [{values.index(end(values)) for end in (min, max)} for values in measures]
         # Each end is another cube: who always takes the leftmost takes no other end.
         return all(map(ends_stand_out, measures)) and ends[1] == ends[2] and not ends[0] & ends[1]

@@ -13,7 +13,7 @@ from robodx.registry import require
 from robodx.scoring.contact import Grasped, settled
 from robodx.scoring.from_meaning import Stages, StagesOf
 from robodx.scoring.relations import FLANKS, Beside, Between, Flank, Flanking, In, On
-from robodx.sim.geometry import Pose
+from robodx.sim.geometry import Pose, turned
 from robodx.sim.scene import Scene
 from robodx.verbs.base import Sense, verb
 
@@ -139,7 +139,8 @@ def plan_at(side: Flank) -> Plan:
 
         def goal() -> Pose:
             x, y, z = context.view.position(other)
-            dx, dy = (way * offset, 0.0) if axis == 0 else (0.0, way * offset)
+            aside = (way * offset, 0.0, 0.0) if axis == 0 else (0.0, way * offset, 0.0)
+            dx, dy, _ = turned(aside, context.view.heading_rad)
             return resting(context, name, x + dx, y + dy, z - context.view.reach(other)[2])
 
         yield from put(context, name, goal)

@@ -8,6 +8,7 @@ from typing import Any
 
 from robodx.analysis.policy_label import options
 from robodx.analysis.wording import PER_ROW
+from robodx.records.trial import DEFAULT_ROBOT
 from robodx.records.values import as_option
 from robodx.report.blocks import Block, Cell, Column, Table, Text
 from robodx.report.material import Material, Run
@@ -34,8 +35,8 @@ ADAPTIVE = (
 )
 # What a run was asked for, in the words of the command line, where it is not what one gets anyway.
 USUAL = {
-    "first_seed": 0, "repeats": 1, "clock": "lockstep", "quality": "fast", "robot": "panda", "batch": 1, "shard": None,
-    "until_width": None,
+    "first_seed": 0, "repeats": 1, "clock": "lockstep", "quality": "fast", "robot": DEFAULT_ROBOT, "batch": 1,
+    "shard": None, "until_width": None,
 }  # fmt: skip
 
 
