@@ -32,7 +32,7 @@ $robodx report $runs -o $out/report.html --films $films
 # shellcheck disable=SC2086
 $robodx findings $runs
 echo
-echo "Open $out/report.html in a browser. Next: $robodx view $out, $robodx diagnose vision --workers 2"
+echo "Open $out/report.html in a browser: it compares them. Next: $robodx view $out, $robodx diagnose vision --workers 2"
 
 if [ $films -eq 0 ] || ! .venv/bin/python -c 'import onnxruntime' 2>/dev/null; then
     echo "demo: act, a learned policy, is left out: it needs OpenGL and onnxruntime (pip install 'robodx[learned]')"
@@ -42,3 +42,6 @@ echo
 echo "demo: the diagnosis of act, a learned policy, into $out/act (some minutes; Ctrl-C keeps what is done)"
 act() { $robodx diagnose act --workers 2 --out $out/act; }
 act || { [ $? -eq 2 ] && mv $out/act "$out/act.old-$$" && echo "demo: the old run is now $out/act.old-$$" && act; }
+echo
+echo "Two pages to open in a browser: $out/report.html compares the three policies, $out/act/report.html says why act fails."
+echo "Next: $robodx view $out. To type robodx instead of $robodx: . .venv/bin/activate"

@@ -67,8 +67,8 @@ def test_the_findings_of_a_run_do_not_deny_the_pairs_that_its_summary_tells_of()
     (told,) = diagnose(episodes, {})
     assert told.findings and not told.decided and contrasts(episodes, {})[0].difference.value == -1.0
     assert told.no_cause_says == (
-        "No cause can be shown: this run has pairs of the suite isolation, which robodx summary tells of, and none "
-        "that change one factor beside a placebo."
+        "No cause can be shown: this run has pairs of the suite isolation, but none in which one factor was changed "
+        "beside a placebo. robodx diagnose runs such pairs."
     )
     assert told.no_cause_says in " ".join(" ".join(diagnosis_lines(told)).split())
 

@@ -195,6 +195,15 @@ def test_descriptions_that_json_itself_cannot_take_are_damaged(run: Path) -> Non
         read_about(run / "run.json")
 
 
+def test_what_is_no_run_is_told_from_what_is_not_there_and_from_a_folder_of_runs(run: Path) -> None:
+    for folder, says in (
+        (run / "mistyped", "there is none of that name"),
+        (run.parent, f"it has no run.json, but holds runs: {run.name}$"),
+    ):
+        with pytest.raises(UnreadableRun, match=f"{folder} is not a run folder: {says}"):
+            read_about(folder)
+
+
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_every_version_has_the_shape(version: int) -> None:
     assert read_about(GOLDEN / f"run-v{version}")["schema_version"] == version

@@ -20,7 +20,9 @@ from robodx.report.line import Line
 from robodx.report.page import Report, report
 from robodx.report.plots.curves import Curve, Level, curves
 from robodx.report.sections.causes import first_sentence
+from robodx.report.sections.findings import _of_association
 from robodx.report.sentences import answers
+from robodx.report.words import seconds
 from tests.reporting import ABOUT, capability, diagnosis, episode, finding, run_folder, stressed
 
 POLICIES = ("vision", "fault:colour_blind", "fault:releases_early")
@@ -244,3 +246,24 @@ def test_what_recovers_much_of_a_few_trials_is_told(tmp_path: Path, failed: int,
 def test_names_of_episodes_break_at_their_joints(tmp_path: Path) -> None:
     found = report([run_folder(tmp_path, [episode("control/stack_cube", 0, success=False)])])
     assert '<h4 title="control/stack_cube"><bdi>control/<wbr>stack_<wbr>cube</bdi></h4>' in found.html()
+
+
+@pytest.mark.parametrize(
+    ("gain", "is_undone", "would"),
+    [(0.4, True, "decide it"), (-0.17, True, "rule it out"), (-0.4, False, "decide it"), (0.2, False, "rule it out")],
+)
+def test_pairs_to_go_are_told_to_be_for_the_claim_or_against_it(gain: float, is_undone: bool, would: str) -> None:
+    """Taking a cause away gains success, bringing it about costs success."""
+    pairs = PairEvidence(6, 4, 5, Estimate(gain, -0.7, 0.7, 6), "undecided", 0.5, ("sentence length",), pairs_more=4)
+    one = finding(
+        certainty="undecided", undo=pairs if is_undone else None, put_in=None if is_undone else pairs, advice=""
+    )
+    assert f"About 4 more pairs like these would {would}." in _of_association(one)
+
+
+@pytest.mark.parametrize("steps", range(1, 400))
+def test_the_seconds_of_a_sum_of_physics_steps_are_those_of_the_films(steps: int) -> None:
+    summed = 0.0
+    for _ in range(25 * steps):
+        summed += 0.002
+    assert seconds(summed) == f"{steps / 20:.1f} s"

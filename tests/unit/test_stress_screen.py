@@ -90,3 +90,12 @@ def test_what_was_lost_and_not_followed_up_is_told(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [diagnosis(stress=seen)])
     page = report([run_folder(tmp_path, capability())]).markdown().replace("\\", "")
     assert "It failed under noise and motion_blur. Not followed up by pairs: motion_blur." in page
+
+
+def test_what_further_pairs_decided_is_not_told_from_the_few_of_the_screen_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decided = StressSeen("real time", None, wilson(2, 3), 1, 8, Estimate(0.25, -0.1, 0.6, 8), "none", most_lost=0.194)
+    monkeypatch.setattr(of_material, "diagnose", lambda *_, **__: [diagnosis(stress=(decided,))])
+    page = report([run_folder(tmp_path, capability())]).markdown()
+    assert "it loses less than 20 points under real time" in page and "In real time it solves" not in page

@@ -289,6 +289,18 @@ def test_a_description_of_odd_values_hides_no_episode(ask: Viewer, tmp_path: Pat
         assert ask(f"/api/{what}/{row['run']}/{row['trial_id']}").status == 200
 
 
+def test_what_is_known_of_the_first_situation_only_is_told_as_an_example(ask: Viewer, tmp_path: Path) -> None:
+    card = {"stages": ["red cube grasped"], "never": ["blue cube lifted"], "varies": ["attributes"]}
+    row = episode(1)
+    write_run(tmp_path / "runs" / "odd", [row, {**episode(2), "seed": 0}], about={"tasks": {row["task"]: card}})
+    found = {}
+    for one in ask.episodes()["rows"]:
+        shown = ask.json(f"/api/episode/{one['run']}/{one['trial_id']}")
+        found[one["seed"]] = shown["never"]
+    assert found.pop(0) == [{"name": "blue cube lifted", "is_example": False}]
+    assert found and all(never == [{"name": "blue cube lifted", "is_example": True}] for never in found.values())
+
+
 def test_a_folder_of_parts_without_a_description_is_a_run(ask: Viewer, tmp_path: Path) -> None:
     run = write_run(tmp_path / "runs" / "bare", [episode(1)])
     (run / "run.json").unlink()

@@ -75,9 +75,10 @@ def diagnose(
 ) -> None:
     """Find out what is wrong with a policy, and because of what.
 
-    Screens all tasks and generated situations, then runs pairs of trials that differ in one thing, until it is decided
-    what causes the failures: about 200 to 500 episodes in all. Prints the causes and writes RUN/report.html. The
-    commands report, view, why and findings read the same folder. Ctrl-C keeps what is done; the same command resumes.
+    Screens all tasks and generated situations, then runs pairs of trials of which one thing is changed, until it is
+    decided what causes the failures: about 200 to 500 episodes in all. Prints the causes and writes RUN/report.html.
+    The commands report, view, why and findings read the same folder. Ctrl-C keeps what is done; the same command
+    resumes.
     """
     options = {**locals(), "policy": argument or policy}
     if is_printed_alone(config, print_config=print_config):
@@ -140,8 +141,8 @@ def findings(
 ) -> None:
     """Print what goes with the failures in finished runs, and what causes them if the run has pairs.
 
-    Runs of robodx diagnose have pairs of trials that differ in one thing. Other runs only show what goes with what; the
-    command that would decide is printed with it.
+    Runs of robodx diagnose have pairs of trials of which one thing was changed. Other runs only show what goes with
+    what; the command that would decide is printed with it.
     """
     load_plugins(plugin)
     from robodx.analysis.findings.diagnose import diagnose_runs

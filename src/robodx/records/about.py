@@ -20,6 +20,10 @@ class UnreadableRun(UserError):
     """A folder that is not a run, or a run that this version cannot read; the message names the file."""
 
 
+# So many runs of a folder are named where it is taken for a run itself.
+MOST_NAMED = 6
+
+
 def refused(path: Path, error: OSError) -> UnreadableRun:
     """What the operating system does not let one read may be whole."""
     return UnreadableRun(f"{path} cannot be read: {error.strerror or error}")
@@ -31,13 +35,21 @@ def stop_if_interrupted(error: BaseException) -> None:
         raise KeyboardInterrupt from error
 
 
+def _no_run(folder: Path) -> str:
+    if not folder.exists():
+        return f"{folder} is not a run folder: there is none of that name"
+    runs = sorted(path.parent.name for path in folder.glob("*/run.json")) if folder.is_dir() else []
+    holds = f", but holds runs: {', '.join(runs[:MOST_NAMED])}{' …' if len(runs) > MOST_NAMED else ''}" if runs else ""
+    return f"{folder} is not a run folder: it has no run.json{holds}"
+
+
 def read_about(run: Path | str, needs: Sequence[str] = ()) -> dict[str, Any]:
     """The run's own description, run.json, each key in the shape that it must have and those in `needs` there."""
     path = Path(run) / "run.json"
     try:
         about: dict[str, Any] = json.loads(path.read_text())
     except (FileNotFoundError, NotADirectoryError):
-        raise UnreadableRun(f"{run} is not a run folder: it has no run.json") from None
+        raise UnreadableRun(_no_run(Path(run))) from None
     except OSError as error:
         raise refused(path, error) from error
     # A number may have too many digits, lists may lie too deep in each other.

@@ -57,7 +57,8 @@ def _screened(subject: Subject) -> Iterator[str]:
     yield from (
         f"In real time it solves {rate(one.kept)} of the trials that it solves when the world waits (n = {one.kept.n})."
         for one in found
-        if one.level is None and one.kept.n
+        # What pairs decided is told above, and from more trials.
+        if one.level is None and one.kept.n and one.verdict is None
     )
 
 

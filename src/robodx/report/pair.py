@@ -1,4 +1,4 @@
-"""A cause to look at: two episodes that differ in one thing, of which one fails, and what differs in words."""
+"""A cause to look at: two episodes of one situation, one of which fails, and what differs between them in words."""
 
 from __future__ import annotations
 

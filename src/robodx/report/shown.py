@@ -12,7 +12,7 @@ from robodx.report.material import Material
 from robodx.report.plots.svg import tag
 from robodx.report.videos import Film
 from robodx.report.viewer_links import ADDRESS, episode_in_viewer, view_command
-from robodx.report.words import counted
+from robodx.report.words import counted, seconds
 
 # Under every film: all are of the front camera, with the wrist's beside it.
 SEEN = "Seen from the front: the robot's left is on the right."
@@ -75,7 +75,7 @@ class Shown:
     def wording(self) -> str:
         parts = [
             f"{len(self.stage_steps)} of {counted(self.stages, 'stage')}" if self.stages else "",
-            f"{self.duration_s:.1f} s" if self.duration_s else "",
+            seconds(self.duration_s) if self.duration_s else "",
         ]
         return ", ".join(part for part in parts if part)
 

@@ -83,6 +83,11 @@ def number(found: Estimate, unit: str = "") -> str:
     return _minus(f"{_digits(found.value)}{interval}{f' {unit}' if unit else ''}")
 
 
+def seconds(value: float) -> str:
+    """As "3.0 s". A sum of physics steps, such as 2.9499999, is first what it stands for: films count in steps."""
+    return f"{round(value, 6):.1f} s"
+
+
 def p_value(p: float | None) -> str:
     """In a sentence."""
     return "not tested" if p is None else "p < 0.001" if p < 0.001 else f"p = {p:.2g}"

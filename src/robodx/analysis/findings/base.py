@@ -170,7 +170,7 @@ class Finding:
     share: float
     # That so good a condition is found among all that were looked at, if none mattered; None where it was not asked.
     p: float | None
-    # Episodes that show it, by trial id; and two that differ in one thing, the one that fails first.
+    # Episodes that show it, by trial id; and two of which one thing was changed, the one that fails first.
     examples: tuple[str, ...]
     pair: tuple[str, str] | None
     # Below what guessing scores, by choosing wrongly: a systematic wrong choice.
@@ -307,7 +307,11 @@ class Diagnosis:
     def searched_says(self) -> str:
         """What it rests on."""
         tried = sum(one.tried for one in self.inputs)
-        pairs = f",{'' if tried else ' and'} ran {self.paired} in pairs that differ in one thing" if self.paired else ""
+        pairs = (
+            f",{'' if tried else ' and'} ran {self.paired} in pairs of which one thing was changed"
+            if self.paired
+            else ""
+        )
         inputs = f", and tried {tried} that it solves again without one of its inputs" if tried else ""
         seen = f"{self.screened} {'episode' if self.screened == 1 else 'episodes'}"
         return f"RoboDx searched {seen} for weaknesses{pairs}{inputs}."
@@ -318,9 +322,12 @@ class Diagnosis:
         if self.paired:
             return "No cause was shown."
         if self.compared_by:
-            theirs = f"pairs of the suite {listed(self.compared_by)}, which robodx summary tells of"
-            return f"No cause can be shown: this run has {theirs}, and none that change one factor beside a placebo."
-        return "No cause can be shown: this run has no pairs of trials that differ in one thing."
+            theirs = f"pairs of the suite {listed(self.compared_by)}, but none in which one factor was changed"
+            return f"No cause can be shown: this run has {theirs} beside a placebo. robodx diagnose runs such pairs."
+        return (
+            "No cause can be shown: this run has no pairs of trials of which one thing was changed. "
+            "robodx diagnose runs such pairs."
+        )
 
     @property
     def inputs_say(self) -> str:

@@ -288,10 +288,23 @@ def _of_cause(one: Finding) -> list[str]:
 
 def _of_association(one: Finding) -> list[str]:
     effect = f"Difference {points(one.effect, unit=True)}" if one.outside.n else f"Rate {rate(one.effect)}"
-    chance = "" if one.p is None else f"; {p_value(one.p)} with tasks as units, adjusted for all conditions looked at"
-    more = next((each.pairs_more for each in (one.undo, one.put_in) if each and each.pairs_more), None)
-    decided = [f"About {counted(more, 'more pair')} would decide it, if it goes on like this."] if more else []
-    return [f"{effect}{chance}.", *decided, *_below_chance(one)]
+    chance = (
+        ""
+        if one.p is None
+        else f", with episodes as units and not adjusted; {p_value(one.p)} with tasks as units, adjusted for all "
+        "conditions looked at"
+    )
+    return [f"{effect}{chance}.", *_to_go(one), *_below_chance(one)]
+
+
+def _to_go(one: Finding) -> list[str]:
+    """How many more pairs would decide it, and for or against it."""
+    for pairs, sign in ((one.undo, 1), (one.put_in, -1)):
+        if pairs is not None and pairs.pairs_more:
+            is_for = sign * (pairs.gain.value or 0.0) > 0
+            would = "decide it" if is_for else "rule it out"
+            return [f"About {counted(pairs.pairs_more, 'more pair')} like these would {would}."]
+    return []
 
 
 def _below_chance(one: Finding) -> list[str]:

@@ -38,7 +38,7 @@ def details(run: Run, row: Mapping[str, Any], others: Iterable[Run]) -> dict[str
         "variant": listed["variant"],
         "outcome": listed["outcome"],
         "summary": card.get("summary"),
-        "never": _list(card.get("never")),
+        "never": [{"name": str(one), "is_example": _varies(row, card)} for one in _list(card.get("never"))],
         "hz": rate(run.policy_spec.get("hz")),
         "stages": stages(row, card),
         "events": events[:MOST_EVENTS],
@@ -60,16 +60,20 @@ def stages(row: Mapping[str, Any], card: Mapping[str, Any]) -> list[dict[str, An
     logged = {int(event["value"]): event["object"] for event in row["events"] or [] if event["kind"] == "stage"}
     steps = row["stage_steps"] or []
     carded = _list(card.get("stages"))
-    varies = {"instruction", "attributes"} & set(map(str, _list(card.get("varies"))))
     count = max(row["stages"] or 0, len(steps))
     return [
         {
             "step": steps[index] if index < len(steps) else None,
             "name": logged.get(index + 1) or (str(carded[index]) if index < len(carded) else None),
-            "is_example": index + 1 not in logged and bool(varies) and row["seed"] != 0,
+            "is_example": index + 1 not in logged and _varies(row, card),
         }
         for index in range(count)
     ]
+
+
+def _varies(row: Mapping[str, Any], card: Mapping[str, Any]) -> bool:
+    """Whether what the card tells of the task's first situation may be otherwise in this one."""
+    return row["seed"] != 0 and bool({"instruction", "attributes"} & set(map(str, _list(card.get("varies")))))
 
 
 def plain(value: Any) -> Any:

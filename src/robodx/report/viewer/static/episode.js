@@ -113,16 +113,19 @@ function instructions(episode, seconds, clock) {
   return { node, update };
 }
 
+// What is known of the task's first situation only is an example of what this one asks.
+const named = (one) => (one.is_example ? `for example, in seed 0: ${one.name}` : one.name);
+
 function stageList(episode, seconds, seekTo) {
   const items = episode.stages.map((stage, index) => {
     const isReached = stage.step !== null;
-    const name = stage.name ? (stage.is_example ? `for example, in seed 0: ${stage.name}` : stage.name) : "unnamed";
+    const name = stage.name ? named(stage) : "unnamed";
     return el("li", { class: isReached ? "reached" : "unreached" },
       el("span", { class: "mark-small", text: isReached ? "✓" : "○", role: "img", "aria-label": isReached ? "reached" : "not reached" }),
       el("span", { class: `stage-name ${stage.is_example ? "muted" : ""}`, text: `${index + 1}  ${name}`, dir: "auto" }),
       isReached ? el("button", { type: "button", class: "seek", text: `${seconds(stage.step).toFixed(2)} s`, on: { click: seekTo(seconds(stage.step)) } }) : el("span", { class: "muted", text: "not reached" }));
   });
-  const never = (episode.never || []).map((text) => el("li", { class: "never muted" }, el("span", { class: "mark-small", text: "⊘" }), el("span", { class: "stage-name", text: `never: ${text}`, dir: "auto" })));
+  const never = (episode.never || []).map((one) => el("li", { class: "never muted" }, el("span", { class: "mark-small", text: "⊘" }), el("span", { class: "stage-name", text: `never: ${named(one)}`, dir: "auto" })));
   return el("section", { class: "stages" }, el("h3", { text: "Stages" }), el("ol", {}, ...items, ...never));
 }
 
