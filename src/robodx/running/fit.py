@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from robodx.errors import UserError
 from robodx.language.meaning import If, Meaning
 from robodx.policy_contract import PolicySpec
@@ -33,10 +35,8 @@ def check_fit(spec: PolicySpec, robot: Robot, scene: Scene) -> None:
 
 def check_hands(meaning: Meaning, robot: Robot) -> None:
     """Refuse what is asked of a hand that is not there."""
-    parts = [
-        each for part in meaning.clauses for each in ((part.then, part.otherwise) if isinstance(part, If) else (part,))
-    ]
-    asked = sorted({clause.hand for clause in parts if clause.hand is not None})
+    choices = ((part.then, part.otherwise) if isinstance(part, If) else (part,) for part in meaning.clauses)
+    asked = sorted({clause.hand for clause in chain(*choices) if clause.hand is not None})
     if not set(asked) <= set(robot.hands):
         raise Unfit(
             f"the instruction asks for the hand{'s'[: len(asked) > 1]} {' and '.join(asked)}, "
