@@ -36,7 +36,7 @@ from robodx.running.fit import Unfit
 from robodx.running.observers import Finished
 from robodx.running.rollout import rollout
 from robodx.scoring.from_meaning import STAGES
-from robodx.scoring.relations import Behind, Displaced, Flanking, InFrontOf, LeftOf, RightOf
+from robodx.scoring.sides import Behind, Displaced, Flanking, InFrontOf, LeftOf, RightOf
 from robodx.sim.geometry import Pose, about, difference
 from robodx.sim.robot import ROBOTS, Robot
 from robodx.sim.simulation import Command, Simulation
@@ -230,7 +230,7 @@ def test_clauses_begin_when_neither_their_hand_nor_their_things_are_needed_befor
         with_hand("right", pick("green cube")),
     )
     names = {clause.target: resolve(clause.target, looks_now(world)) for clause in clauses}
-    schedule = Schedule(clauses, PlanContext(world, hands["left"], names, hands))
+    schedule = Schedule(clauses, PlanContext(world, hands["left"], names, hands=hands))
     steps = 0
     while schedule.step() is not None:
         steps += 1

@@ -10,8 +10,9 @@ from itertools import chain, islice
 import numpy as np
 
 from robodx.experts import skills
-from robodx.experts.base import CARRY_M, PlanContext, solve
+from robodx.experts.base import CARRY_M, PlanContext
 from robodx.experts.grasps import from_above
+from robodx.experts.schedule import Schedule
 from robodx.experts.skills import Hand, PoseNow, Steps, VelocityNow, Waypoint
 from robodx.language.meaning import Clause, Meaning, resolve_all
 from robodx.language.reference import looks_now
@@ -77,7 +78,9 @@ class Actor(PlanContext):
     # As the expert does it.
 
     def do(self, *clauses: Clause) -> Steps:
-        return solve(clauses or self.clauses, self)
+        schedule = Schedule(clauses or self.clauses, self)
+        while (told := schedule.step()) is not None:
+            yield told[self.hand.name]
 
     def mistaking(self, *swapped: tuple[str, str]) -> Actor:
         """This actor, taking one thing for another."""

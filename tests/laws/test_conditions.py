@@ -14,20 +14,17 @@ from robodx.scoring.conditions import Condition
 from robodx.scoring.orientation import Aligned, Inserted, Tilted
 from robodx.scoring.relations import (
     Above,
-    Behind,
     Beside,
     Between,
     CentredOn,
     In,
-    InFrontOf,
     InsideRegion,
-    LeftOf,
     Lifted,
     Near,
     On,
-    RightOf,
     footprint_gap,
 )
+from robodx.scoring.sides import Behind, InFrontOf, LeftOf, RightOf
 from robodx.sim.geometry import Pose, about, multiply
 from robodx.sim.objects import bin_, cube, hole_block, peg
 from robodx.sim.simulation import Simulation

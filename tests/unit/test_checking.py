@@ -183,7 +183,7 @@ def test_depth_is_labelled_in_metres() -> None:
 def test_a_camera_that_is_not_there_and_a_width_that_no_robot_has_are_refused() -> None:
     with pytest.raises(Unfit, match="camera nose"):
         check("answering", Answering(lambda *_: HOLD, cameras=(CameraRequest("nose"),)), task=TASK)
-    with pytest.raises(Unfit, match="actions have 14 numbers, but panda with 1 arm takes 7"):
+    with pytest.raises(Unfit, match=r"have 14 numbers, but panda takes 7 \(gripper: step 6, gripper: opening 1\)"):
         check("answering", Answering(lambda *_: HOLD, action_width=14), task=TASK)
 
 

@@ -24,7 +24,8 @@ from robodx.scoring.contact import (
     Touching,
 )
 from robodx.scoring.parts import grasped_in, leaves, walk
-from robodx.scoring.relations import LeftOf, On
+from robodx.scoring.relations import On
+from robodx.scoring.sides import LeftOf
 from robodx.scoring.stages import Stage
 from robodx.sim.geometry import Pose
 from robodx.sim.objects import SWITCH_TRAVEL_M, cube, switch

@@ -29,7 +29,7 @@ from robodx.scoring.events import (
     Vanish,
     at,
 )
-from robodx.scoring.relations import LeftOf
+from robodx.scoring.sides import LeftOf
 from robodx.sim.geometry import Pose, difference
 from robodx.sim.objects import bin_, cube, peg, sphere, switch, t_block, triangular_block
 from robodx.sim.render import Renderer

@@ -11,23 +11,8 @@ import pytest
 from robodx.registry import UnknownName
 from robodx.scoring.conditions import Condition
 from robodx.scoring.orientation import Aligned, Inserted, Tilted
-from robodx.scoring.relations import (
-    Above,
-    Behind,
-    Beside,
-    Between,
-    CentredOn,
-    Displaced,
-    Flanking,
-    In,
-    InFrontOf,
-    InsideRegion,
-    LeftOf,
-    Lifted,
-    Near,
-    On,
-    RightOf,
-)
+from robodx.scoring.relations import Above, Beside, Between, CentredOn, In, InsideRegion, Lifted, Near, On
+from robodx.scoring.sides import Behind, Displaced, Flanking, InFrontOf, LeftOf, RightOf
 from robodx.sim.geometry import Pose, about
 from robodx.sim.objects import bin_, cube, cylinder, goal_disc, hole_block, peg, sphere
 from robodx.sim.simulation import Simulation

@@ -21,7 +21,7 @@ from robodx.running.rollout import rollout
 from robodx.scoring.conditions import All
 from robodx.scoring.contact import Released
 from robodx.scoring.from_meaning import looks
-from robodx.scoring.relations import Displaced
+from robodx.scoring.sides import Displaced
 from robodx.sim.objects import bowl, cube, sphere
 from robodx.sim.scene import Scene
 from robodx.sim.simulation import Simulation

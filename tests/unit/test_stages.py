@@ -10,7 +10,8 @@ import pytest
 from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import Static
 from robodx.scoring.from_meaning import stages_for
-from robodx.scoring.relations import CentredOn, LeftOf, Near, On
+from robodx.scoring.relations import CentredOn, Near, On
+from robodx.scoring.sides import LeftOf
 from robodx.scoring.stages import BEST_UNREACHED, Score, Stage
 from robodx.sim.geometry import Pose
 from robodx.sim.objects import cube

@@ -40,7 +40,7 @@ from robodx.records.trial import Trial
 from robodx.registry import Registry, UnknownName, load_plugin
 from robodx.running.rollout import rollout
 from robodx.running.workers import STOP_S
-from robodx.scoring.relations import Flanking
+from robodx.scoring.sides import Flanking
 from robodx.sim.scene import tabletop
 from robodx.suites.base import SUITES, SuiteRequest, ask
 from robodx.tasks.base import TASKS, Situation, task

@@ -17,7 +17,8 @@ from robodx.language.phrasing import say, wordings
 from robodx.language.reading import NotUnderstood, read
 from robodx.scoring.from_meaning import stages_for
 from robodx.scoring.parts import walk
-from robodx.scoring.relations import Beside, Displaced
+from robodx.scoring.relations import Beside
+from robodx.scoring.sides import Displaced
 from robodx.sim.geometry import Pose, about
 from robodx.sim.objects import bin_, cube, goal_disc, hole_block, kit_tray, peg, sphere, t_block
 from robodx.sim.scene import Thing, tabletop

@@ -61,8 +61,8 @@ class PlanContext:
     hand: Hand
     names: Names
     # All hands of the robot, for a plan that leads more than one, and its base, where it has one.
-    hands: Mapping[str, Hand] = field(default_factory=dict)
-    wheels: Wheels | None = None
+    hands: Mapping[str, Hand] = field(default_factory=dict, kw_only=True)
+    wheels: Wheels | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         self.hands = self.hands or {self.hand.name: self.hand}

@@ -114,7 +114,8 @@ class PlanExecutor:
     def _plan(self, meant: Names, view: View) -> Schedule:
         names = self._understanding.names(meant, self._clauses, view)
         first = next(iter(self.hands.values()))
-        context = PlanContext(self._understanding.belief(view, names), first, names, self.hands, self.wheels)
+        belief = self._understanding.belief(view, names)
+        context = PlanContext(belief, first, names, hands=self.hands, wheels=self.wheels)
         return Schedule(self._clauses, context)
 
     def _stay(self) -> dict[str, Waypoint]:

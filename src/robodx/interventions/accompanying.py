@@ -26,7 +26,8 @@ from robodx.scoring.contact import Grasped
 from robodx.scoring.events import NewInstruction, Recolour, SwapColours, SwitchLamp
 from robodx.scoring.from_meaning import lifted, looks
 from robodx.scoring.parts import walk
-from robodx.scoring.relations import HEADINGS, Displaced, Lifted
+from robodx.scoring.relations import Lifted
+from robodx.scoring.sides import HEADINGS, Displaced
 from robodx.sim.geometry import Pose
 from robodx.sim.scene import Scene, Thing
 from robodx.situations.attributes import depth_of, side_of

@@ -16,7 +16,7 @@ from robodx.language.meaning import DIRECTIONS, Clause, If, Place, Relation
 from robodx.language.reference import Reference
 from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import TouchedFirst, TouchedOtherFirst
-from robodx.scoring.relations import HEADINGS
+from robodx.scoring.sides import HEADINGS
 from robodx.sim.scene import Scene, Thing
 from robodx.tasks.base import Situation
 

@@ -26,7 +26,7 @@ from robodx.interventions.happening import require_still
 from robodx.language.meaning import Clause, Direction, Place
 from robodx.language.reference import Reference
 from robodx.scoring.parts import walk
-from robodx.scoring.relations import HEADINGS, Displaced
+from robodx.scoring.sides import HEADINGS, Displaced
 from robodx.sim.scene import Thing
 from robodx.situations.attributes import grasps_of
 from robodx.tasks.base import Situation

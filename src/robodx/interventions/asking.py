@@ -21,7 +21,8 @@ from robodx.scoring.contact import Grasped, Touched, TouchedFirst, TouchedOtherF
 from robodx.scoring.events import NewInstruction
 from robodx.scoring.from_meaning import STAGES, lifted, looks
 from robodx.scoring.parts import walk
-from robodx.scoring.relations import CentredOn, Displaced
+from robodx.scoring.relations import CentredOn
+from robodx.scoring.sides import Displaced
 from robodx.scoring.stages import Stage
 from robodx.sim.scene import Scene, Thing
 from robodx.tasks.base import Situation

@@ -16,7 +16,7 @@ from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import TouchedOtherFirst
 from robodx.scoring.from_meaning import lifted, looks
 from robodx.scoring.parts import walk
-from robodx.scoring.relations import HEADINGS
+from robodx.scoring.sides import HEADINGS
 from robodx.sim.geometry import Pose, about
 from robodx.sim.scene import Scene
 from robodx.tasks.base import Situation

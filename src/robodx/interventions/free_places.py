@@ -8,7 +8,7 @@ from robodx.interventions.changing import REACH_X_M, REACH_Y_M
 from robodx.language.meaning import Direction, Relation
 from robodx.language.reference import is_related
 from robodx.scoring.from_meaning import looks
-from robodx.scoring.relations import FLANKS, HEADINGS, Flank
+from robodx.scoring.sides import FLANKS, HEADINGS, Flank
 from robodx.sim.scene import Scene, Thing
 
 Spot = tuple[float, float]

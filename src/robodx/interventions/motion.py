@@ -17,7 +17,8 @@ from robodx.scoring.conditions import After
 from robodx.scoring.contact import Grasped
 from robodx.scoring.events import Event, Move, Push, Roll, SwapColours, at
 from robodx.scoring.parts import walk
-from robodx.scoring.relations import Displaced, HandAt, HandNear
+from robodx.scoring.relations import HandAt, HandNear
+from robodx.scoring.sides import Displaced
 from robodx.sim.scene import Thing
 from robodx.tasks.base import Situation
 

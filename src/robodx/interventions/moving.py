@@ -18,7 +18,8 @@ from robodx.language.plain_wording import understood
 from robodx.scoring.events import Appear, Move, Push, Roll, RunBelt
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.parts import walk
-from robodx.scoring.relations import Beside, Displaced, HandAt, InsideRegion
+from robodx.scoring.relations import Beside, HandAt, InsideRegion
+from robodx.scoring.sides import Displaced
 from robodx.sim.geometry import Pose
 from robodx.sim.scene import Thing
 from robodx.situations.attributes import INNER_X_M, INNER_Y_M, MIDDLE_X_M, MIDDLE_Y_M, depth_of, edge_of, side_of

@@ -15,7 +15,8 @@ from robodx.interventions.redescribing import NewLook
 from robodx.interventions.relooking import is_in_events, relooked
 from robodx.records.features import BOUNDS, level
 from robodx.scoring.parts import walk
-from robodx.scoring.relations import FLANKS, HEADINGS, CentredOn
+from robodx.scoring.relations import CentredOn
+from robodx.scoring.sides import FLANKS, HEADINGS
 from robodx.sim.geometry import Pose
 from robodx.sim.scene import Scene, Shape, Thing
 from robodx.tasks.base import Situation

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from robodx.experts.grasps import yaw_of
 from robodx.language.meaning import DIRECTIONS, Clause
 from robodx.language.plain_wording import Understood
-from robodx.scoring.relations import FLANKS, HEADINGS
+from robodx.scoring.sides import FLANKS, HEADINGS
 from robodx.sim.scene import Scene, Thing
 
 Spot = tuple[float, float]

@@ -18,7 +18,8 @@ from robodx.language.plain_wording import understood
 from robodx.language.reference import Rank, Reference, Where
 from robodx.scoring.events import Move, NewInstruction, Push, Roll
 from robodx.scoring.from_meaning import looks
-from robodx.scoring.relations import Displaced, Flanking, HandAt, InsideRegion, LeftOf, RightOf
+from robodx.scoring.relations import HandAt, InsideRegion
+from robodx.scoring.sides import Displaced, Flanking, LeftOf, RightOf
 from robodx.sim.geometry import Pose, Vector, about, multiply
 from robodx.sim.scene import Shape, Thing
 from robodx.tasks.base import Situation

@@ -24,7 +24,7 @@ from robodx.records.episode import Attributes, Label, Quantity
 from robodx.scoring.conditions import After
 from robodx.scoring.events import Event
 from robodx.scoring.from_meaning import looks
-from robodx.scoring.relations import HEADINGS
+from robodx.scoring.sides import HEADINGS
 from robodx.sim.colours import PALETTE, RGB
 from robodx.sim.rooms import FAMILIAR_ROOMS
 from robodx.sim.scene import CAMERAS, Arena, Camera, Light, Scene, Thing

@@ -15,7 +15,8 @@ from robodx.language.reference import Reference
 from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import Touched, TouchedFirst, TouchedOtherFirst, settled
 from robodx.scoring.from_meaning import LIFT_M, STAGES, lifted, looks, stages_for
-from robodx.scoring.relations import FLANKS, HEADINGS, CentredOn, Displaced, Flank, Flanking, Lifted
+from robodx.scoring.relations import CentredOn, Lifted
+from robodx.scoring.sides import FLANKS, HEADINGS, Displaced, Flank, Flanking
 from robodx.sim.objects import crate, goal_disc, hole_block, switch
 from robodx.sim.scene import Scene, Thing
 from robodx.tasks.carrier import ANY, CONTAINERS, FLAT_BELOW, FLAT_ON_TOP, LOOSE, SHORT

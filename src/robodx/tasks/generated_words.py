@@ -15,7 +15,7 @@ from robodx.language.meaning import Clause, Exists, If, Meaning
 from robodx.language.reference import Rank, Reference, Side, Spatial, Superlative, Unresolved, Where, candidates
 from robodx.language.verbs import Phrasings
 from robodx.scoring.from_meaning import looks
-from robodx.scoring.relations import FLANKS
+from robodx.scoring.sides import FLANKS
 from robodx.sim.scene import STAND, Scene, Thing
 from robodx.tasks.carrier import ANY, COLOURS
 from robodx.tasks.generated_acts import Rejected, one_of

@@ -18,7 +18,8 @@ from robodx.language.reference import Rank, Reference, Spatial, Where, resolve, 
 from robodx.scoring.conditions import Condition
 from robodx.scoring.contact import Grasped, Touched, settled
 from robodx.scoring.from_meaning import lifted, looks, stages_for
-from robodx.scoring.relations import FLANKS, Beside, CentredOn, Displaced, Flank, Flanking, In, Lifted, On
+from robodx.scoring.relations import Beside, CentredOn, In, Lifted, On
+from robodx.scoring.sides import FLANKS, Displaced, Flank, Flanking
 from robodx.sim.objects import bin_, bowl, crate, cube
 from robodx.sim.placement import place_clearly
 from robodx.sim.scene import STAND, Region, Scene, Thing, tabletop

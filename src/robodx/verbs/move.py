@@ -5,7 +5,7 @@ from __future__ import annotations
 from robodx.experts.base import Plan, PlanContext, put, resting
 from robodx.experts.skills import Steps
 from robodx.language.meaning import Clause, Direction
-from robodx.scoring.relations import HEADINGS
+from robodx.scoring.sides import HEADINGS
 from robodx.sim.geometry import turned
 from robodx.verbs.base import Sense, verb
 

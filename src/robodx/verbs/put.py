@@ -12,7 +12,8 @@ from robodx.language.meaning import Clause
 from robodx.registry import require
 from robodx.scoring.contact import Grasped, settled
 from robodx.scoring.from_meaning import Stages, StagesOf
-from robodx.scoring.relations import FLANKS, Beside, Between, Flank, Flanking, In, On
+from robodx.scoring.relations import Beside, Between, In, On
+from robodx.scoring.sides import FLANKS, Flank, Flanking
 from robodx.sim.geometry import Pose, turned
 from robodx.sim.scene import Scene
 from robodx.verbs.base import Sense, verb
