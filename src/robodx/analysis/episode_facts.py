@@ -40,6 +40,8 @@ class Entry:
     object: str
     other: str = ""
     value: float = 0.0
+    # Of a grasp and its end: which of the hands, by its place among the tools.
+    hand: int = 0
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Hold:
     start: int
     end: int | None
     is_dropped: bool
+    hand: int = 0
 
 
 @dataclass(frozen=True)
@@ -86,14 +89,15 @@ class EpisodeFacts:
     def holds(self) -> tuple[Hold, ...]:
         """Every time that something was held, in order of their beginnings."""
         holds: list[Hold] = []
-        open_holds: dict[str, int] = {}
+        open_holds: dict[tuple[int, str], int] = {}
         for entry in self.entries:
+            held = (entry.hand, entry.object)
             if entry.kind == "grasp":
-                open_holds[entry.object] = entry.step
-            elif entry.kind in ("drop", "release") and entry.object in open_holds:
-                start = open_holds.pop(entry.object)
-                holds.append(Hold(entry.object, start, entry.step, entry.kind == "drop"))
-        holds += [Hold(name, start, None, False) for name, start in open_holds.items()]
+                open_holds[held] = entry.step
+            elif entry.kind in ("drop", "release") and held in open_holds:
+                start = open_holds.pop(held)
+                holds.append(Hold(entry.object, start, entry.step, entry.kind == "drop", entry.hand))
+        holds += [Hold(name, start, None, False, hand) for (hand, name), start in open_holds.items()]
         return tuple(sorted(holds, key=lambda hold: hold.start))
 
     def stage_at(self, step: int) -> int:

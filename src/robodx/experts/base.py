@@ -70,6 +70,10 @@ class PlanContext:
     def with_hand(self, hand: Hand) -> PlanContext:
         return replace(self, hand=hand)
 
+    def alone(self) -> PlanContext:
+        """For a plan that may lead this hand only, and not drive."""
+        return replace(self, hands={self.hand.name: self.hand}, wheels=None)
+
     def is_in_hand(self, name: str) -> bool:
         """Whether it is in this plan's hand."""
         return self.hand.name in self.view.holders(name)

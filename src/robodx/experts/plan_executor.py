@@ -67,16 +67,15 @@ class PlanExecutor:
         wheels = Wheels(world.base, period_s) if world.robot.base is not None else None
         return cls(*hands, understanding=understanding, wheels=wheels)
 
-    @property
-    def hand(self) -> Hand:
-        """The only one of a robot with one hand."""
-        (hand,) = self.hands.values()
-        return hand
-
     def measure(self, world: World) -> None:
         for name, hand in self.hands.items():
             hand.tool, hand.opening = world.tool(name), world.opening(name)
         if self.wheels is not None:
+            if any(self.wheels.velocity):
+                # What it holds out rides along.
+                along = world.base @ self.wheels.pose.inverse()
+                for hand in self.hands.values():
+                    hand.commanded = along @ hand.commanded
             self.wheels.pose = world.base
 
     def plan_anew(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robodx.experts.base import PLANS, PlanContext
+from robodx.experts.grasps import CannotBeDone
 from robodx.experts.skills import Hand, Steps, Waypoint
 from robodx.language.meaning import Clause, are_apart
 
@@ -37,7 +38,7 @@ class Schedule:
         self._begin()
         while ready := [job for job in self._jobs if job.hand.name not in told]:
             job = ready[0]
-            waypoint = next(job.steps, None)
+            waypoint = self._stepped(job)
             if waypoint is None:
                 self._jobs.remove(job)
                 self._begin()
@@ -51,6 +52,20 @@ class Schedule:
             return {name: hand.waypoint for name, hand in hands.items()}
         return told | {name: hand.stay() for name, hand in hands.items() if name not in told}
 
+    def _stepped(self, job: _Job) -> Waypoint | None:
+        """What its hand is told; None when the clause is done. What one hand cannot do keeps no other from its own."""
+        try:
+            return next(job.steps, None)
+        except CannotBeDone:
+            if len(self._jobs) == 1:
+                raise
+            job.steps = self._steps(job.clause, job.hand)
+            return job.hand.stay()
+
+    def _steps(self, clause: Clause, hand: Hand) -> Steps:
+        context = self._context.with_hand(hand)
+        return _solved(clause, context if clause.hand is None else context.alone())
+
     def _begin(self) -> None:
         """Start every clause whose turn it is."""
         before = [job.clause for job in self._jobs]
@@ -58,27 +73,33 @@ class Schedule:
             if all(self._are_apart(clause, other) for other in before):
                 self._waiting.remove(clause)
                 hand = self._hand_for(clause)
-                self._jobs.append(_Job(clause, hand, _solved(clause, self._context.with_hand(hand))))
+                self._jobs.append(_Job(clause, hand, self._steps(clause, hand)))
             before.append(clause)
 
     def _are_apart(self, a: Clause, b: Clause) -> bool:
         """Whether neither has to wait for the other."""
+        if not are_apart(a, b):
+            return False
         things, others = ({self._context.names[reference] for reference in one.references} for one in (a, b))
-        return are_apart(a, b) and not things & others
+        return not things & others
 
     def _hand_for(self, clause: Clause) -> Hand:
-        """The one that is named; else the one that holds what is asked for, or that is nearest to it."""
+        """The one that is named; else the one that holds what is asked for, or of the empty ones the nearest."""
         hands, view = self._context.hands, self._context.view
-        if clause.hand is not None:
+        if clause.hand is not None and clause.hand in hands:
             return hands[clause.hand]
+        if clause.hand is not None and len(hands) > 1:
+            raise CannotBeDone(f"there is no {clause.hand} hand")
         if len(hands) == 1:
+            # Whatever it is called: policies with one hand may not know its name.
             return self._context.hand
         name = self._context.target(clause)
-        holders = view.holders(name)
+        if holders := view.holders(name):
+            return hands[holders[0]]
+        full = {hand for thing in view.things for hand in view.holders(thing)}
+        empty = [hand for hand in hands.values() if hand.name not in full]
         here = view.position(name)
-        return (
-            hands[holders[0]] if holders else min(hands.values(), key=lambda hand: math.dist(hand.tool.position, here))
-        )
+        return min(empty or hands.values(), key=lambda hand: math.dist(hand.tool.position, here))
 
 
 def _solved(clause: Clause, context: PlanContext) -> Steps:

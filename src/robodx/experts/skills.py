@@ -161,8 +161,9 @@ def drive(hand: Hand, wheels: Wheels, goal: PoseNow) -> Steps:
         speed_m_s = min(DRIVE_M_S, speed_m_s + DRIVE_M_S2 * wheels.period_s)
         wheels.towards(goal(), speed_m_s)
         yield hand.waypoint
-        left = difference(wheels.pose, goal())
-        waited = waited + 1 if left.distance_m < STANDS_M and left.angle_rad < ARRIVED_RAD else 0
+        there = wheels.pose.inverse() @ goal()
+        is_there = math.hypot(*there.position[:2]) < STANDS_M and abs(yaw_of(there)) < ARRIVED_RAD
+        waited = waited + 1 if is_there else 0
 
 
 def pick(

@@ -130,10 +130,16 @@ def _allowed(clause: Clause, forbidden: list[Clause]) -> Clause:
 
     A rank has chosen one thing already, and no other takes its place.
     """
-    not_with = tuple(no.target for no in forbidden if replace(no, target=clause.target, is_negated=False) == clause)
+    not_with = tuple(no.target for no in forbidden if _forbids(no, clause))
     if not not_with or clause.target.rank is not None:
         return clause
     return replace(clause, target=replace(clause.target, but=(*clause.target.but, *not_with)))
+
+
+def _forbids(no: Clause, clause: Clause) -> bool:
+    """Whether it forbids to do this with some targets: with any hand, or with this one."""
+    hand = clause.hand if no.hand is None else no.hand
+    return replace(no, target=clause.target, is_negated=False, hand=hand) == clause
 
 
 Names = Mapping[Reference, str]

@@ -58,7 +58,7 @@ class Looks:
 
     @property
     def faced(self) -> Vector:
-        """Where it is as the robot sees it that looks along +x: its left is +y."""
+        """Its position along the robot's own axes: ahead, to its left, up."""
         return self.position if self.ahead is None else self.ahead
 
     @property

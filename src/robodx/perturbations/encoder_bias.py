@@ -43,7 +43,9 @@ class EncoderBias(Perturbation):
         self._kinematics = [(places(robot)[hand], Kinematics(self.robot, hand)) for hand in robot.hands]
         # Where the joints were told to be, for a policy that is shown its tools but not its joints.
         self._commanded = np.array(robot.home)
-        self.bias_rad: Array = self.severity * self.draws.rng().uniform(-1.0, 1.0, self._commanded.shape)
+        drawn: Array = self.severity * self.draws.rng().uniform(-1.0, 1.0, self._commanded.shape)
+        arms = [joint for arm in robot.arms for joint in arm.joints]
+        self.bias_rad = np.where(np.isin(robot.joints, arms), drawn, 0.0)
 
     def action(self, command: Command, held: Command, step: int) -> Command:
         share = min(1.0, (step + 1) * self.period_s / SETTLE_S)

@@ -351,7 +351,9 @@ def _start_joints(robot: Robot, noise: Streams | None) -> Array:
     home = np.array(robot.home)
     if noise is None:
         return home
-    return home + noise.rng("robot").normal(0.0, robot.start_noise_rad, home.shape)
+    turned = noise.rng("robot").normal(0.0, robot.start_noise_rad, home.shape)
+    # Of what turns: a lift stands where it was left.
+    return home + np.where(np.isin(robot.joints, [joint for arm in robot.arms for joint in arm.joints]), turned, 0.0)
 
 
 def _substeps(hz: float, steps: int) -> list[int]:

@@ -30,6 +30,7 @@ def facts_of(environment: Environment, trajectory: Trajectory) -> EpisodeFacts:
     updated_step = environment.instruction_updates[-1].step
     poses = {thing.name: thing_poses(environment, trajectory, thing.name) for thing in simulation.scene}
     broken_step = next((e.step for e in environment.world.log.entries if e.kind == "broken"), None)
+    hands = environment.robot.hands
     return EpisodeFacts(
         invalid_action=environment.invalid_action,
         period_s=1.0 / environment.spec.hz,
@@ -41,7 +42,10 @@ def facts_of(environment: Environment, trajectory: Trajectory) -> EpisodeFacts:
         informed_step=next(
             (int(q.step) for q in environment.queries if q.step >= updated_step), trajectory.actions.shape[0]
         ),
-        entries=tuple(Entry(e.step, e.kind, e.object, e.other, e.value) for e in environment.world.log.entries),
+        entries=tuple(
+            Entry(e.step, e.kind, e.object, e.other, e.value, hands.index(e.hand) if e.hand else 0)
+            for e in environment.world.log.entries
+        ),
         positions={name: pose[:, :3] for name, pose in poses.items()},
         tilts_rad={name: _tilts(pose[:, 3:]) for name, pose in poses.items()},
         movable=frozenset(thing.name for thing in simulation.scene if not thing.is_fixed),
@@ -107,11 +111,11 @@ def _ruled_out(meaning: Meaning, seen: Seen) -> Iterator[Reference]:
 
 
 def hand_axes(trajectory: Trajectory) -> NDArray[np.float64]:
-    """The first hand's axes (n + 1, 3, 3), as columns."""
-    w, x, y, z = trajectory.tool_in_world[:, 0, 3:].T
+    """Each hand's axes (n + 1, arms, 3, 3), as columns."""
+    w, x, y, z = np.moveaxis(trajectory.tool_in_world[:, :, 3:], -1, 0)
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
         [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
         [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
     ]
-    return np.moveaxis(np.array(rows), -1, 0)
+    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))

@@ -1,4 +1,4 @@
-"""Whether a policy and an instruction fit the scene and the robot: refused before the first step, and said why."""
+"""Whether a policy and an instruction fit the scene and the robot: what does not is refused, with the reason."""
 
 from __future__ import annotations
 

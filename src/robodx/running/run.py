@@ -25,7 +25,7 @@ from robodx.records.trial import Trial
 from robodx.registry import UnknownName, fingerprint, unknown
 from robodx.running import stopping
 from robodx.running.description import description_of
-from robodx.running.fit import check_fit
+from robodx.running.fit import check_fit, check_hands
 from robodx.running.limits import MOST_RETRIES, MOST_WORKERS, check_bounds
 from robodx.running.loop import LONGEST_STREAK, RETRIES, Loop, RunObserver
 from robodx.running.observers import EpisodeObserver, TrajectoryWriter
@@ -199,6 +199,8 @@ def check(request: Request, spec: PolicySpec, trials: list[Trial], workers: int)
     if request.quality not in QUALITIES:
         raise UnknownName(unknown("rendering quality", request.quality, QUALITIES))
     for task in {trial.task for trial in trials}:
-        check_fit(spec, robot, TASKS[task].situation(0).scene)
+        situation = TASKS[task].situation(0)
+        check_fit(spec, robot, situation.scene)
+        check_hands(situation.instruction.meaning, robot)
     if spec.cameras:
         gl.context()

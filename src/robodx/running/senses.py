@@ -25,7 +25,7 @@ def senses(simulation: Simulation) -> dict[str, Callable[[], Array | list[float]
 
 
 def calibration(simulation: Simulation, name: str, standing: Mapping[str, Camera]) -> Calibration:
-    """Of a camera that stands in the scene as these do, or that the robot carries."""
+    """Of a camera that stands in the scene as these do, or that the robot carries. A base stands as it begins."""
     base_in_world = simulation.base_in_world()
     if name in standing:
         camera = standing[name]
@@ -38,9 +38,9 @@ def calibration(simulation: Simulation, name: str, standing: Mapping[str, Camera
     return Calibration(carried.fovy_deg, tool.inverse() @ carried.in_world, "tool", hand)
 
 
-def _tools_in_base(simulation: Simulation, at_rest: Pose | None) -> list[float]:
-    """`at_rest` is the world in the base of a robot that stays where it is."""
-    world_in_base = at_rest or simulation.base_in_world().inverse()
+def _tools_in_base(simulation: Simulation, world_in_fixed_base: Pose | None) -> list[float]:
+    """With the world in the base of a robot that stays where it is, which is known once."""
+    world_in_base = world_in_fixed_base or simulation.base_in_world().inverse()
     tools = (world_in_base @ simulation.tool_in_world(hand) for hand in simulation.robot.hands)
     return [value for tool in tools for value in (*tool.position, *tool.quaternion)]
 

@@ -10,6 +10,7 @@ from robodx.language.reference import Looks, Reference, looks_of, resolve
 from robodx.registry import Registry
 from robodx.scoring.conditions import All, Condition
 from robodx.scoring.contact import Grasped
+from robodx.scoring.parts import grasped_in
 from robodx.scoring.relations import Lifted
 from robodx.sim.geometry import Pose
 from robodx.sim.scene import Scene, Thing
@@ -41,14 +42,18 @@ def stages_for(meaning: Meaning, scene: Scene) -> Stages:
             raise ValueError(f"no stages follow from {clause.act}: write them out")
         others = tuple(name(reference) for reference in clause.place.of) if clause.place else ()
         found = STAGES[clause.act](name(clause.target), others, scene)
-        stages.extend(found if clause.hand is None else (_with_hand(stage, clause.hand) for stage in found))
+        if clause.hand is not None:
+            found = tuple(_with_hand(stage, clause.hand) for stage in found)
+            if found and not any(grasped_in(stage) for stage in found):
+                raise ValueError(f"no stage of {clause.act} tells with which hand it was done: write them out")
+        stages.extend(found)
     return tuple(stages)
 
 
 def _with_hand(condition: Condition, hand: str) -> Condition:
-    """With every grasp in it one of this hand."""
+    """With every grasp in it, of which no hand is said, one of this hand."""
     if isinstance(condition, Grasped):
-        return replace(condition, hand=hand)
+        return condition if condition.hand is not None else replace(condition, hand=hand)
     if isinstance(condition, All):
         return All(tuple(_with_hand(part, hand) for part in condition.parts))
     return condition

@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from robodx.language.meaning import Direction
 from robodx.registry import require
 from robodx.scoring.relations import LEVEL_M, Geometric
-from robodx.sim.geometry import Vector, about, multiply, turned
+from robodx.sim.geometry import Pose, Vector, about, multiply, turned
+from robodx.sim.scene import Thing
 
 if TYPE_CHECKING:
     from robodx.sim.world import World
 
 
-def faced(world: World, name: str) -> Vector:
+class Facing(Protocol):
+    """What is known of a world, or made out in pictures, to tell the sides of things."""
+
+    @property
+    def heading_rad(self) -> float: ...
+    def thing(self, name: str) -> Thing: ...
+    def pose(self, name: str) -> Pose: ...
+    def position(self, name: str) -> Vector: ...
+    def reach(self, name: str) -> Vector: ...
+
+
+def faced(view: Facing, name: str) -> Vector:
     """Where a thing is along the robot's own axes: ahead, to its left, up."""
-    return turned(world.position(name), -world.heading_rad)
+    return turned(view.position(name), -view.heading_rad)
 
 
-def faced_reach(world: World, name: str) -> Vector:
+def faced_reach(view: Facing, name: str) -> Vector:
     """How far it reaches along these axes."""
-    if not world.heading_rad:
-        return world.reach(name)
-    return world.thing(name).reach(multiply(about("z", -world.heading_rad), world.pose(name).quaternion))
+    if not view.heading_rad:
+        return view.reach(name)
+    return view.thing(name).reach(multiply(about("z", -view.heading_rad), view.pose(name).quaternion))
 
 
 @dataclass(frozen=True)
 class _Further(Geometric):
-    """One thing further than another along an axis of the table, by at least a margin between centres."""
+    """One thing further than another along an axis of the robot, by at least a margin between centres."""
 
     thing: str
     other: str
@@ -82,7 +94,7 @@ class Behind(_Further):
 
 
 Flank = Literal["left of", "right of", "in front of", "behind"]
-# Along which axis of the table, and which way.
+# Along which axis of the robot, and which way.
 FLANKS: dict[Flank, tuple[int, int]] = {
     "left of": (1, 1),
     "right of": (1, -1),
@@ -119,7 +131,7 @@ HEADINGS: dict[Direction, tuple[int, int]] = {"left": (0, 1), "right": (0, -1), 
 
 @dataclass(frozen=True)
 class Displaced(Geometric):
-    """Moved so far in a direction along the table from where it started, within a tolerance along and across."""
+    """Moved so far in a direction of the robot from where it started, within a tolerance along and across."""
 
     thing: str
     start: tuple[float, float]

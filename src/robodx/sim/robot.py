@@ -97,8 +97,13 @@ class Robot:
         names = [group.name for group in self.groups]
         if len(set(names)) < len(names):
             raise ValueError(f"{self.name} has two groups of one name: {', '.join(names)}")
-        if sum(isinstance(group, Base) for group in self.groups) > 1:
-            raise ValueError(f"{self.name} has more than one base")
+        bases = [group for group in self.groups if isinstance(group, Base)]
+        if len(bases) > 1 or any(len(base.joints) != 3 for base in bases):
+            raise ValueError(f"{self.name} must have one base at most, of three joints: x, y and yaw")
+        for hand in self.hands:
+            # As words name it: "with your left hand".
+            if not (hand.isascii() and hand.isalpha() and hand.islower()):
+                raise ValueError(f'a hand is named by one word in small letters, not "{hand}"')
 
     @cached_property
     def arms(self) -> tuple[Arm, ...]:

@@ -149,7 +149,8 @@ class World:
 
     def holders(self, name: str) -> tuple[str, ...]:
         """The hands that hold it: more than one while it is handed over."""
-        return tuple(hand for hand, thing in self._simulation.contacts.held.items() if thing == name)
+        known = self.thing(name).name
+        return tuple(hand for hand, thing in self._simulation.contacts.held.items() if thing == known)
 
     @property
     def robot(self) -> Robot:
@@ -162,16 +163,17 @@ class World:
     # Of a hand, which may be left out where there is only one.
 
     def held(self, hand: str | None = None) -> str | None:
-        held = self._simulation.contacts.held
-        return held[self.robot.arm.name if hand is None else hand]
+        return self._simulation.contacts.held[self._hand(hand)]
 
     def tool(self, hand: str | None = None) -> Pose:
         return self._simulation.tool_in_world(hand)
 
     def opening(self, hand: str | None = None) -> float:
         """Measured, 0 (closed) … 1 (open)."""
-        name = self.robot.arm.name if hand is None else hand
-        return self._simulation.gripper_openings()[self.hands.index(name)]
+        return self._simulation.gripper_openings()[self.hands.index(self._hand(hand))]
+
+    def _hand(self, name: str | None) -> str:
+        return self.robot.arm.name if name is None else self.robot.arm_of(name).name
 
     @property
     def base(self) -> Pose:

@@ -13,7 +13,7 @@ from robodx.registry import require
 from robodx.scoring.contact import Grasped, settled
 from robodx.scoring.from_meaning import Stages, StagesOf
 from robodx.scoring.relations import Beside, Between, In, On
-from robodx.scoring.sides import FLANKS, Flank, Flanking
+from robodx.scoring.sides import FLANKS, Flank, Flanking, faced_reach
 from robodx.sim.geometry import Pose, turned
 from robodx.sim.scene import Scene
 from robodx.verbs.base import Sense, verb
@@ -136,7 +136,8 @@ def plan_at(side: Flank) -> Plan:
 
     def steps(context: PlanContext, clause: Clause) -> Steps:
         name, (other,) = context.target(clause), context.others(clause)
-        offset = context.view.reach(other)[axis] + context.view.thing(name).half_extents[axis] + FLANK_GAP_M
+        reach = faced_reach(context.view, other)[axis]
+        offset = reach + context.view.thing(name).half_extents[axis] + FLANK_GAP_M
 
         def goal() -> Pose:
             x, y, z = context.view.position(other)

@@ -19,7 +19,7 @@ def stages(target: str, others: tuple[str, ...], scene: Scene) -> Stages:
 def plan(context: PlanContext, clause: Clause) -> Steps:
     """Open the fingers where they are, which is what is said; what else they may hold is not let go of."""
     view, name = context.view, context.target(clause)
-    if any(view.is_grasped(other) for other in view.things if other != name):
+    if any(context.is_in_hand(other) for other in view.things if other != name):
         return
     yield from skills.release(context.hand)
     yield from skills.retreat(context.hand)

@@ -89,11 +89,11 @@ def quality_flags(facts: EpisodeFacts) -> tuple[Flag, ...]:
 
 
 def slips(facts: EpisodeFacts, hands: Array) -> int:
-    """How often a held thing moved in the hand by more than this; `hands` (n + 1, 3, 3) are the hand's axes."""
+    """How often a held thing moved in the hand by more than this; `hands` (n + 1, arms, 3, 3) are their axes."""
     count = 0
     for hold in facts.holds:
         steps = slice(hold.start, hold.end if hold.end is not None else facts.steps + 1)
-        offsets = facts.positions[hold.object][steps] - facts.tools[steps, 0]
-        inside = np.einsum("nij,ni->nj", hands[steps], offsets)
+        offsets = facts.positions[hold.object][steps] - facts.tools[steps, hold.hand]
+        inside = np.einsum("nij,ni->nj", hands[steps, hold.hand], offsets)
         count += bool(len(inside) and np.linalg.norm(inside - inside[0], axis=1).max() > SLIP_M)
     return count
