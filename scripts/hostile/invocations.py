@@ -116,7 +116,7 @@ def _values(parameter: Parameter, places: Places) -> Iterator[Value]:
         yield from (Value(text, REFUSED if is_source else ANY) for text in ("", "."))
         yield from (Value(text, REFUSED) for text in ("a_file", "a_file/x", "/proc/nope/x", "x" * 300))
         # A folder cannot lie there, a page can be thrown away.
-        yield Value("/dev/null", ANY)
+        yield Value("/dev/null", REFUSED if is_source else ANY)
         yield from (Value(text, REFUSED) for text in ("run/run.json", "run/episodes/x.html", "run/../run/.lock"))
         if places.has_locked:
             yield from (Value(text, REFUSED) for text in ("locked", "locked/x"))
