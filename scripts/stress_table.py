@@ -40,7 +40,9 @@ def main() -> None:
         folder = of_this_source(options.out) / policy
         episodes[policy] = episodes_of(Request(("stress",), policy, seeds), folder, options.workers)
         tables[policy] = stress_table(episodes[policy], read_about(folder), np.random.default_rng(0))
-    parts = [f"**{name}**, {len(episodes[name])} episodes\n\n{by_stressor(table)}" for name, table in tables.items()]
+    parts = [
+        f"**{name}**, {len(episodes[name])} episodes\n\n{by_stressor(table, name)}" for name, table in tables.items()
+    ]
     costly = "**vision**, success by carrier under the stressors that cost something"
     text = "\n\n".join([*parts, f"{costly}\n\n{by_carrier(tables['vision'])}", cognitive(episodes)])
     print(text)

@@ -100,7 +100,7 @@ def stress(options: argparse.Namespace) -> str:
     for name in options.policies:
         episodes = _run(name, "stress", options, seeds=options.stress_seeds)
         table = stress_table(episodes, read_about(_folder(name, "stress", options)), np.random.default_rng(0))
-        parts.append(f"`{name}`, {len(episodes)} episodes\n\n{by_stressor(table)}")
+        parts.append(f"`{name}`, {len(episodes)} episodes\n\n{by_stressor(table, name)}")
     return "\n\n".join(parts)
 
 

@@ -8,7 +8,7 @@ from typing import get_args
 
 import polars as pl
 
-from robodx.analysis.stress import Degradation, StressTable
+from robodx.analysis.stress import StressTable
 from robodx.analysis.summary import success_rate
 from robodx.perturbations.base import STRESS_LEVELS
 from robodx.records.design import Planned
@@ -49,16 +49,12 @@ def cell(episodes: pl.DataFrame) -> str:
     return "" if episodes.is_empty() else str(success_rate(episodes))
 
 
-def by_stressor(table: StressTable) -> str:
+def by_stressor(table: StressTable, policy: str) -> str:
     """Over all carriers: success under stress, and the fall on the same situations."""
     trends = {trend.stressor: trend for trend in table.trends}
-    grouped: dict[str, list[Degradation]] = {}
-    for row in table.rows:
-        if row.task is None:
-            grouped.setdefault(row.stressor, []).append(row)
     levels = [word for level in STRESS_LEVELS for word in (level, "fall")]
     rows = []
-    for name, found in grouped.items():
+    for name, found in table.levels(policy).items():
         cells = {row.level: [str(row.stressed), points(row.difference)] for row in found}
         under = [text for level in STRESS_LEVELS for text in cells.get(level, ["", ""])]
         p = p_value(trends[name].p_holm) if name in trends else None
@@ -66,4 +62,6 @@ def by_stressor(table: StressTable) -> str:
         rows.append([f"`{name}`", found[0].kind, str(clean), str(clean.n), *under, p or "not ordered"])
     text = markdown(["stressor", "kind", "clean", "n", *levels, "p"], rows)
     weak = [f"`{one.task}` ({one.clean})" for one in table.not_testable]
-    return f"{text}\n\nNot testable, for it fails without stress: {', '.join(weak)}." if weak else text
+    beside = table.not_applicable_says(policy)
+    not_testable = f"Not testable, for it fails without stress: {', '.join(weak)}." if weak else ""
+    return "\n\n".join(filter(None, (text, not_testable, beside)))

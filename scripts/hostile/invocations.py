@@ -109,11 +109,14 @@ def _values(parameter: Parameter, places: Places) -> Iterator[Value]:
         yield from (Value(text, ANY) for text in ("inf", "1e400", "-inf", HUGE, "1e-320"))
         yield Value("-1", ANY if parameter.least is None or parameter.least < 0 else REFUSED)
     elif parameter.kind == "path":
-        wrong = REFUSED if parameter.name in SOURCES else ANY
-        yield from (Value(text, wrong) for text in ("nowhere/at/all", "", ESCAPES, "\udcff\udcfe", "é💥/x", "."))
+        names = ("nowhere/at/all", ESCAPES, "\udcff\udcfe", "é💥/x")
+        # What is to be read is of a name that no case before has written.
+        is_source = parameter.name in SOURCES
+        yield from (Value(f"{name} read", REFUSED) if is_source else Value(name, ANY) for name in names)
+        yield from (Value(text, REFUSED if is_source else ANY) for text in ("", "."))
         yield from (Value(text, REFUSED) for text in ("a_file", "a_file/x", "/proc/nope/x", "x" * 300))
         # A folder cannot lie there, a page can be thrown away.
-        yield Value("/dev/null", ANY)
+        yield Value("/dev/null", REFUSED if is_source else ANY)
         yield from (Value(text, REFUSED) for text in ("run/run.json", "run/episodes/x.html", "run/../run/.lock"))
         if places.has_locked:
             yield from (Value(text, REFUSED) for text in ("locked", "locked/x"))

@@ -259,9 +259,12 @@ def _end(status: int, left: Sequence[threading.Thread]) -> None:
     for thread in left:
         thread.join(max(end_s - time.monotonic(), 0.0))
     if running := [thread.name for thread in left if thread.is_alive()]:
-        print_aside(f"robodx: ends without waiting for threads that are still running: {', '.join(running)}")
-        # Only the main thread may call it.
-        atexit.unregister(signal.signal)
-        atexit._run_exitfuncs()
-        sys.stdout.flush()
-        really_exit(status)
+        try:
+            print_aside(f"robodx: ends without waiting for threads that are still running: {', '.join(running)}")
+            # Only the main thread may call it.
+            atexit.unregister(signal.signal)
+            atexit._run_exitfuncs()
+            sys.stdout.flush()
+        finally:
+            # Whoever read what was printed may have gone.
+            really_exit(status)

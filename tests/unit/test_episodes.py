@@ -197,7 +197,7 @@ def test_descriptions_that_json_itself_cannot_take_are_damaged(run: Path) -> Non
 
 def test_what_is_no_run_is_told_from_what_is_not_there_and_from_a_folder_of_runs(run: Path) -> None:
     for folder, says in (
-        (run / "mistyped", "there is none of that name"),
+        (run / "mistyped", "it has no run.json, for there is no such folder"),
         (run.parent, f"it has no run.json, but holds runs: {run.name}$"),
     ):
         with pytest.raises(UnreadableRun, match=f"{folder} is not a run folder: {says}"):

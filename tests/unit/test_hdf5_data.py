@@ -16,7 +16,7 @@ import pytest
 from robodx.datasets.formats.base import FORMATS, UnreadableData, locate, open_data, writable
 from robodx.datasets.hdf5.writing import write
 from robodx.datasets.schema import Demonstration
-from robodx.datasets.writing import write_data
+from robodx.datasets.writing import check_target, write_data
 from robodx.errors import UserError
 from tests.sample_data import FEATURES, assert_holds, demonstration, write_and_die
 
@@ -373,3 +373,10 @@ def test_endings_of_maniskill_are_compared_without_case(tmp_path: Path) -> None:
     (tmp_path / "a.H5").touch()
     (tmp_path / "a.json").touch()
     assert locate(str(tmp_path / "a.H5")).format.name == "maniskill"
+
+
+def test_a_name_that_would_be_read_as_another_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "data.json").write_text("{}")
+    with pytest.raises(UserError, match=r"data\.h5 would be read as a data set of ManiSkill, because .*data\.json"):
+        check_target(tmp_path / "data.h5", "hdf5")
+    check_target(tmp_path / "data.hdf5", "hdf5")

@@ -210,6 +210,8 @@ def test_a_stressor_of_pictures_does_not_apply_to_a_policy_that_reads_none() -> 
         return stress_table(episodes, {**about(), **spec}, np.random.default_rng(0))
 
     found = table(blind, [])
+    (trend,) = found.trends
+    assert trend.stressor == "payload" and trend.p_holm == trend.p, "it is corrected for those that apply"
     assert set(found.levels("somebody")) == {"payload"} and {row.stressor for row in found.rows} > {"payload"}
     text = "\n".join(lines(found))
     assert "somebody reads no pictures, so resolution does not apply to it." in text

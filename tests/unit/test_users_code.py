@@ -528,6 +528,18 @@ def test_a_thread_that_a_plugin_left_running_does_not_keep_the_command_from_endi
     assert ended.stderr.endswith("robodx: ends without waiting for threads that are still running: sleepy\n")
 
 
+@pytest.mark.parametrize("ends", ["print('x' * 2**17)", "raise RuntimeError('a bug of ours')"])
+def test_a_thread_does_not_keep_a_command_whose_reader_has_gone_or_that_has_a_bug(ends: str, tmp_path: Path) -> None:
+    start = "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start()"
+    patched = f"{start}\nimport robodx.cli as cli\ndef run():\n    {ends}\ncli._run = run\ncli.main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", patched], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as running:
+        assert running.stdout is not None
+        running.stdout.close()
+        assert running.wait(timeout=60) != 0 or "print" in ends
+
+
 def test_idle_threads_of_a_pool_are_not_reported(tmp_path: Path) -> None:
     plugin = tmp_path / "pooled.py"
     plugin.write_text(

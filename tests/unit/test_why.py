@@ -258,6 +258,7 @@ def test_what_only_the_correction_leaves_open_is_said_to_be_so() -> None:
     plain = by_name(found)["plain_words"]
     assert plain.excess.low is not None and plain.excess.low > 0 and plain.p_holm is not None and plain.p_holm > 0.05
     assert verdict(plain, found) == "not conclusive after correction"
+    assert ", but that is not conclusive after correction over the substitutions" in conclusion(found)
 
 
 @pytest.mark.parametrize(("n", "plain", "lucky"), [(6, 6, 0), (7, 5, 1), (12, 7, 1)])

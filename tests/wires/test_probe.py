@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from robodx.compatibility import showing
 from robodx.compatibility.fit import Fit, Motions
-from robodx.compatibility.hypotheses import between, scales
+from robodx.compatibility.hypotheses import between, scales, views_of
 from robodx.compatibility.probe import _Contest, _Idea, _Search, _Tried, probe
 from robodx.compatibility.showing import Demonstrations
 from robodx.compatibility.verdict import Verdict
@@ -34,6 +34,7 @@ from robodx.streams import FIRST_TRAINING_SEED
 from robodx.wires.base import Address, Names
 from robodx.wires.local import Local
 from robodx.wires.preset import Preset, native
+from robodx.wires.preset_files import find_preset
 from robodx.wires.protocols import openpi
 from robodx.wires.remote import RemotePolicy
 from robodx.wires.serving import Endpoint
@@ -385,6 +386,30 @@ def test_a_border_is_taken_away_again(share: float) -> None:
     assert change.sentence == "it expects its pictures without a border" and change.preset == whole
 
 
+def test_a_wide_picture_is_cropped_as_wide_as_it_is() -> None:
+    """Of DROID's, 126 by 224 in a frame of 224 by 224, three quarters are 94 by 168."""
+    droid = find_preset("droid")
+    one = next(iter(droid.images.values()))
+    assert (one.content, one.with_border(0.75).content) == ((126, 224), (94, 168))
+    assert one.with_border(0.75).with_border(1.0) == one, "without a border it is as large as fits"
+    crops = [change for change in views_of(droid) if change.aspect == "image crop"]
+    assert crops
+    for change in crops:
+        for key, picture in change.preset.images.items():
+            (height, width), (whole_height, whole_width) = picture.content, droid.images[key].content
+            assert height <= whole_height and abs(height / width - whole_height / whole_width) < 0.01
+
+
+def test_a_camera_is_asked_for_in_one_size_by_every_hypothesis() -> None:
+    droid = find_preset("droid")
+    one = next(iter(droid.images.values()))
+    bare = replace(one, height=one.content[0], width=one.content[1], content_height=0, content_width=0)
+    twice = replace(droid, images={**droid.images, "again": bare})
+    for change in views_of(twice):
+        sizes = {(picture.camera, picture.content) for picture in change.preset.images.values()}
+        assert len(sizes) == len({picture.camera for picture in change.preset.images.values()})
+
+
 def test_each_camera_of_a_demonstration_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[tuple[CameraRequest, ...]] = []
 
@@ -452,16 +477,16 @@ def test_the_fewest_changes_between_two_presets_are_named() -> None:
     assert between(given, wanted)[0].aspect == "colour channels"
 
 
-def test_alternatives_of_an_earlier_correction_are_listed_beside_those_of_a_later_one() -> None:
+def test_alternatives_of_an_earlier_correction_are_listed_but_for_what_is_a_part_of_a_later_one() -> None:
     class Rehearsed(_Search):
-        """Corrects the orientation, for which there were two ways, then the colours, and finds nothing more."""
+        """Corrects the orientation, for which there were three ways, then the colours, and finds nothing more."""
 
         def __init__(self, declared: Preset) -> None:
             self._declared, self._tasks, self.alike = declared, 1, list[str]()
-            upside_down, mirrored = (seen(declared, orientation=way) for way in ("flipped_vertical", "rotated_180"))
-            blue_first = seen(upside_down, channels="BGR")
+            upside_down, turned = (seen(declared, orientation=way) for way in ("flipped_vertical", "rotated_180"))
+            blue_first, only_blue = seen(upside_down, channels="BGR"), seen(declared, channels="BGR")
             self.contests = [
-                _Contest(tried(upside_down), True, [tried(mirrored)], [], []),
+                _Contest(tried(upside_down), True, [tried(turned), tried(only_blue)], [], []),
                 _Contest(tried(blue_first), True, [], [], []),
                 _Contest(tried(blue_first), False, [], [], []),
             ]

@@ -28,6 +28,8 @@ def conclusion(found: Causes) -> str:
     if not found.leading:
         several = "there are several causes, or the cause is another one"
         return f"No single substitution is shown to recover many of the failures: {several}.{luck}"
+    if not found.is_shown and any((one.excess.low or 0.0) > 0 for one in found.leading):
+        return f"{_recovers(found)}, but that is not conclusive after correction over the substitutions.{luck}"
     if not found.is_shown:
         n = max(one.n for one in found.leading)
         few = "1 trial is" if n == 1 else f"{n} trials are"

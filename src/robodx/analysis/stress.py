@@ -145,9 +145,19 @@ def stress_table(episodes: pl.DataFrame, about: Mapping[str, Any], rng: np.rando
             if card.get("is_ordered", True):
                 slope, p, situations = trend(_by_level(clean, group), rng)
                 found.append(StressTrend(str(policy), label, slope, p, None, situations))
-        adjusted = holm({one.stressor: one.p for one in found})
-        trends += [replace(one, p_holm=adjusted[one.stressor]) for one in found]
-    return StressTable(tuple(rows), tuple(trends), tuple(not_testable), tuple(_not_applicable(rows, about)))
+        trends += found
+    beside = tuple(_not_applicable(rows, about))
+    return StressTable(tuple(rows), tuple(_corrected(trends, beside)), tuple(not_testable), beside)
+
+
+def _corrected(trends: Sequence[StressTrend], beside: Sequence[NotApplicable]) -> Iterator[StressTrend]:
+    """For all stressors of a policy that apply to it; of those that do not there is no trend."""
+    not_applicable = {(one.policy, one.stressor) for one in beside}
+    kept = [one for one in trends if (one.policy, one.stressor) not in not_applicable]
+    for policy in dict.fromkeys(one.policy for one in kept):
+        mine = [one for one in kept if one.policy == policy]
+        adjusted = holm({one.stressor: one.p for one in mine})
+        yield from (replace(one, p_holm=adjusted[one.stressor]) for one in mine)
 
 
 def _not_applicable(rows: Sequence[Degradation], about: Mapping[str, Any]) -> Iterator[NotApplicable]:
@@ -167,6 +177,8 @@ def unconfirmed_drop(name: str, rows: Sequence[Degradation], trend: StressTrend,
     tests = sum(one.p is not None for one in among if one.policy == trend.policy)
     many = f", corrected for {tests} stressors" if tests > 1 else ""
     p = "was not tested" if trend.p_holm is None else f"does not confirm it (p = {trend.p_holm:.2g}{many})"
+    if trend.p_holm is not None and trend.p_holm < 0.05:
+        p = f"goes up (p = {trend.p_holm:.2g}{many})"
     lie = f"interval at {levels[0]} lies" if len(levels) == 1 else f"intervals at {listed(levels)} lie"
     return f"Not decided for {name}: the {lie} below 0, but the trend over its levels {p}."
 

@@ -33,6 +33,9 @@ def main() -> None:
     except SystemExit as end:
         end_despite_threads(end.code if isinstance(end.code, int) else int(end.code is not None))
         raise
+    except BaseException:
+        end_despite_threads(1)
+        raise
     end_despite_threads(0)
 
 

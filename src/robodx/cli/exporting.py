@@ -73,7 +73,7 @@ def export(
         print_aside(f"{run} is not finished: these are its episodes so far.")
     place = place_for(source, entry, out)
     stop_on_signals()
-    with counting_bar(f"export to {to}") as advance:
+    with counting_bar(f"steps of the export to {to}") as advance:
         written = write(source, entry, place, wishes, advance)
     if as_json:
         print_json({"to": to, "episodes": len(source.episodes), "written": [str(path) for path in written]})

@@ -212,15 +212,18 @@ def _crops(preset: Preset) -> Iterator[Change]:
         if not group:
             continue
         for share in CROPS:
-            yield _with_border(preset, group, share, f"it looks only at the middle {share:.0%} of {which}")
-        if any((one.height, one.width) != one.content for one in map(preset.images.__getitem__, group)):
-            yield _with_border(preset, group, 1.0, f"it expects {which} without a border")
+            yield from _with_border(preset, group, share, f"it looks only at the middle {share:.0%} of {which}")
+        yield from _with_border(preset, group, 1.0, f"it expects {which} without a border")
 
 
-def _with_border(preset: Preset, group: Sequence[str], share: float, sentence: str) -> Change:
+def _with_border(preset: Preset, group: Sequence[str], share: float, sentence: str) -> Iterator[Change]:
+    """None where nothing would change, or where a camera would be asked for in two sizes."""
     bordered = {key: preset.images[key].with_border(share) for key in group}
     images = {**preset.images, **bordered}
-    return Change("image crop", sentence, replace(preset, images=images), f"border of {' and '.join(group)}")
+    sizes = {(one.camera, one.content) for one in images.values()}
+    if images == preset.images or len(sizes) > len({one.camera for one in images.values()}):
+        return
+    yield Change("image crop", sentence, replace(preset, images=images), f"border of {' and '.join(group)}")
 
 
 def _swaps(preset: Preset) -> Iterator[Change]:

@@ -114,7 +114,7 @@ class _Search:
         self._sizes = self._motions(declared, range(tasks)).sizes
 
     def verdict(self, given: Preset) -> Verdict:
-        current, alike = _Idea(self._declared), list[str]()
+        current, alike = _Idea(self._declared), list[_Tried]()
         first = self._tried(current, range(self._tasks))
         for _ in range(MAX_CHANGES):
             singles = self._contest(current, [change.preset for change in views_of(current.preset)])
@@ -129,12 +129,17 @@ class _Search:
             if not contest.is_better:
                 break
             current = contest.best.idea
-            alike += [self._other_than_declared(one) for one in contest.undecided]
-        return self._said(contest if contest.is_better else singles, alike, first, given)
+            alike += contest.undecided
+        adopted = set(self._changes(current))
+        # A part of what was adopted later is no other way.
+        said = [
+            " and ".join(self._changes(one.idea)) for one in alike if not adopted.issuperset(self._changes(one.idea))
+        ]
+        return self._said(contest if contest.is_better else singles, said, first, given)
 
-    def _other_than_declared(self, one: _Tried) -> str:
-        changes = (*between(self._declared, one.idea.preset), *one.idea.readings.values())
-        return " and ".join(change.sentence for change in changes) or "all is as declared"
+    def _changes(self, idea: _Idea) -> list[str]:
+        changes = (*between(self._declared, idea.preset), *idea.readings.values())
+        return [change.sentence for change in changes] or ["all is as declared"]
 
     def _contest(self, current: _Idea, views: Sequence[Preset]) -> _Contest:
         """Compare ways of showing with the current one, on ever more demonstrations, until all are told apart."""

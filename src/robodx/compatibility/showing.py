@@ -63,7 +63,8 @@ class Demonstrations:
     def _seen_by(self, camera: CameraRequest, bare: PolicySpec, index: int) -> Demonstration:
         declared = self._declared.get(camera.name, camera)
         wanted = replace(bare, cameras=(camera,))
-        if camera.height >= declared.height or camera.width >= declared.width:
+        is_as_wide = abs(camera.height * declared.width - camera.width * declared.height) <= declared.width
+        if camera.height >= declared.height or camera.width >= declared.width or not is_as_wide:
             return self._drawn(wanted, index)
         whole = replace(camera, height=declared.height, width=declared.width)
         drawn = self._drawn(replace(bare, cameras=(whole,)), index)

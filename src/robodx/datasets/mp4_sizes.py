@@ -96,9 +96,12 @@ def _header(opened: BinaryIO, rest: int) -> tuple[bytes, int]:
 def _check_names(names: set[bytes]) -> None:
     for name, what in REFUSED.items():
         if name in names:
-            raise ValueError(f"it has {what} ({name.decode()}), which no video of a data set has")
+            raise ValueError(
+                f"it has {what}, which no video of a data set has, or {name.decode()}, the mark of that, in a text"
+            )
     if all(names & set(either) for either in ENCRYPTED):
-        raise ValueError("it is encrypted")
+        marks = " and ".join(sorted(name.decode() for name in names & {*ENCRYPTED[0], *ENCRYPTED[1]}))
+        raise ValueError(f"it is encrypted, or has the marks of that, {marks}, in a text")
 
 
 def _check_edits(box: bytes) -> None:

@@ -37,7 +37,7 @@ def stop_if_interrupted(error: BaseException) -> None:
 
 def _no_run(folder: Path) -> str:
     if not folder.exists():
-        return f"{folder} is not a run folder: there is none of that name"
+        return f"{folder} is not a run folder: it has no run.json, for there is no such folder"
     runs = sorted(path.parent.name for path in folder.glob("*/run.json")) if folder.is_dir() else []
     holds = f", but holds runs: {', '.join(runs[:MOST_NAMED])}{' …' if len(runs) > MOST_NAMED else ''}" if runs else ""
     return f"{folder} is not a run folder: it has no run.json{holds}"

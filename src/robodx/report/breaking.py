@@ -92,9 +92,9 @@ def _under_stress(subject: Subject) -> Iterator[Line]:
     if unharmed:
         seen = f"a drop of {100 * LARGE_FALL:.0f} points or more would have been detected"
         yield Line(f"It shows no drop under {listed(unharmed)}: {seen}.")
-    for table in subject.stress:
-        if says := table.not_applicable_says(subject.policy):
-            yield Line(says)
+    yield from (
+        Line(says) for says in dict.fromkeys(t.not_applicable_says(subject.policy) for t in subject.stress) if says
+    )
     if unknown:
         yield Line(f"There are too few episodes to judge {listed(unknown)}.")
 

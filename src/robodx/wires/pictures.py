@@ -49,10 +49,15 @@ class Picture:
         return self.content_height or self.height, self.content_width or self.width
 
     def with_border(self, share: float) -> Picture:
-        """With the camera's whole picture in the middle, on this share of height and width; 1 is no border."""
-        if share == 1:
-            return replace(self, content_height=0, content_width=0)
-        return replace(self, content_height=round(share * self.height), content_width=round(share * self.width))
+        """With the camera's whole picture in the middle, on this share of the frame; 1 is as large as fits.
+
+        A wide picture stays as wide as it is for its height.
+        """
+        height, width = self.content
+        most = max(height / self.height, width / self.width)
+        height, width = round(share * height / most), round(share * width / most)
+        is_all = (height, width) == (self.height, self.width)
+        return replace(self, content_height=0 if is_all else height, content_width=0 if is_all else width)
 
     def write(self, image: NDArray[Any]) -> NDArray[Any]:
         image = image[FLIPS[self.orientation]]

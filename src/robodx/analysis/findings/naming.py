@@ -119,7 +119,7 @@ def _undecided(
     if (inside.value or 0.0) <= (outside.value or 0.0):
         return f"{pairs}, which is {_not_conclusive(undo, put_in)}."
     so_far = "did not decide it" if leans(undo, put_in) else "do not show it so far"
-    return f"{rates}. Pairs that differ in this alone {so_far}: {pairs}{_corrected(undo, put_in)}."
+    return f"{rates}. Pairs in which this was changed {so_far}: {pairs}{_corrected(undo, put_in)}."
 
 
 def _not_conclusive(*every: PairEvidence | None) -> str:

@@ -35,7 +35,7 @@ class Folder:
         with reading(self.path / INFO):
             if self.info["total_episodes"] != len(self.episodes):
                 told, found = self.info["total_episodes"], len(self.episodes)
-                raise ValueError(f"total_episodes is {quoted(told)}, but {self.episodes_at} has {found:,} episodes")
+                raise ValueError(f"total_episodes is {quoted(told)}, but {self.episodes_at} lists {found:,}")
 
     @property
     def features(self) -> Features:

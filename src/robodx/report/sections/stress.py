@@ -82,7 +82,7 @@ def stress(material: Material) -> Content | None:
         for one in table.not_testable
     ]
     beside = [table.not_applicable_says(subject.policy) for subject, table in found]
-    blocks += [Text(sentence) for sentence in beside if sentence]
+    blocks += [Text(sentence) for sentence in dict.fromkeys(beside) if sentence]
     return Content(blocks, [asdict(table) for _, table in found])
 
 

@@ -171,7 +171,7 @@ export class EpisodeList {
       el("div", { class: "row-text" },
         clippedWithin(row.task, "task"), second),
       el("div", { class: "row-side muted" },
-        el("div", { text: row.duration_s === null ? "" : `${(Math.round(row.duration_s * 1e6) / 1e6).toFixed(1)} s` }),
+        el("div", { text: row.duration_s === null ? "" : `${row.duration_s.toFixed(2)} s` }),
         el("div", { text: row.film === "filmed" ? "video" : "", class: "film-mark" })));
     return node;
   }
