@@ -9,17 +9,22 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from robodx.analysis.episode_facts import Entry, EpisodeFacts, Hold
 from robodx.analysis.findings.gerunds import GERUNDS
+from robodx.experts import skills
 from robodx.experts.base import PLANS, PlanContext
+from robodx.experts.grasps import CannotBeDone
+from robodx.experts.plan_executor import PlanExecutor
 from robodx.experts.schedule import Schedule
 from robodx.experts.skills import Hand, Steps
-from robodx.language.meaning import Clause, Meaning, Relation, are_apart, pick, put, with_hand
+from robodx.language.meaning import Clause, Meaning, Relation, are_apart, do, pick, put, touch, with_hand
 from robodx.language.phrasing import phrase, phrasing_count, say
 from robodx.language.reading import read
 from robodx.language.reference import looks_now, resolve, the
@@ -29,13 +34,15 @@ from robodx.records.table import load
 from robodx.records.trajectory import Trajectory
 from robodx.records.trajectory_files import trajectory_file
 from robodx.records.trial import Trial
+from robodx.registry import UnknownName
 from robodx.robots.control import Controller, action_width
 from robodx.robots.kinematics import Kinematics
 from robodx.running.environment import Environment
 from robodx.running.fit import Unfit
 from robodx.running.observers import Finished
 from robodx.running.rollout import rollout
-from robodx.scoring.from_meaning import STAGES
+from robodx.scoring.contact import Grasped
+from robodx.scoring.from_meaning import STAGES, stages_for
 from robodx.scoring.sides import Behind, Displaced, Flanking, InFrontOf, LeftOf, RightOf
 from robodx.sim.geometry import Pose, about, difference
 from robodx.sim.robot import ROBOTS, Robot
@@ -182,6 +189,28 @@ def test_a_base_drives_along_its_own_axes_and_turns(twin: Robot, plugin: ModuleT
     assert (dx, dy) == pytest.approx((0.1414, 0.1414), abs=0.01), "forwards is where it looks"
 
 
+def test_what_the_hands_hold_out_rides_along_when_the_base_drives(twin: Robot, plugin: ModuleType) -> None:
+    simulation = at_home(twin, plugin)
+    world = World(simulation)
+    executor = PlanExecutor.of(world, 0.05)
+    before = {hand: world.base.inverse() @ world.tool(hand) for hand in world.hands}
+    assert executor.wheels is not None
+    goal = Pose((-0.3, 0.1, 0.5), about("z", 0.6))  # how high the base's own frame is does not matter
+    steps = skills.drive(executor.hands["left"], executor.wheels, lambda: goal)
+    controller, count = Controller(twin, "ee_pose"), 0
+    while next(steps, None) is not None:
+        count += 1
+        tools = [world.base.inverse() @ hand.commanded for hand in executor.hands.values()]
+        hands = [number for tool in tools for number in (*tool.position, *tool.quaternion, 1.0)]
+        action = np.array([*hands, *executor.wheels.velocity], np.float32)
+        simulation.step(controller.resolve(action, simulation.command, 0.05).command, 25)
+        executor.measure(world)
+        assert count < 200
+    assert math.dist(world.base.position[:2], goal.position[:2]) < 0.01 and abs(world.heading_rad - 0.6) < 0.03
+    for hand, there in before.items():
+        assert max(difference(world.base.inverse() @ world.tool(hand), there)) < 0.02, "its place on the robot"
+
+
 # Words.
 
 
@@ -237,6 +266,74 @@ def test_clauses_begin_when_neither_their_hand_nor_their_things_are_needed_befor
     assert begun[:2] == ["left red cube", "right blue cube"] and begun[2] == "left green cube"
     assert begun[3:] == ["left red cube", "right green cube"], "the nearest hand, alone, and then the rest"
     assert steps == 3 + 3 + 3 + 3
+
+
+def test_what_one_hand_cannot_do_keeps_the_other_from_nothing(
+    twin: Robot, plugin: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(at_home(twin, plugin))
+
+    def plan(context: PlanContext, clause: Clause) -> Steps:
+        if clause.target.colour == "red":
+            raise CannotBeDone("red")
+        for _ in range(4):
+            yield context.hand.stay()
+
+    monkeypatch.setattr("robodx.experts.schedule.PLANS", {"pick": plan})
+    hands = {name: Hand(world.tool(name), 1.0, 0.05, world.tool(name), name=name) for name in world.hands}
+    clauses = (with_hand("left", pick("red cube")), with_hand("right", pick("blue cube")))
+    names = {clause.target: resolve(clause.target, looks_now(world)) for clause in clauses}
+    schedule = Schedule(clauses, PlanContext(world, hands["left"], names, hands=hands))
+    for _ in range(4):
+        assert set(schedule.step() or ()) == {"left", "right"}
+    with pytest.raises(CannotBeDone):
+        schedule.step()
+
+
+def test_who_has_one_hand_uses_it_whatever_it_is_called_and_of_several_only_those_there_are(
+    twin: Robot, plugin: ModuleType
+) -> None:
+    world = World(at_home(twin, plugin))
+    clause = with_hand("third", pick("red cube"))
+    names = {clause.target: resolve(clause.target, looks_now(world))}
+    only = Hand(world.tool("left"), 1.0, 0.05, world.tool("left"))
+    assert set(Schedule((clause,), PlanContext(world, only, names)).step() or ()) == {""}
+    hands = {name: Hand(world.tool(name), 1.0, 0.05, world.tool(name), name=name) for name in world.hands}
+    with pytest.raises(CannotBeDone, match="there is no third hand"):
+        Schedule((clause,), PlanContext(world, hands["left"], names, hands=hands)).step()
+    with pytest.raises(UnknownName, match="third"):
+        world.held("third")
+
+
+def test_a_prohibition_holds_for_every_hand_or_for_the_one_that_it_names(twin: Robot, plugin: ModuleType) -> None:
+    seen = looks_now(World(at_home(twin, plugin)))
+    asked, red = with_hand("left", pick("cube")), replace(pick("red cube"), is_negated=True)
+    for forbidden, is_meant in ((red, True), (with_hand("left", red), True), (with_hand("right", red), False)):
+        (clause,) = Meaning((asked, forbidden)).decided(seen)
+        assert (clause.target.but == (the("red cube"),)) == is_meant
+
+
+def test_the_stages_of_a_clause_are_of_its_hand_unless_they_say_which(twin: Robot, plugin: ModuleType) -> None:
+    scene = plugin.at_both_shelves(Trial(TASK, 1, "still", 0).streams)
+    grasped, _ = stages_for(Meaning((with_hand("left", pick("red cube")),)), scene)
+    assert grasped == Grasped("red cube", "left") and str(grasped) == "red cube grasped with the left hand"
+    (given,) = stages_for(Meaning((with_hand("left", do("give", "red cube")),)), scene)
+    assert given == Grasped("red cube", "right") & ~Grasped("red cube", "left")
+    with pytest.raises(ValueError, match="no stage of touch tells with which hand"):
+        stages_for(Meaning((with_hand("left", touch("red cube")),)), scene)
+
+
+def test_holds_are_told_by_hand(solved: Finished) -> None:
+    entries = [
+        Entry(10, "grasp", "red cube", hand=0), Entry(50, "grasp", "red cube", hand=1),
+        Entry(60, "release", "red cube", hand=0),
+    ]  # fmt: skip
+    nothing: dict[str, Any] = {name: None for name in EpisodeFacts.__dataclass_fields__}
+    facts = EpisodeFacts(**{**nothing, "entries": entries})
+    assert facts.holds == (
+        Hold("red cube", 10, 60, is_dropped=False, hand=0), Hold("red cube", 50, None, is_dropped=False, hand=1),
+    )  # fmt: skip
+    assert solved.episode.slips == 0, "what is in the right hand does not slip when the left one moves"
 
 
 @pytest.fixture

@@ -145,11 +145,7 @@ def _arm(side: str) -> Arm:
     )
 
 
-INFINITE = (math.inf,) * 3
-BASE = Base(
-    "base", ("twin/x", "twin/y", "twin/yaw"), tuple(-value for value in INFINITE), INFINITE, (0.8, 0.8, 1.5),
-    (0.0, 0.0, 0.0), BASE_LEAD_S,
-)  # fmt: skip
+BASE = Base("base", ("twin/x", "twin/y", "twin/yaw"), max_speed=(0.8, 0.8, 1.5), lead_s=BASE_LEAD_S)
 ROBOTS.add(
     "twin",
     Robot(

@@ -70,8 +70,8 @@ def refuse_to_probe(spec: PolicySpec, robot: str) -> None:
     """What can be known beforehand to lead nowhere."""
     if spec.is_privileged:
         raise UserError("the probe is for policies with conventions: this one uses the simulator's state")
-    if len(ROBOTS[robot].arms) != 1:
-        raise UserError(f"the probe works only with one arm, and {robot} has {len(ROBOTS[robot].arms)}")
+    if len(ROBOTS[robot].groups) != 1:
+        raise UserError(f"the probe works only with a robot of one arm, and {robot} has {ROBOTS[robot].said}")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from robodx.records.values import Applied
 from robodx.running.environment import Environment
 from robodx.running.fit import check_fit
 from robodx.sim.render import Renderer
-from robodx.sim.robot import ROBOTS, ActionPart, Robot
+from robodx.sim.robot import ROBOTS, ActionPart, Posed, Robot
 from robodx.spaces import ActionSpace
 from robodx.tasks.base import TASKS
 
@@ -151,6 +151,7 @@ def _bounds(part: ActionPart) -> list[tuple[float, float]]:
     if part.kind == "opening":
         return [(0.0, 1.0)]
     if part.kind == "position":
+        assert isinstance(part.group, Posed)
         return list(zip(part.group.lower, part.group.upper, strict=True))
     return [(-speed, speed) for speed in part.group.max_speed]
 
@@ -167,7 +168,8 @@ def _observation_space(spec: PolicySpec, robot: Robot) -> spaces.Dict:
         "joint_velocities": [(-MAX_JOINT_SPEED_RAD_S, MAX_JOINT_SPEED_RAD_S)] * len(joints),
         "gripper_opening": [(-MARGIN, 1.0 + MARGIN)] * len(robot.arms),
         "ee_pose": pose * len(robot.arms),
-        "base_pose": pose,
+        # A base may drive anywhere.
+        "base_pose": pose if robot.base is None else [(-np.inf, np.inf)] * 2 + pose[2:],
     }
     state: dict[str, spaces.Space[Any]] = {}
     for name in STATE:

@@ -13,9 +13,10 @@ from robodx.interventions.base import NotApplicable
 from robodx.interventions.changing import heard
 from robodx.interventions.moving import check_kept
 from robodx.interventions.room import obstacles
-from robodx.language.meaning import Instruction, Place
+from robodx.language.meaning import Clause, Instruction, Place
 from robodx.language.plain_wording import understood
 from robodx.language.reference import Rank, Reference, Where
+from robodx.scoring.contact import Grasped
 from robodx.scoring.events import Move, NewInstruction, Push, Roll
 from robodx.scoring.from_meaning import looks
 from robodx.scoring.relations import HandAt, InsideRegion
@@ -141,6 +142,8 @@ def _moved(part: T, motion: Motion) -> T:
             found = replace(part, relation=motion.side(part.relation))  # type: ignore[arg-type]
         case Rank():
             found = replace(part, by=motion.side(part.by))  # type: ignore[arg-type]
+        case Clause() | Grasped() if part.hand is not None:
+            found = replace(part, hand=motion.side(part.hand))
         case Reference() if part.said is not None and motion.is_mirrored:
             found = replace(part, said=_mirrored_text(part.said))
         case Instruction() if motion.is_mirrored:

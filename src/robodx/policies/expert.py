@@ -12,6 +12,7 @@ from robodx.experts.skills import Waypoint
 from robodx.language.meaning import Meaning
 from robodx.policy_contract import ActionChunk, EpisodeStart, Observation, PolicySpec, Privileged, policy
 from robodx.sim.geometry import Pose
+from robodx.sim.robot import Posed
 
 if TYPE_CHECKING:
     from robodx.sim.world import World
@@ -68,6 +69,8 @@ def told(executor: PlanExecutor, meaning: Meaning, world: World) -> ActionChunk:
         elif part.kind == "drive":
             numbers += executor.wheels.velocity if executor.wheels is not None else (0.0, 0.0, 0.0)
         else:
+            # No plan moves a lift yet.
+            assert isinstance(group, Posed)
             numbers += group.home
     return np.array(numbers, dtype=np.float32)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from robodx.robots.kinematics import Kinematics, places
 from robodx.sim.geometry import Array, Pose, Quaternion, Vector, from_rotation_vector, multiply, normalise
-from robodx.sim.robot import Arm, Group, PartKind, Robot
+from robodx.sim.robot import Arm, Group, PartKind, Posed, Robot
 from robodx.sim.simulation import Command
 from robodx.spaces import ActionSpace, DeltaFrame, DeltaFrom, InvalidAction
 
@@ -128,6 +128,7 @@ class Controller:
             elif kind == "drive":
                 drive += _clip("base speed", numbers, [-speed for speed in group.max_speed], group.max_speed, limits)
             else:
+                assert isinstance(group, Posed)
                 place = self._places[group.name]
                 before = joints[place]
                 goal = self._goal(group, kind, numbers, joints, starts, period_s, limits)
@@ -184,7 +185,7 @@ def _is_within(arm: Arm, action: list[float], before: list[float], period_s: flo
 
 
 def _saturate(
-    group: Group, goal: Sequence[float], before: Sequence[float], period_s: float, limits: list[str]
+    group: Posed, goal: Sequence[float], before: Sequence[float], period_s: float, limits: list[str]
 ) -> Sequence[float]:
     """Within the joint ranges and no faster than the joints turn; the direction of motion is kept."""
     goal = _clip("joint range", goal, group.lower, group.upper, limits)

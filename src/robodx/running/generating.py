@@ -154,6 +154,7 @@ def record(
         raise UserError("demonstrations are written where they are made: not on a cluster")
     out = out.absolute()
     check_target(out, format_name)
+    refuse_groups(ROBOTS[asked.robot])
     trials = asked.trials()
     scratch = unfinished(out)
     remember(scratch, {**asdict(asked), "format": format_name})
@@ -236,6 +237,12 @@ def write(
 
 def unfinished(out: Path) -> Path:
     return out.with_name(out.name + UNFINISHED)
+
+
+def refuse_groups(robot: Robot) -> None:
+    """The columns of data sets are named for arms alone."""
+    if len(robot.groups) != len(robot.arms):
+        raise UserError(f"data sets are written of robots that have arms alone, and {robot.name} has {robot.said}")
 
 
 def state_names(robot: Robot) -> tuple[str, ...]:

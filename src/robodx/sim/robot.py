@@ -28,7 +28,7 @@ class Gripper:
 
 @dataclass(frozen=True)
 class Group:
-    """Joints that are commanded together, such as a lift; its name is how tasks and policies speak of it.
+    """Joints that are commanded together; its name is how tasks and policies speak of it.
 
     Each joint has one actuator of the joint's name: a position servo whose target is its activation and whose control
     is the target's velocity, so that MuJoCo itself moves the target linearly between two commands.
@@ -36,17 +36,23 @@ class Group:
 
     name: str
     joints: tuple[str, ...]
-    # Radians of a joint that turns, metres of one that slides.
-    lower: tuple[float, ...]
-    upper: tuple[float, ...]
+    # Radians a second of a joint that turns, metres a second of one that slides.
     max_speed: tuple[float, ...]
-    home: tuple[float, ...]
     # kv / kp of the servos: the time by which a moving target is led, so that a constant speed is tracked without lag.
     lead_s: float
 
 
 @dataclass(frozen=True)
-class Arm(Group):
+class Posed(Group):
+    """A group that is commanded by the positions of its joints, such as a lift."""
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    home: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Arm(Posed):
     """A serial chain with a gripper: a hand goes by the name of its arm."""
 
     tool_site: str
@@ -110,9 +116,9 @@ class Robot:
         return tuple(group for group in self.groups if isinstance(group, Arm))
 
     @cached_property
-    def posed(self) -> tuple[Group, ...]:
+    def posed(self) -> tuple[Posed, ...]:
         """Those that are commanded by positions: all but the base."""
-        return tuple(group for group in self.groups if not isinstance(group, Base))
+        return tuple(group for group in self.groups if isinstance(group, Posed))
 
     @cached_property
     def joints(self) -> tuple[str, ...]:
@@ -136,6 +142,12 @@ class Robot:
                 start = parts[-1].stop if parts else 0
                 parts.append(ActionPart(group, kind, start, start + width))
         return tuple(parts)
+
+    @property
+    def said(self) -> str:
+        """Its groups in a sentence: "the groups left, right and base"."""
+        names = [group.name for group in self.groups]
+        return f"the group{'s'[: len(names) > 1]} {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}"
 
     @property
     def hands(self) -> tuple[str, ...]:

@@ -63,9 +63,9 @@ class Teleoperation:
         tasks = self.generation.tasks
         if len(tasks) != 1:
             raise UserError(f"{' '.join(self.generation.selectors)} is {len(tasks)} tasks: one is driven at a time")
-        arms = len(ROBOTS[self.generation.robot].arms)
-        if arms != 1:
-            raise UserError(f"{self.generation.robot} has {arms} arms: only a robot with one is driven here")
+        robot = ROBOTS[self.generation.robot]
+        if len(robot.groups) != 1:
+            raise UserError(f"{robot.name} has {robot.said}: only a robot of one arm is driven here")
 
     @cached_property
     def task(self) -> str:
