@@ -24,7 +24,7 @@ from robodx.experts.grasps import CannotBeDone
 from robodx.experts.plan_executor import PlanExecutor
 from robodx.experts.schedule import Schedule
 from robodx.experts.skills import Hand, Steps
-from robodx.language.meaning import Clause, Meaning, Relation, are_apart, do, pick, put, touch, with_hand
+from robodx.language.meaning import Clause, Meaning, Relation, are_apart, do, pick, push, put, with_hand
 from robodx.language.phrasing import phrase, phrasing_count, say
 from robodx.language.reading import read
 from robodx.language.reference import looks_now, resolve, the
@@ -286,6 +286,7 @@ def test_what_one_hand_cannot_do_keeps_the_other_from_nothing(
     schedule = Schedule(clauses, PlanContext(world, hands["left"], names, hands=hands))
     for _ in range(4):
         assert set(schedule.step() or ()) == {"left", "right"}
+    assert schedule.step(), "the right one is done"
     with pytest.raises(CannotBeDone):
         schedule.step()
 
@@ -319,8 +320,8 @@ def test_the_stages_of_a_clause_are_of_its_hand_unless_they_say_which(twin: Robo
     assert grasped == Grasped("red cube", "left") and str(grasped) == "red cube grasped with the left hand"
     (given,) = stages_for(Meaning((with_hand("left", do("give", "red cube")),)), scene)
     assert given == Grasped("red cube", "right") & ~Grasped("red cube", "left")
-    with pytest.raises(ValueError, match="no stage of touch tells with which hand"):
-        stages_for(Meaning((with_hand("left", touch("red cube")),)), scene)
+    with pytest.raises(ValueError, match="no stage of push onto tells with which hand"):
+        stages_for(Meaning((with_hand("left", push("red cube", "green cube")),)), scene)
 
 
 def test_holds_are_told_by_hand(solved: Finished) -> None:

@@ -11,9 +11,10 @@ from robodx.language.lexicon import NUMBERS, article, plural_kind
 from robodx.language.meaning import Clause, Exists, If, Instruction, Meaning, are_apart
 from robodx.language.reference import Reference, listed
 
-WITH_HAND = " with your {hand} hand"
 Split = Literal["train", "test"]
 
+# Around a clause that one hand is to do.
+WITH_HAND = "{clause} with your {hand} hand"
 # Around a clause that waits for a lamp, and around a choice; in each split's first, second and third phrasing.
 SIGNALS = {
     "train": (
@@ -105,7 +106,7 @@ def _say_clause(clause: Clause, target: str, split: Split, index: int) -> str:
         distance=f"{100 * place.distance_m:g} cm" if place and place.distance_m else "",
     )
     if clause.hand is not None:
-        text += WITH_HAND.format(hand=clause.hand)
+        text = WITH_HAND.format(clause=text, hand=clause.hand)
     if clause.once_lit is None:
         return text
     lamp = "its lamp" if clause.once_lit == clause.target else f"the {clause.once_lit.words}"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 
 from robodx.language.lexicon import EVERYDAY, KINDS, NUMBERS, ORDINALS, SIZES, plural_kind
 from robodx.language.meaning import Clause, Exists, If, Meaning, Place, Relation
-from robodx.language.phrasing import CHOICES, SIGNALS, WITH_HAND
+from robodx.language.phrasing import CHOICES, SIGNALS
 from robodx.language.reference import (
     AFTER,
     FROM_YOU,
@@ -66,8 +66,6 @@ OPENING = re.compile(
 CLOSING = re.compile(r"(?:,? please)?[.?!]*$")
 
 
-HANDED = re.compile(f"(?P<clause>.*){WITH_HAND.format(hand='(?P<hand>[a-z]+)')}")
-
 # Sentences.
 
 
@@ -115,8 +113,8 @@ def _clause(text: str) -> Clause:
         return _negated(_clause(text[found.end() :]))
     if found := re.match(r"(\w+(?: up)?) no (.*)", text):
         return _negated(_clause(f"{found[1]} any {found[2]}"))
-    if found := HANDED.fullmatch(text):
-        return replace(_clause(found["clause"]), hand=found["hand"])
+    if found := re.fullmatch(r"(.*) with your ([a-z]+) hand", text):
+        return replace(_clause(found[1]), hand=found[2])
     ways = [partial(_signalled, fields) for template in SIGNALS["train"] for fields in _matches(template, text)]
     ways += [
         partial(_done, act, fields)
@@ -378,11 +376,8 @@ def _without(reference: Reference, found: re.Match[str]) -> Reference:
 
 
 def _banded(reference: Reference, found: re.Match[str]) -> Reference:
-    return _with(reference, bands=_colours(found[1]))
-
-
-def _colours(text: str) -> tuple[Any, ...]:
-    return tuple(_WORDS[word].value for word in re.findall(rf"\b(?:{_COLOUR})\b", text))
+    words = re.findall(rf"\b(?:{_COLOUR})\b", found[1])
+    return _with(reference, bands=tuple(_WORDS[word].value for word in words))
 
 
 # What is said after the kind without another thing, and what it adds; of these only the side takes an ordinal.
