@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from robodx.registry import UnknownName, unknown
@@ -18,6 +19,18 @@ from robodx.sim.simulation import Simulation
 class Speed(NamedTuple):
     linear_m_s: float
     angular_rad_s: float
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The world of one instant as plain values, for what must outlive the simulation."""
+
+    time_s: float
+    poses: Mapping[str, Pose]
+    joints: Mapping[str, float]
+    # By hand.
+    tools: Mapping[str, Pose]
+    openings: Mapping[str, float]
 
 
 class World:
@@ -180,6 +193,15 @@ class World:
     def imagined(self) -> Simulation:
         """A simulation of its own, of things as they are now and at rest, to try a plan out in."""
         return self._simulation.imagined()
+
+    def copy(self) -> Snapshot:
+        return Snapshot(
+            self.time_s,
+            {name: self.pose(name) for name in self.things},
+            {name: self.joint(name) for name in self._joints},
+            {hand: self.tool(hand) for hand in self.hands},
+            {hand: self.opening(hand) for hand in self.hands},
+        )
 
 
 def _heading(base: Pose) -> float:
