@@ -687,7 +687,7 @@ def test_a_damaged_file_is_named(name: str, file: str, damage: str, stored: dict
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"total_episodes": 4}, r"info\.json .*total_episodes is 4, but .* has 3"),
+        ({"total_episodes": 4}, r"info\.json .*total_episodes is 4, but .* lists 3"),
         ({"fps": 0}, r"info\.json: fps is 0, not a rate"),
         ({"fps": "fast"}, r"info\.json cannot be read: .*fast"),
         ({"features": {}}, r'info\.json has no feature "action" or "actions"'),

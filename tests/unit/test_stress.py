@@ -236,8 +236,11 @@ def test_a_drop_at_one_level_that_the_trend_does_not_confirm_is_not_decided_and_
     assert trend.p_holm is not None and not (trend.p_holm < 0.05 and (trend.slope or 0.0) < 0)
     others = (*table.trends, *(replace(trend, stressor=name, p_holm=0.3) for name in ("blur", "payload")))
     text = " ".join(" ".join(lines(replace(table, trends=others))).split())
-    told = f"does not confirm it (p = {trend.p_holm:.2g}, corrected for 3 stressors)."
+    told = f"goes up (p = {trend.p_holm:.2g}, corrected for 3 stressors)."
     assert f"Not decided for noise: the interval at v1 lies below 0, but the trend over its levels {told}" in text
+    open_yet = [replace(one, p_holm=0.2) for one in others]
+    text = " ".join(" ".join(lines(replace(table, trends=tuple(open_yet)))).split())
+    assert "the trend over its levels does not confirm it (p = 0.2, corrected for 3 stressors)." in text
     assert "shows no drop" not in text and "too few episodes" not in text
 
 

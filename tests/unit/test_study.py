@@ -72,7 +72,7 @@ def test_an_added_change_costs_who_ignores_it_everything(tmp_path: Path) -> None
 
 def test_a_stressor_has_its_fall_at_each_level(tmp_path: Path) -> None:
     folder = run_folder(tmp_path / "run", stressed())
-    text = by_stressor(stress_table(load(folder), ABOUT, np.random.default_rng(0)))
+    text = by_stressor(stress_table(load(folder), ABOUT, np.random.default_rng(0)), "vision")
     kind, clean, n, *levels = cells(text, "`noise`")
     assert (kind, clean, n) == ("sensor", "100% [68, 100]", "8")
     assert [levels[place] for place in (0, 2, 4)] == ["100% [68, 100]", "12% [2, 47]", "12% [2, 47]"]
