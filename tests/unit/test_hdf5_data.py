@@ -380,3 +380,5 @@ def test_a_name_that_would_be_read_as_another_format_is_refused(tmp_path: Path) 
     with pytest.raises(UserError, match=r"data\.h5 would be read as a data set of ManiSkill, because .*data\.json"):
         check_target(tmp_path / "data.h5", "hdf5")
     check_target(tmp_path / "data.hdf5", "hdf5")
+    with pytest.raises(UserError, match="is there already"):
+        check_target(Path(), "lerobot")

@@ -25,8 +25,7 @@ def check_target(target: Path, format_name: str) -> None:
     if entry.suffix and target.suffix.lower() not in endings:
         valid = " or ".join(endings)
         raise UserError(f"{target} is no name of a data set of format {format_name}: it must end in {valid}")
-    beside = target.with_suffix(".json")
-    if target.suffix.lower() == ".h5" and beside.exists():
+    if target.suffix.lower() == ".h5" and (beside := target.with_suffix(".json")).exists():
         raise UserError(
             f"{target} would be read as a data set of ManiSkill, because {beside} is beside it: "
             "let it end in .hdf5, or choose another name"
