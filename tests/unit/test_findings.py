@@ -157,7 +157,7 @@ def test_without_pairs_nothing_is_a_cause_and_the_command_that_would_decide_is_t
     assert (finding.name, finding.when) == ("reference confusion: shape", "an object is told by its shape")
     assert finding.rivals == ("the task is looks/by_shape",)
     told = " ".join(" ".join(lines(found)).split())
-    assert "No cause can be shown: this run has no pairs of trials of which one thing was changed." in told
+    assert "No cause can be shown: this run has no pairs of trials in which one thing was changed." in told
     assert "Suspected: reference confusion: shape. It may fail more often when an object is told by its shape" in told
     assert "it fails in 6 of 6 of such trials" in told and "and in 0 of 120 of others" in told
     assert "It may as well be that the task is looks/by_shape. next: robodx diagnose a" in told

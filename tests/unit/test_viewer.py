@@ -592,7 +592,7 @@ def test_the_command_tells_its_address_and_ends_quietly(tmp_path: Path) -> None:
 
 
 def test_both_of_a_pair_are_offered_side_by_side(tmp_path: Path) -> None:
-    """They are one situation, of which one thing was changed in the one, and a placebo in the other."""
+    """They are one situation, in which one thing was changed in the one, and a placebo in the other."""
     values = {1: "red", 2: "placebo"}
     rows = [
         episode(number, seed=7, interventions=[{"name": "target colour", "word": value}], success=number == 1)

@@ -75,7 +75,7 @@ def diagnose(
 ) -> None:
     """Find out what is wrong with a policy, and because of what.
 
-    Screens all tasks and generated situations, then runs pairs of trials of which one thing is changed, until it is
+    Screens all tasks and generated situations, then runs pairs of trials in which one thing is changed, until it is
     decided what causes the failures: about 200 to 500 episodes in all. Prints the causes and writes RUN/report.html.
     The commands report, view, why and findings read the same folder. Ctrl-C keeps what is done; the same command
     resumes.
@@ -141,7 +141,7 @@ def findings(
 ) -> None:
     """Print what goes with the failures in finished runs, and what causes them if the run has pairs.
 
-    Runs of robodx diagnose have pairs of trials of which one thing was changed. Other runs only show what goes with
+    Runs of robodx diagnose have pairs of trials in which one thing was changed. Other runs only show what goes with
     what; the command that would decide is printed with it.
     """
     load_plugins(plugin)

@@ -130,11 +130,9 @@ class _Search:
                 break
             current = contest.best.idea
             alike += contest.undecided
-        adopted = set(self._changes(current))
         # A part of what was adopted later is no other way.
-        said = [
-            " and ".join(self._changes(one.idea)) for one in alike if not adopted.issuperset(self._changes(one.idea))
-        ]
+        adopted, others = set(self._changes(current)), [self._changes(one.idea) for one in alike]
+        said = [" and ".join(changes) for changes in others if not adopted.issuperset(changes)]
         return self._said(contest if contest.is_better else singles, said, first, given)
 
     def _changes(self, idea: _Idea) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from robodx.language.meaning import Direction
+from robodx.language.reference import Visible
 from robodx.registry import require
 from robodx.scoring.relations import LEVEL_M, Geometric
 from robodx.sim.geometry import Pose, Vector, about, multiply, turned
@@ -15,15 +16,11 @@ if TYPE_CHECKING:
     from robodx.sim.world import World
 
 
-class Facing(Protocol):
+class Facing(Visible, Protocol):
     """What is known of a world, or made out in pictures, to tell the sides of things."""
 
-    @property
-    def heading_rad(self) -> float: ...
     def thing(self, name: str) -> Thing: ...
     def pose(self, name: str) -> Pose: ...
-    def position(self, name: str) -> Vector: ...
-    def reach(self, name: str) -> Vector: ...
 
 
 def faced(view: Facing, name: str) -> Vector:

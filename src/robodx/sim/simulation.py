@@ -26,7 +26,7 @@ SETTLE_S = 0.1
 AT_REST = 1e-2
 
 
-LOCKED = np.zeros(0, dtype=np.float32)
+NO_BASE = np.zeros(0, dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Command:
     joints: NDArray[np.float32]
     openings: NDArray[np.float32]
     # Along the base's own axes: forwards, to the left, turning left. Empty of a robot without one.
-    drive: NDArray[np.float32] = field(default_factory=lambda: LOCKED)
+    drive: NDArray[np.float32] = field(default_factory=lambda: NO_BASE)
 
 
 Columns = slice | NDArray[np.int64]
@@ -95,7 +95,7 @@ class Simulation:
         self.command = Command(
             np.asarray(start_joints, dtype=np.float32),
             np.ones(len(self.robot.arms), dtype=np.float32),
-            LOCKED if self.robot.base is None else np.zeros(len(self.robot.base.joints), dtype=np.float32),
+            NO_BASE if self.robot.base is None else np.zeros(len(self.robot.base.joints), dtype=np.float32),
         )
         self.data.qpos[self._joints.qpos] = self.command.joints
         for fingers, travel_m in zip(self._finger_qpos, self._travel_m, strict=True):

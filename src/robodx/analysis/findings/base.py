@@ -170,7 +170,7 @@ class Finding:
     share: float
     # That so good a condition is found among all that were looked at, if none mattered; None where it was not asked.
     p: float | None
-    # Episodes that show it, by trial id; and two of which one thing was changed, the one that fails first.
+    # Episodes that show it, by trial id; and two in which one thing was changed, the one that fails first.
     examples: tuple[str, ...]
     pair: tuple[str, str] | None
     # Below what guessing scores, by choosing wrongly: a systematic wrong choice.
@@ -308,7 +308,7 @@ class Diagnosis:
         """What it rests on."""
         tried = sum(one.tried for one in self.inputs)
         pairs = (
-            f",{'' if tried else ' and'} ran {self.paired} in pairs of which one thing was changed"
+            f",{'' if tried else ' and'} ran {self.paired} in pairs in which one thing was changed"
             if self.paired
             else ""
         )
@@ -325,7 +325,7 @@ class Diagnosis:
             theirs = f"pairs of the suite {listed(self.compared_by)}, but none in which one factor was changed"
             return f"No cause can be shown: this run has {theirs} beside a placebo. robodx diagnose runs such pairs."
         return (
-            "No cause can be shown: this run has no pairs of trials of which one thing was changed. "
+            "No cause can be shown: this run has no pairs of trials in which one thing was changed. "
             "robodx diagnose runs such pairs."
         )
 
